@@ -34,8 +34,7 @@ from dpcp_audit.words.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 

@@ -5,16 +5,14 @@
 Means over runs of lower bounds of ε at 95 %, in one process and on the same outputs. Claimed is
 ε = 0.2, which all exceed: what follows after the refutation is the bound.
 
-- outputs: ``SampledPrivacy`` on the outputs as they are; a pilot, which is a part of them, finds
-  the event.
+- outputs: ``BlackBoxPrivacy``, told of the pair, with as many outputs, and the share of them that
+  it drew.
 - score: the same on the score, a number whose half-lines are the best events.
-- search: ``BlackBoxPrivacy``, told of the pair, with as many outputs, and the share of them that
-  it drew: it does not stop where the claim is refuted.
 - jax_privacy: Clopper–Pearson limits of its CanaryScoreAuditor on the score, which it cannot do
   without; by a split or by Bonferroni, one-sided or not, whichever is best of the target.
   ``pip install jax-privacy``.
 
-With ``--check`` exits with 1 where the bound on the score is below that of jax_privacy.
+With ``--check`` exits with 1 where a bound on the outputs is below 0.9 of jax_privacy's.
 """
 
 from __future__ import annotations
@@ -29,9 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.peer_samples import LEVEL, PAIR, Replay
+from benchmarks.peer_samples import LEVEL, PAIR
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.engine.suites import matching
 from dpcp_audit.targets.degenerate import Randomness
@@ -42,13 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.checks import Check
 
 SIDE, PROBED = 5000, 200
 """Outputs of each input; so many of them go into the probes for degenerate outputs."""
 CLAIM = PureDP(0.2)
 NODES, QUERIES = 4, 20
 THRESHOLD = 2.0
+NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +106,26 @@ TARGETS = (
 )
 
 
+@dataclass(slots=True, eq=False)
+class Replay:
+    """Hands out samples that are drawn already, each once, in their order."""
+
+    pools: tuple[FloatArray, FloatArray]
+    used: list[int]
+
+    def __call__(self, value: int, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+        """Return the next outputs on an input."""
+        del rng
+        start = self.used[value]
+        self.used[value] += size
+        return self.pools[value][start : start + size]
+
+
 class Bounds(NamedTuple):
-    """Lower bounds of ε of one run, and the share of the outputs that the search drew."""
+    """Lower bounds of ε of one run, and the share of the outputs that were drawn."""
 
     outputs: float
     score: float
-    search: float
     drawn: float
 
 
@@ -130,33 +141,19 @@ def bounds(target: BoundedTarget, seed: int) -> Bounds:
     scores = target.score(pools[0]), target.score(pools[1])
     context = Context(seed=seed, name="bounds", significance=LEVEL)
 
-    def lower(check: Check) -> float:
-        return check(context).evidence.lower
+    def searched(pools: tuple[FloatArray, FloatArray]) -> tuple[float, float]:
+        found = Replay(pools, [0, 0])
+        audit = BlackBoxPrivacy(
+            sample=found,
+            guarantee=CLAIM,
+            pairs=FixedPairs((PAIR,)),
+            draws=2 * (SIDE - 2 * PROBED),
+            randomness=Randomness.EXTERNAL,
+        )
+        return audit(context).evidence.lower, sum(found.used) / (2 * SIDE)
 
-    found = Replay(pools, [0, 0])
-    searched = BlackBoxPrivacy(
-        sample=found,
-        guarantee=CLAIM,
-        pairs=FixedPairs((PAIR,)),
-        draws=2 * (SIDE - 2 * PROBED),
-        randomness=Randomness.EXTERNAL,
-    )
-    return Bounds(
-        outputs=lower(_sampled(pools)),
-        score=lower(_sampled(scores)),
-        search=lower(searched),
-        drawn=sum(found.used) / (2 * SIDE),
-    )
-
-
-def _sampled(pools: tuple[FloatArray, FloatArray]) -> SampledPrivacy:
-    return SampledPrivacy(
-        sample=Replay(pools, [0, 0]),
-        guarantee=CLAIM,
-        neighbours=PAIR,
-        n_samples=SIDE - PROBED,
-        randomness=Randomness.EXTERNAL,
-    )
+    (outputs, drawn), (score, _) = searched(pools), searched(scores)
+    return Bounds(outputs=outputs, score=score, drawn=drawn)
 
 
 def jax_privacy(target: BoundedTarget, seeds: range) -> float:
@@ -185,8 +182,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail where a peer certifies more")
     options = parser.parse_args()
     chosen = matching(options.only, [target.name for target in TARGETS], what="target")
-    print("| target | outputs | score | search (outputs drawn) | jax_privacy, score given |")
-    print("|---|---|---|---|---|")
+    print("| target | outputs (drawn) | score | jax_privacy, score given |")
+    print("|---|---|---|---|")
     held = True
     for target in TARGETS:
         if target.name not in chosen:
@@ -194,11 +191,11 @@ def main() -> int:
         seeds = range(options.runs)
         found = Bounds(*np.mean([bounds(target, seed) for seed in seeds], axis=0).tolist())
         peers = jax_privacy(target, seeds)
-        held = held and not found.score < peers  # nothing is below NaN
+        held = held and not found.outputs < NEARLY * peers  # nothing is below NaN
         peer = "not installed" if math.isnan(peers) else f"{peers:.2f}"
         print(
-            f"| {target.name} | {found.outputs:.2f} | {found.score:.2f} | {found.search:.2f} "
-            f"({found.drawn:.0%}) | {peer} |",
+            f"| {target.name} | {found.outputs:.2f} ({found.drawn:.0%}) | {found.score:.2f} | "
+            f"{peer} |",
             flush=True,
         )
     return int(options.check and not held)

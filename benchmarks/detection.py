@@ -31,8 +31,7 @@ from dpcp_audit.words.results import Verdict
 from dpcp_ledger.zoo import broken_quantiles
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 

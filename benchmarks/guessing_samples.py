@@ -4,8 +4,8 @@
 
 Searched: 15 % of the samples teach the observer and choose the number of guesses, the others are
 played; the share of games that refute. Known: the samples at which half of the games refute where
-the best rule is given, and the any-time bets' mean. Limits: of any test, by the Kullback–Leibler
-divergence, both inputs' events used. Then the share of refusals where claims hold with equality.
+the best rule is given. Limits: of any test, by the Kullback–Leibler divergence, both inputs' events
+used. Then the share of refusals where claims hold with equality.
 Exits with 1 where one is too high for the level: with probability at most 1e-6, if all levels hold.
 With ``--check`` also where a wanted figure is missed by more than so many runs explain.
 """
@@ -23,10 +23,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import binom
 
-from benchmarks.auditor_samples import TARGETS, betting_known, betting_searched
-from benchmarks.auditor_samples import Target as BetTarget
 from benchmarks.peer_samples import LEVEL, Target, searches, targets
-from dpcp_audit.audits.guessing.game_test import choose_game
+from dpcp_audit.audits.guessing.game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -40,8 +38,6 @@ if TYPE_CHECKING:
 
 FALSE_ALARM, TAUGHT, MISSED = 1e-6, 0.15, 3.0
 """The last: standard errors that a figure may fall short."""
-BETS, SPREAD = 100, 0.6
-"""A quarter of the runs of known bets; a stopping time's standard deviation over its mean."""
 
 
 @lru_cache(maxsize=1)
@@ -84,50 +80,48 @@ class Wanted:
 
     Parameters
     ----------
+    epsilon, p : float
+        The true ε, and the probability of the event on which the best rule guesses.
     limit : float
         Samples of each input that any test needs.
-    known, searched, bets_known, bets_searched : float
-        The most samples of each input with which half of the games are to refute, and after which
-        bets are to stop on average; the rule given, or learned.
+    known, searched : float
+        The most samples of each input with which half of the games are to refute; the rule given,
+        or learned.
     """
 
     kind: str
     claimed: float
-    target: BetTarget
+    epsilon: float
+    p: float
     limit: float
     known: float
     searched: int
-    bets_known: float
-    bets_searched: float
 
     def known_samples(self) -> float:
         """Return the samples of each input where the best rule is given."""
-        true, guessed = self.target.epsilon, self.target.p + self.target.p_prime
-        guesses = guesses_needed(self.claimed, true, significance=LEVEL, detection=0.5)
+        guessed = self.p * (1 + math.exp(-self.epsilon))
+        guesses = guesses_needed(self.claimed, self.epsilon, significance=LEVEL, detection=0.5)
         return guesses / guessed / 2
 
 
-LAPLACE, RESPONSE = TARGETS
 WANTED = (
     Wanted(
         kind="Laplace",
         claimed=0.9,
-        target=LAPLACE,
+        epsilon=1.0,
+        p=0.5,
         limit=976,
         known=1060,
         searched=1800,
-        bets_known=2300,
-        bets_searched=3000,
     ),
     Wanted(
         kind="k-RR",
         claimed=1.8,
-        target=RESPONSE,
+        epsilon=2.0,
+        p=KaryRandomizedResponse(2.0, 10).keep_probability,
         limit=598,
         known=640,
         searched=1100,
-        bets_known=1400,
-        bets_searched=1800,
     ),
 )
 DELTA = GaussianPair(1.0).delta_at(1.0)
@@ -172,22 +166,17 @@ def falls_short(share: float, wanted: float, runs: int) -> bool:
     return share < wanted - MISSED * math.sqrt(max(wanted * (1 - wanted), 1 / runs) / runs)
 
 
-def stops_late(mean: float, wanted: float, runs: int) -> bool:
-    """Tell whether bets stop later than is wanted, by more than chance explains."""
-    return mean > wanted * (1 + MISSED * SPREAD / math.sqrt(runs))
-
-
 def known_table() -> bool:
     """Print what needs no search; return whether all that is wanted is met."""
-    print("| target | claimed ε | rule known (of the limit), wanted | bets known, wanted |")
-    print("|---|---|---|---|")
+    print("| target | claimed ε | rule known (of the limit), wanted |")
+    print("|---|---|---|")
     met = True
     for row in WANTED:
-        size, stops = row.known_samples(), betting_known(row.target, row.claimed, BETS)
-        met = met and size <= row.known and not stops_late(stops, row.bets_known, 4 * BETS)
+        size = row.known_samples()
+        met = met and size <= row.known
         print(
             f"| {row.kind} | {row.claimed:g} | {size:,.0f} ({size / row.limit:.2f}), "
-            f"{row.known:,.0f} | {stops:,.0f}, {row.bets_known:,.0f} |",
+            f"{row.known:,.0f} |",
             flush=True,
         )
     return met
@@ -212,10 +201,6 @@ def searched_table(runs: int, jobs: int) -> bool:
         f"refuted, wanted {LOCAL_POWER:g}",
         flush=True,
     )
-    for row in WANTED:
-        stops = betting_searched(row.target, row.claimed, runs)
-        met = met and not stops_late(stops, row.bets_searched, runs)
-        print(f"{row.kind}, bets stop after {stops:,.0f}, wanted {row.bets_searched:,.0f}")
     return met
 
 

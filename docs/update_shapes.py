@@ -14,8 +14,8 @@ from dpcp_audit.words.options import dashed
 PAGE = Path(__file__).parent / "howto" / "shapes.md"
 HEAD, END = "## Which claims of which kinds\n", "## Wrong uses\n"
 _ABOUT = """
-Differential privacy (`pure-dp`, `approx-dp`, `zcdp`, `renyi-dp`, `gaussian-dp` or `gdp`,
-`tradeoff`) is tested of every kind, other claims of some:
+Differential privacy (`pure-dp`, `approx-dp`, `zcdp`, `renyi-dp`, `gaussian-dp` or `gdp`) is
+tested of every kind, other claims of some:
 
 """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcp_audit import ZCDP, Neighbours
-from dpcp_audit.extensions.audits import SampledPrivacy
+from dpcp_audit.extensions.audits import BlackBoxPrivacy, FixedPairs
 from dpcp_audit.extensions.claims import Context, Relation
 from dpcp_audit.extensions.mechanisms import PCOQS
 
@@ -38,9 +38,8 @@ def main() -> None:
         ("one budget for all rounds", quantile_with_one_budget_for_all_rounds),
         ("P-COQS", correct.sample),
     ):
-        audit = SampledPrivacy(
-            sample=sample, guarantee=ZCDP(0.5), neighbours=neighbours, n_samples=100_000
-        )
+        pairs = FixedPairs((neighbours,), bounds=(0.0, 1.0))
+        audit = BlackBoxPrivacy(sample=sample, guarantee=ZCDP(0.5), pairs=pairs, draws=200_000)
         outcome = audit(Context(seed=0, name=name, significance=1e-4))
         print(f"{name}: {outcome.verdict}. {outcome.note}")
 

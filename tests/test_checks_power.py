@@ -11,16 +11,13 @@ from support.theorems import Coin
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.checks import Planned
-from dpcp_audit.words.guarantees import ZCDP, Coverage, LocalDP, PureDP
+from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
 from dpcp_audit.words.quantities import Bound
 
 LEVEL = 1e-4
@@ -38,20 +35,6 @@ class Case:
 CASES = [
     Case(check=FailureRate(theorem=Coin()), budget="n_trials"),
     Case(check=FailureRate(theorem=Coin(), n_trials=64_000, stops_early=True), budget="n_trials"),
-    Case(check=SampledPrivacy(guarantee=PureDP(1.0), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
-    Case(check=SampledPrivacy(guarantee=ZCDP(0.5), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
-    Case(
-        check=SequentialPrivacy(
-            sample=response(1.0), guarantee=PureDP(1.0), pairs=FixedPairs((pair(0, 1),))
-        ),
-        budget="draws",
-    ),
-    Case(
-        check=SequentialPrivacy(
-            sample=response(1.0), guarantee=ZCDP(0.5), pairs=ScorePairs(sizes=(20,))
-        ),
-        budget="draws",
-    ),
     Case(check=MembershipInference(guarantee=PureDP(1.0), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
     Case(
         check=BlackBoxPrivacy(

@@ -5,24 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from scipy.stats import binom
-from support.refusals import WaldTest, refusals, refutes
+from support.refusals import refusals
 from support.samplers import context, pair, response
 
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.search.pair_space import FixedPairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.stats.betting import GuessBets, mixture_wealth
 from dpcp_audit.words.guarantees import (
     ZCDP,
-    ApproxDP,
-    GaussianDP,
     LocalDP,
-    PrivacyGuarantee,
     PureDP,
 )
 
@@ -38,15 +31,6 @@ def local(true_epsilon: float, *, k: int = 4, n_samples: int = 4000) -> LocalPri
         n_inputs=k,
         n_outputs=k,
         n_samples=n_samples,
-    )
-
-
-def bets(true_epsilon: float) -> SequentialPrivacy:
-    return SequentialPrivacy(
-        sample=response(true_epsilon),
-        guarantee=PureDP(1.0),
-        pairs=FixedPairs((pair(0, 1),)),
-        draws=6000,
     )
 
 
@@ -73,35 +57,6 @@ def test_of_ten_labels_a_few_hundred_reports_of_each_are_enough() -> None:
     assert binom.sf(critical - 1, rounds, right) == pytest.approx(0.95, abs=0.01)
 
 
-@pytest.mark.statistical(false_alarm=1e-7)
-def test_bets_refute_what_they_say() -> None:
-    """False alarm 1e-7; the power is a lower bound, so that 0.95 is what it is held against."""
-    smallest = bets(1.0).smallest_violation(context(0, significance=0.01)).smallest
-    assert 1.1 < smallest < 2.0
-    misses = WaldTest(allowed=0.05, excessive=0.3, false_alarm=1e-7)
-    refuted = refutes(bets(smallest), significance=0.01)
-    assert not misses.exceeded_by(not each for each in refuted)
-
-
-@pytest.mark.statistical(false_alarm=2e-7)
-def test_the_rounds_that_bets_need_are_enough_and_not_four_times_enough() -> None:
-    """False alarm 2e-7: at most one for each of the two limits.
-
-    A quarter of the rounds refutes less than half of the time, so that the number says something.
-    """
-    bets, law = GuessBets(epsilon=1.0, delta=0.01), [0.15, 0.7, 0.15]
-    needed = int(bets.rounds_needed(0.7, 0.15, significance=0.01))
-    rng = np.random.default_rng(0)
-    table = bets.log_factors()
-    factors = np.stack([table[:, -1, 0], table[:, -1, 1], table[:, 0, 0]])
-    shares = [
-        (mixture_wealth((rng.multinomial(n, law, size=4000) @ factors).T) >= -math.log(0.01)).sum()
-        for n in (needed, needed // 4)
-    ]
-    assert shares[0] >= binom.ppf(1e-7, 4000, 0.95)
-    assert shares[1] <= binom.isf(1e-7, 4000, 0.5)
-
-
 @pytest.mark.parametrize("true_epsilon", [1.2, 2.0, 5.0])
 @pytest.mark.parametrize("significance", [0.05, 1e-6])
 def test_local_samples_invert_the_smallest_violation(
@@ -118,20 +73,6 @@ def test_local_samples_invert_the_smallest_violation(
         assert smallest(int(0.9 * needed)) > true_epsilon
 
 
-@pytest.mark.parametrize(
-    ("guarantee", "violation"),
-    [(PureDP(1.0), 1.2), (ApproxDP(1.0, 0.05), 2.0), (ZCDP(0.5), 1.0), (GaussianDP(1.0), 1.5)],
-)
-def test_draws_invert_the_smallest_violation(guarantee: PrivacyGuarantee, violation: float) -> None:
-    check = replace(bets(1.0), guarantee=guarantee)
-    needed = check.draws_needed(violation, significance=1e-3)
-    found = [
-        replace(check, draws=n).smallest_violation(context(0, significance=1e-3)).smallest
-        for n in (needed, int(0.99 * needed))
-    ]
-    assert found[0] <= violation + 1e-5 < found[1] + 2e-5
-
-
 @pytest.mark.parametrize(("guarantee", "violation"), [(PureDP(1.0), 1.5), (ZCDP(0.2), 0.5)])
 def test_games_invert_the_smallest_loss(guarantee: PureDP | ZCDP, violation: float) -> None:
     check = attack(guarantee)
@@ -146,23 +87,20 @@ def test_games_invert_the_smallest_loss(guarantee: PureDP | ZCDP, violation: flo
 
 def test_outcomes_carry_the_smallest_violation() -> None:
     where = context(0, significance=0.01)
-    for check in (local(1.0), bets(1.0)):
-        power = check.smallest_violation(where)
-        assert check(where).power == power
-        assert power.detection == 0.95
+    power = local(1.0).smallest_violation(where)
+    assert local(1.0)(where).power == power
+    assert power.detection == 0.95
 
 
 def test_infinity_where_nothing_is_refuted() -> None:
     few = context(0, significance=1e-9)
     assert replace(local(1.0), guarantee=LocalDP(20.0)).smallest_violation(few).smallest == math.inf
-    assert replace(bets(1.0), guarantee=PureDP(20.0)).smallest_violation(few).smallest == math.inf
 
 
 @pytest.mark.parametrize("true_epsilon", [1.0, 0.5, math.nan, math.inf])
 def test_an_epsilon_that_the_claim_allows_is_refused(true_epsilon: float) -> None:
-    for check in (local(1.0), bets(1.0)):
-        with pytest.raises(ValueError, match="^violation must"):
-            check.draws_needed(true_epsilon, significance=0.05)
+    with pytest.raises(ValueError, match="^violation must"):
+        local(1.0).draws_needed(true_epsilon, significance=0.05)
 
 
 def test_bad_arguments_are_refused() -> None:
@@ -171,6 +109,5 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="^violation is too close"):
         local(1.0).draws_needed(1 + 1e-9, significance=0.05)
     for significance in (0.0, 1.0):
-        for check in (local(1.0), bets(1.0)):
-            with pytest.raises(ValueError, match="^significance must"):
-                check.draws_needed(2.0, significance=significance)
+        with pytest.raises(ValueError, match="^significance must"):
+            local(1.0).draws_needed(2.0, significance=significance)

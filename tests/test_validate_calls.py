@@ -15,7 +15,6 @@ import pytest
 
 import dpcp_audit as dp
 from dpcp_audit.audits.accounting import Training
-from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.laws import scores
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta
@@ -30,8 +29,7 @@ from dpcp_audit.mechanisms.randomized_response import (
     debiased_cdf,
 )
 from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse, ShuffledKaryResponse
-from dpcp_audit.stats import betting, intervals, rate_power, ratio_test
-from dpcp_audit.stats import power as ratio_power
+from dpcp_audit.stats import intervals, rate_power, ratio_test
 from dpcp_audit.stats import rate_power as confidence_sequence
 from dpcp_audit.stats import roots as mean_power
 from dpcp_audit.words.checks import Context
@@ -144,25 +142,17 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (PrivateCalibrator, {"label": "a", "privacy": "none", "promise": "", "trust": Trust.CURATOR}
      | {"calibrate": lambda scores, **_: 0.5}),
     (Context, {"seed": 0, "name": "a", "significance": 0.1, "effort": 1.0}),
-    (SampledPrivacy, {"sample": noisy, "guarantee": dp.PureDP(1.0), "neighbours": PAIR}),
     (Training, {"n": 100, "batch_size": 10, "epochs": 2, "noise_multiplier": 1.0}),
     (intervals.clopper_pearson, {"successes": 3, "trials": 10, **LEVEL}),
     (intervals.mean_interval, {"values": [0.1, 0.2], "bounds": (0.0, 1.0), **LEVEL}),
     (intervals.mean_limits,
      {"mean": 0.5, "variance": 0.1, "count": 10, "bounds": (0.0, 1.0), **LEVEL}),
     (intervals.mean_radius, {"variance": 0.1, "count": 10, "width": 1.0, **LEVEL}),
-    (betting.GuessBets, {"epsilon": 1.0, "delta": 0.1}),
-    (betting.epsilon_bound, {"counts": np.ones((betting.LEVELS, 2)), "delta": 0.0, **LEVEL}),
     (confidence_sequence.RateSequence, {"expected_rate": 0.5, "strength": 1.0, **LEVEL}),
     (rate_power.smallest_violation, {"claimed": 0.1, "trials": 100, "detection": 0.9, **LEVEL}),
     (rate_power.draws_needed, {"claimed": 0.1, "rate": 0.3, "detection": 0.9, **LEVEL}),
     (rate_power.rate_reaching,
      {"successes": 3, "trials": 10, "detection": 0.9, "at_least": 0.1}),
-    (ratio_power.smallest_violation,
-     {"p_prime": 0.3, "trials": 100, "epsilon": 1.0, "delta": 0.0, "detection": 0.9, **LEVEL}),
-    (ratio_power.draws_needed,
-     {"p_prime": 0.1, "true_epsilon": 2.0, "epsilon": 1.0, "delta": 0.0, "detection": 0.9,
-      **LEVEL}),
     (ratio_test.RatioTest, {"n": 10, "n_prime": 10, "epsilon": 1.0, "delta": 0.1}),
     (ratio_test.epsilon_lower_bound,
      {"x": 9, "n": 10, "y": 1, "n_prime": 10, "delta": 0.0, "resolution": 0.1, **LEVEL}),

@@ -10,9 +10,8 @@ from coverage_cases import KnownRate
 from level_case import LevelCase
 from release_cases import Laplace
 
-from dpcp_audit.audits.certificates import Certificate
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.event_search import Event, PilotEvent
+from dpcp_audit.audits.search.event_search import Event
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE, measured_again, reference
 from dpcp_audit.reports.document import to_document
@@ -21,7 +20,8 @@ from dpcp_audit.targets import Kind, Target
 from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
+from dpcp_audit.words.evidence import conclude
+from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Claim, Finding, Outcome, Source, Verdict
 
 if TYPE_CHECKING:
@@ -29,29 +29,45 @@ if TYPE_CHECKING:
 
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import PlainData
 
 _RATES = (0.002, 0.01, 0.1, 0.5)
 _TRIALS = (400, 1600)
 """Of the old run and of the new one."""
 _DRAWS = 2000
+_CLAIM = PureDP(4.0)
 
 
 @dataclass(frozen=True, slots=True)
-class LargeOutputs:
-    """Chooses the same event whatever the pilot says."""
+class FixedEvent:
+    """Counts the same event on either input, whatever a pilot would say."""
 
-    def __call__(
-        self,
-        guarantee: PrivacyGuarantee,  # noqa: ARG002  (it looks at nothing)
-        outputs: FloatArray,  # noqa: ARG002
-        others: FloatArray,  # noqa: ARG002
-        /,
-    ) -> PilotEvent:
-        """Return it."""
-        return PilotEvent(
-            Event(np.array([0.5]), np.array([False, True])), swapped=False, excess=1.0
+    trials: int
+    epsilon: float
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Judge the claim by the event."""
+        test = EventTest(
+            event=Event(np.array([0.5]), np.array([False, True])),
+            swapped=False,
+            complement=False,
+            promise=1.0,
+        )
+        outputs = [
+            Laplace(self.epsilon)(x, self.trials, rng=context.rng(i))
+            for i, x in enumerate(([1.0], [0.0]))
+        ]
+        found = test.judge(_CLAIM, *outputs, significance=context.significance)
+        return conclude(
+            found.evidence,
+            lambda: test.smallest_violation(_CLAIM, self.trials, significance=context.significance),
+            witness={"value": [1.0], "neighbour": [0.0], **test.as_data()},
+            note=found.note,
         )
 
 
@@ -79,7 +95,7 @@ class BaselineTrial:
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
         """Return whether the case is called moved."""
-        outcome = _release(_TRIALS[0], 1.0)(_context(seed, "audit"))
+        outcome = FixedEvent(_TRIALS[0], 1.0)(_context(seed, "audit"))
         kept = reference(outcome, _target(1.0), _context(seed, "old"), draws=_DRAWS)
         if kept is None:
             return False
@@ -113,18 +129,7 @@ def _checks(trials: int, factor: int) -> list[Check]:
         *(FailureRate(theorem=KnownRate(rate=rate), n_trials=trials) for rate in rates),
         *(MeanBound(theorem=KnownRate(rate=rate), at_least=0.1, n_trials=trials) for rate in rates),
     ]
-    return [*found, _release(trials, float(factor))]
-
-
-def _release(trials: int, epsilon: float) -> SampledPrivacy:
-    return SampledPrivacy(
-        sample=Laplace(epsilon),
-        guarantee=PureDP(4.0),
-        neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=[1.0], neighbour=[0.0]),
-        n_samples=trials,
-        search=LargeOutputs(),
-        certificate=Certificate.CLOPPER_PEARSON,
-    )
+    return [*found, FixedEvent(trials, float(factor))]
 
 
 def _target(epsilon: float) -> Target:

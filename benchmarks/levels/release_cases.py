@@ -1,4 +1,4 @@
-"""Auditors of single releases, on mechanisms of one number whose loss is known exactly."""
+"""The three rules of a test, and auditors of single releases, where the loss is known exactly."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import numpy as np
 from level_case import CheckTrial, LevelCase
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.certificates import Certificate
+from dpcp_audit.audits.guessing.game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.pair_space import FixedPairs
+from dpcp_audit.audits.search.event_search import quantile_cuts
+from dpcp_audit.audits.search.feature_cells import best_event
+from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.moment_test import choose_moments
+from dpcp_audit.audits.search.pilot_hypotheses import event_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import (
@@ -27,19 +29,20 @@ from dpcp_audit.words.guarantees import (
     Neighbours,
     PureDP,
     Relation,
+    RenyiDP,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
+    from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 
-DRAWS = 1000
-"""Outputs of each input of one audit, pilot included."""
+DRAWS, PILOT = 1000, 330
+"""Outputs of each input of one audit, pilot included, and of the pilot."""
 _SEARCHED = 1000
 """Outputs of one search, on all inputs together."""
 _GAUSSIAN = GaussianPair(1.0)
@@ -105,6 +108,8 @@ _RELEASES: dict[str, tuple[PrivacyGuarantee, Any, Any]] = {
     "(ε, δ)-DP, Gaussian": (ApproxDP(1.0, _DELTA), Gaussian(1.0), Gaussian(2.0)),
     "μ-GDP, Gaussian": (GaussianDP(1.0), Gaussian(1.0), Gaussian(2.0)),
     "ρ-zCDP, randomised response": (ZCDP(_RHO), Response(1.0), Response(2.0)),
+    "ρ-zCDP, Gaussian": (ZCDP(0.5), Gaussian(1.0), Gaussian(2.0)),
+    "D₂, Gaussian": (RenyiDP(2.0, 1.0), Gaussian(1.0), Gaussian(2.0)),
     "largest advantage, Gaussian": (
         ApproxDP(0.0, _GAUSSIAN.delta_at(0.0)),
         Gaussian(1.0),
@@ -113,16 +118,57 @@ _RELEASES: dict[str, tuple[PrivacyGuarantee, Any, Any]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleTrial:
+    """A rule, chosen on a third of the outputs of either input and judged on the others."""
+
+    guarantee: PrivacyGuarantee
+    tight: Sampler
+    twice_lost: Sampler
+    choose: Callable[[PrivacyGuarantee, FloatArray, FloatArray, int], PairTest | None]
+
+    def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
+        """Return whether the claim is refuted; never where the rule has nothing to say."""
+        rng, sample = np.random.default_rng([seed, 5]), self.twice_lost if twice else self.tight
+        pilot, fresh = (
+            [np.asarray(sample(x, size, rng=rng), dtype=np.float64) for x in (1, 0)]
+            for size in (PILOT, DRAWS - PILOT)
+        )
+        test = self.choose(self.guarantee, pilot[0], pilot[1], seed)
+        if test is None:
+            return False
+        return test.judge(self.guarantee, fresh[0], fresh[1], significance=level).refuted
+
+
+def event(guarantee: PrivacyGuarantee, first: FloatArray, second: FloatArray, _: int) -> PairTest:
+    """Choose the event that exceeds the claim by most standard errors."""
+    samples = first, second
+    return event_test(guarantee, best_event(guarantee, samples), samples)
+
+
+def moment(
+    guarantee: PrivacyGuarantee, first: FloatArray, second: FloatArray, _: int
+) -> PairTest | None:
+    """Choose a step function, an order and a bet."""
+    cuts = quantile_cuts(np.concatenate([first, second]))
+    return choose_moments(guarantee, ScalarValue(), (first, second), cuts)
+
+
+def game(
+    guarantee: PrivacyGuarantee, first: FloatArray, second: FloatArray, seed: int
+) -> PairTest | None:
+    """Teach an observer."""
+    return choose_game(guarantee, first, second, bounds=None, seed=seed)
+
+
 def release_cases() -> Iterator[LevelCase]:
     """Yield every auditor that tests one pair of neighbours, or searches for one."""
-    for claim in list(_RELEASES)[:3]:
-        yield _case("score test", claim, _scored)
-    for claim in list(_RELEASES)[3:5]:
-        yield _case("power curve test", claim, _scored)
     for claim in list(_RELEASES)[:5]:
-        yield _case("Clopper–Pearson boxes", claim, _boxed)
+        yield _ruled("event", claim, event)
+    for claim in (*list(_RELEASES)[4:6], "D₂, Gaussian"):
+        yield _ruled("moment", claim, moment)
     for claim in list(_RELEASES)[:4]:
-        yield _case("bets", claim, _bet)
+        yield _ruled("game", claim, game)
     for epsilon, k in ((0.5, 2), (2.0, 10)):
         yield LevelCase(
             auditor="local channel",
@@ -136,30 +182,20 @@ def release_cases() -> Iterator[LevelCase]:
     yield from _searched()
 
 
+def _ruled(
+    rule: str,
+    claim: str,
+    choose: Callable[[PrivacyGuarantee, FloatArray, FloatArray, int], PairTest | None],
+) -> LevelCase:
+    guarantee, tight, twice = _RELEASES[claim]
+    trial = RuleTrial(guarantee=guarantee, tight=tight, twice_lost=twice, choose=choose)
+    return LevelCase(auditor=f"rule: {rule}", claim=claim, trial=trial)
+
+
 def _case(auditor: str, claim: str, check: Callable[[PrivacyGuarantee, Any], Check]) -> LevelCase:
     guarantee, tight, twice = _RELEASES[claim]
     trial = CheckTrial(tight=check(guarantee, tight), twice=check(guarantee, twice))
     return LevelCase(auditor=auditor, claim=claim, trial=trial)
-
-
-def _scored(guarantee: PrivacyGuarantee, sample: Any) -> Check:
-    return SampledPrivacy(sample=sample, guarantee=guarantee, neighbours=_PAIR, n_samples=DRAWS)
-
-
-def _boxed(guarantee: PrivacyGuarantee, sample: Any) -> Check:
-    return SampledPrivacy(
-        sample=sample,
-        guarantee=guarantee,
-        neighbours=_PAIR,
-        n_samples=DRAWS,
-        certificate=Certificate.CLOPPER_PEARSON,
-    )
-
-
-def _bet(guarantee: Any, sample: Any) -> Check:
-    return SequentialPrivacy(
-        sample=sample, guarantee=guarantee, pairs=FixedPairs((_PAIR,)), draws=DRAWS
-    )
 
 
 def _local(claimed: float, epsilon: float, k: int) -> Check:

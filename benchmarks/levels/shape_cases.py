@@ -32,8 +32,7 @@ from dpcp_audit.words.guarantees import ApproxDP, Coverage, LocalDP, PureDP, Set
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
     from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.guarantees import PrivacyGuarantee

@@ -34,8 +34,6 @@ STUDIED = (
     "audits/event_power.py",
     "audits/exact.py",
     "audits/local*.py",
-    "audits/sampled.py",
-    "audits/sequential.py",
     "audits/membership/*.py",
     "audits/search/event_search.py",
     "audits/search/pilot_hypotheses.py",
@@ -43,9 +41,9 @@ STUDIED = (
 )
 PLANTED = (
     planted(
-        "dpcp_audit/audits/sampled.py",
-        "(context.rng(2), context.rng(3))",
-        "(context.rng(0), context.rng(1))",
+        "dpcp_audit/audits/blackbox.py",
+        "outputs = race.bank.fresh(value, size), race.bank.fresh(neighbour, size)",
+        "outputs = pilot",
     ),
     planted(
         "dpcp_audit/audits/membership/release_membership.py",

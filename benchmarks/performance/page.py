@@ -36,7 +36,7 @@ _TAIL = """
 - *Samples.* No test can certify 90 % of ε at 95 % with fewer samples of each input than the
   Kullback–Leibler divergence allows: 976 for Laplace noise at ε = 1, 598 for 10-ary randomised
   response at ε = 2. What our auditors need, and the peers that pip has, on the same samples, is in
-  [Stopping early](explanation/stopping_early.md).
+  `benchmarks/README.md`.
 - *Random draws.* A trial cannot take less than its random numbers. P-COQS's trial has at most one
   normal draw a round: none where the count is far from the rank, and a byte a bit in its place
   once the interval holds no score.

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.largest_bound import bounding_event
-from dpcp_audit.audits.search.feature_cells import Automatic, claims_delta
+from dpcp_audit.audits.search.feature_cells import best_event, claims_delta
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import (
@@ -37,7 +37,7 @@ from dpcp_audit.words.evidence import Representation, conclude
 from dpcp_audit.words.formatting import counted, number
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
@@ -278,7 +278,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
         if isinstance(stage.pair_test, EventTest):
             event = stage.pair_test.event
         else:
-            event = Automatic()(self.guarantee, *samples).event
+            event = best_event(self.guarantee, samples).event
         best = bounding_event(
             self.guarantee, event, samples, trials=trials, significance=significance
         )

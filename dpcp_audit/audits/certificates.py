@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.special import ndtr, ndtri
@@ -34,15 +33,6 @@ _NOTHING = 1e-3
 _WIDEST = 0.99
 
 
-class Certificate(StrEnum):
-    """Which test compares the counts of an event with the claim."""
-
-    SCORE = "score"
-    """An exactly calibrated test: the score test for ε-DP and (ε, δ)-DP, else that of a curve."""
-    CLOPPER_PEARSON = "clopper-pearson"
-    """A Clopper–Pearson box of both probabilities, for every guarantee."""
-
-
 class Hits(NamedTuple):
     """Counts of an event among ``trials`` outputs of each of two neighbours."""
 
@@ -69,12 +59,12 @@ class Hits(NamedTuple):
         )
         return first, second
 
-    def as_sample(self, *, any_time: bool = False) -> Sample:
+    def as_sample(self) -> Sample:
         """Return the counts as evidence keeps them."""
         return Sample(
             measure=Measure.LOG_RATIO,
             counts=tuple(
-                Count(of=f"the event on {of}", hits=hits, trials=self.trials, any_time=any_time)
+                Count(of=f"the event on {of}", hits=hits, trials=self.trials)
                 for of, hits in (
                     ("one input", self.successes),
                     ("its neighbour", self.neighbour_successes),
@@ -108,7 +98,6 @@ def certify(
     hits: Hits,
     *,
     significance: float,
-    certificate: Certificate = Certificate.SCORE,
     complement: bool = False,
 ) -> Judgement:
     """Judge a claim by the counts of an event that was chosen before they were drawn.
@@ -123,8 +112,6 @@ def certify(
         Whether the score test looks at the event's complement; chosen beforehand, too.
     """
     linear = linear_claim(guarantee)
-    if certificate is Certificate.CLOPPER_PEARSON:
-        return _by_limits(guarantee, hits, significance)
     if linear is None:
         return _by_curve(guarantee, hits, significance)
     return _by_score(linear, hits, significance, complement=complement)
@@ -247,29 +234,3 @@ def _turn_near(fails: Callable[[float], bool], guess: float) -> float:
         while not fails(high):
             low, high, step = high, high * step, step**2
     return turn_by_factor(fails, low, high, ratio=1 + _RESOLUTION).fails
-
-
-def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> Judgement:
-    """Return the loss that the event shows, with its certified lower end."""
-    x, y, trials = hits
-    p, q = hits.rates
-    p_low, _ = clopper_pearson(x, trials, significance=significance)
-    _, q_high = clopper_pearson(y, trials, significance=significance)
-    loss, allowed = loss_of(guarantee), float(guarantee.power(q_high))
-    of_ratio = loss.quantity is Quantity.EPSILON
-    complement = of_ratio and log_ratio(1 - q, 1 - p) > log_ratio(p, q)
-    return Judgement(
-        evidence=of_loss(
-            loss.quantity,
-            loss.of_event(p, q),
-            loss.lower_bound(p_low, q_high),
-            refuted=p_low > allowed,
-            at=loss.at,
-            detail=_OF_COMPLEMENT if complement else _OF_EVENT,
-            claimed=loss.claimed_at(q_high),
-            confidence=1 - significance,
-            n_samples=2 * trials,
-            sample=(hits.complement() if complement else hits).as_sample(),
-        ),
-        note=f"The claim allows at most {allowed:.4g} where the neighbour has {q_high:.4g}.",
-    )

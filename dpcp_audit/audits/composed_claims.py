@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.composition import compose
+from dpcp_audit.audits.composition import composed_delta_below
 from dpcp_audit.audits.estimates.shown_losses import from_below
 from dpcp_audit.laws.laws import LawPair
 from dpcp_audit.laws.losses import Measurement, loss_of
@@ -55,8 +55,7 @@ class ComposedPair(LawPair):
         pairs = self.noise.pairs
         if len(pairs) == 1:
             return pairs[0].delta_at(epsilon)
-        composed = compose(pairs, [1] * len(pairs)).lower
-        return float(composed.get_delta_for_epsilon(epsilon))
+        return composed_delta_below(pairs, epsilon)
 
 
 def composed_cost(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> Measurement | None:

@@ -1,28 +1,16 @@
-"""The budget of a pipeline: law pairs composed through dp-accounting.
-
-Losses are rounded to a grid of ``interval``: up for the upper bounds, down for the lower
-ones, so that the exact composed δ(ε) of the pairs lies between the two. (The convolutions are
-fast Fourier transforms in doubles; dp-accounting moves the mass that it truncates, at most
-1e-15 a step, to an infinite loss in the upper bound and drops it in the lower.)
-"""
+"""What releases on the same people cost together: noises from below, a pipeline in closed form."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dpcp_audit.laws.laws import FinitePair, GaussianPair, LaplacePair
-from dpcp_audit.laws.loss_distributions import epsilon_of, gaussian_step
-from dpcp_audit.laws.losses import guarantee_pair
-from dpcp_audit.mechanisms.pcoqs.release import released_pair, transcript_pair
-from dpcp_audit.stats.enclosures import at_most, ball, composed_delta, exact
+from dpcp_audit.laws.laws import GaussianPair, LaplacePair
+from dpcp_audit.laws.loss_distributions import gaussian_step
+from dpcp_audit.stats.enclosures import at_most, ball, composed_delta, exact, upper
+from dpcp_audit.stats.roots import turn
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.computed import Computation
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.guarantees import ApproxDP, PureDP, Relation
 from dpcp_audit.words.proofs import Proof, ProofMethod
 from dpcp_audit.words.quantities import Quantity
@@ -36,163 +24,55 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.laws import LawPair
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Composition:
-    """The composed privacy loss of several releases, between an upper and a lower estimate.
-
-    Parameters
-    ----------
-    upper, lower : PrivacyLossDistribution
-        dp-accounting's, with losses rounded up and down.
-    slack : float
-        Mass that the pairs' enumerations pruned, over all releases. It is added to every
-        upper δ, as if it revealed everything.
-    pairs, counts : tuple
-        What was composed.
-    """
-
-    upper: Any
-    lower: Any
-    slack: float
-    pairs: tuple[LawPair, ...]
-    counts: tuple[int, ...]
-
-    def delta_at(self, epsilon: float) -> float:
-        """Return δ(ε) of both directions, from above."""
-        _validate.non_negative(epsilon=epsilon)
-        return min(1.0, float(self.upper.get_delta_for_epsilon(epsilon)) + self.slack)
-
-    def delta_below(self, epsilon: float) -> float:
-        """Return δ(ε) of the worse direction, from below."""
-        _validate.non_negative(epsilon=epsilon)
-        return float(self.lower.get_delta_for_epsilon(epsilon))
-
-    def epsilon_at(self, delta: float) -> float:
-        """Return ε(δ) of both directions, from above; infinity where no ε is enough."""
-        _validate.open_unit(delta=delta)
-        if delta <= self.slack:
-            return math.inf
-        return epsilon_of(self.upper, delta - self.slack)
-
-    def epsilon_below(self, delta: float) -> float:
-        """Return ε(δ) of the worse direction, from below."""
-        _validate.open_unit(delta=delta)
-        return epsilon_of(self.lower, delta)
-
-    def renyi(self, alpha: float) -> float:
-        """Return the composed D_α of the worse direction: Rényi divergences add up.
-
-        Exact; a lower bound where there is slack.
-        """
-        forward = sum(c * p.renyi(alpha) for p, c in zip(self.pairs, self.counts, strict=True))
-        backward = sum(
-            c * p.reversed().renyi(alpha) for p, c in zip(self.pairs, self.counts, strict=True)
-        )
-        return float(max(forward, backward))
+_INTERVAL = 1e-4
+"""The grid of losses, in nats, to which each noise's are rounded down."""
 
 
-def compose(
-    pairs: Sequence[LawPair], counts: Sequence[int], *, interval: float = 1e-4
-) -> Composition:
-    """Compose releases that each see the same two neighbouring inputs.
+def composed_delta_below(pairs: Sequence[LawPair], epsilon: float) -> float:
+    """Return δ(ε) of noises that see the same two inputs, from below, through dp-accounting.
+
+    (The convolutions are fast Fourier transforms in doubles; the mass that dp-accounting cuts off,
+    at most 1e-15 a step, is dropped.)
 
     Parameters
     ----------
-    pairs : sequence of LawPair
-        The laws of each kind of release; the first law of every pair belongs to the same
-        input. Where a pair dominates its release on every input (``transcript_pair``,
-        ``guarantee_pair``), the upper bounds also hold for releases chosen in the light of
-        earlier ones.
-    counts : sequence of int
-        How many independent releases of each kind, at least 1.
-    interval : float
-        Width of the grid of losses, in nats. The upper and lower ε differ by at most about
-        2·interval for each release.
+    pairs : sequence of GaussianPair or LaplacePair
+        At least one; the first law of every pair belongs to the same input.
     """
-    _validate.positive(interval=interval)
-    if not pairs or len(pairs) != len(counts):
-        raise ValueError(
-            f"counts must hold one number for each pair, at least one, got {len(counts)} "
-            f"for {len(pairs)} pairs"
-        )
-    for count in counts:
-        _validate.integer(counts=count, at_least=1)
-    ways = [_composed(pairs, counts, interval, pessimistic=way) for way in (True, False)]
-    return Composition(
-        upper=ways[0],
-        lower=ways[1],
-        slack=float(sum(c * p.slack for p, c in zip(pairs, counts, strict=True))),
-        pairs=tuple(pairs),
-        counts=tuple(counts),
-    )
+    if not pairs:
+        raise ValueError("pairs must hold at least one pair, got none")
+    first, *rest = map(_loss, pairs)
+    for each in rest:
+        first = first.compose(each)
+    return float(first.get_delta_for_epsilon(epsilon))
 
 
-def _composed(
-    pairs: Sequence[LawPair], counts: Sequence[int], interval: float, *, pessimistic: bool
-) -> Any:
-    result = None
-    for pair, count in zip(pairs, counts, strict=True):
-        step = _loss(pair, interval, pessimistic)
-        many = step.self_compose(count) if count > 1 else step
-        result = many if result is None else result.compose(many)
-    return result
-
-
-@singledispatch
-def _loss(pair: LawPair, interval: float, pessimistic: bool) -> Any:  # noqa: ARG001, FBT001
+def _loss(pair: LawPair) -> Any:
     """Return dp-accounting's distribution of the loss of both directions."""
-    raise ValueError(f"pairs must hold FinitePair, GaussianPair or LaplacePair, got {pair!r}")
-
-
-@_loss.register
-def _(pair: FinitePair, interval: float, pessimistic: bool) -> Any:  # noqa: FBT001
     from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
         privacy_loss_distribution as pld,
     )
 
-    p: list[float] = pair.law.log_mass.tolist()
-    q: list[float] = pair.neighbour_law.log_mass.tolist()
-    return pld.from_two_probability_mass_functions(
-        dict(enumerate(q)),
-        dict(enumerate(p)),
-        pessimistic_estimate=pessimistic,
-        value_discretization_interval=interval,
-        symmetric=False,
-    )
-
-
-@_loss.register
-def _(pair: GaussianPair, interval: float, pessimistic: bool) -> Any:  # noqa: FBT001
-    return gaussian_step(1 / pair.shift, 1.0, interval=interval, pessimistic=pessimistic)
-
-
-@_loss.register
-def _(pair: LaplacePair, interval: float, pessimistic: bool) -> Any:  # noqa: FBT001
-    from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
-        privacy_loss_distribution as pld,
-    )
-
-    coordinates = [
+    if isinstance(pair, GaussianPair):
+        return gaussian_step(1 / pair.shift, 1.0, interval=_INTERVAL, pessimistic=False)
+    if not isinstance(pair, LaplacePair):
+        raise ValueError(  # noqa: TRY004  (as every other bad input)
+            f"pairs must hold GaussianPair or LaplacePair, got {pair!r}"
+        )
+    first, *rest = (
         pld.from_laplace_mechanism(
             1 / shift,
-            pessimistic_estimate=pessimistic,
-            value_discretization_interval=interval,
-            use_connect_dots=pessimistic,
+            pessimistic_estimate=False,
+            value_discretization_interval=_INTERVAL,
+            use_connect_dots=False,
         )
         for shift in pair.shifts
-    ]
-    first, *rest = coordinates
+    )
     return first.compose(rest[0]) if rest else first
 
 
 def pipeline_budget(
-    classifier: PureDP | ApproxDP,
-    calibration: PCOQS,
-    *,
-    thresholds: int,
-    delta: float = 1e-6,
-    n: int = 100,
+    classifier: PureDP | ApproxDP, calibration: PCOQS, *, thresholds: int, delta: float = 1e-6
 ) -> Computation:
     """Compute ε of a private classifier and several P-COQS thresholds on the same people.
 
@@ -209,25 +89,26 @@ def pipeline_budget(
         How many thresholds are released, T.
     delta : float
         What the thresholds may add to the classifier's δ_f.
-    n : int
-        Scores in the pair whose released thresholds are shown beside the transcripts.
     """
     _validate.integer(thresholds=thresholds, at_least=1)
     _validate.open_unit(delta=delta)
     told = classifier.parameters.get("delta", 0.0)
     rho = thresholds * calibration.rho
     claimed = classifier.epsilon + rho + 2 * math.sqrt(rho * math.log(1 / delta))
-    model = guarantee_pair(classifier)
-    noisy = compose([model, transcript_pair(calibration)], [1, thresholds])
-    released = compose([model, released_pair(calibration, n)], [1, thresholds])
-    value = noisy.epsilon_at(told + delta)
+    shift = ball(thresholds * calibration.rounds / exact(calibration.noise_scale) ** 2).sqrt()
+
+    def enough(epsilon: float) -> bool:
+        spent = composed_delta(shift, epsilon, promised=classifier.epsilon, told=told)
+        return upper(spent) <= told + delta
+
+    value = turn(enough, 0.0, 2 * claimed, relative=ROUNDING).holds
     proof = _pipeline_proof(classifier, calibration, thresholds, delta, value)
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": told + delta},
         detail="of the pipeline",
         value=value,
-        lower=noisy.epsilon_below(told + delta) * (1 - ROUNDING),
+        lower=value * (1 - 2 * ROUNDING),
         upper=proof.premises[-1].left[1],
         claimed=claimed,
         proof=proof,
@@ -236,15 +117,8 @@ def pipeline_budget(
             "rho": calibration.rho,
             "thresholds": thresholds,
             "delta": told + delta,
-            "epsilon_from_below": noisy.epsilon_below(told + delta),
-            "epsilon_of_thresholds_alone": released.epsilon_at(told + delta),
         },
-        note=(
-            f"The pipeline spends {value / claimed:.4g} times the textbook sum; with the "
-            "thresholds alone released, on their known worst neighbours, "
-            f"{released.epsilon_at(told + delta) / claimed:.4g} times."
-        ),
-        figures=(_budget_figure(noisy, released, claimed),),
+        note=f"The pipeline spends {value / claimed:.4g} times the textbook sum.",
     )
 
 
@@ -292,25 +166,4 @@ def _pipeline_proof(
             "bounds": list(calibration.bounds),
             "relation": str(Relation.SUBSTITUTION),
         },
-    )
-
-
-def _budget_figure(noisy: Composition, released: Composition, claimed: float) -> Figure:
-    epsilons = np.linspace(0.0, 1.1 * claimed, 41).tolist()
-    curves = {"noisy counts": noisy, "thresholds alone, worst known neighbours": released}
-    return Figure(
-        kind=FigureKind.LINES,
-        title="Composed privacy profile of the pipeline",
-        x_label="ε",
-        y_label="δ(ε)",
-        log_y=True,
-        series=[
-            Series(name=name, x=epsilons, y=[max(c.delta_at(e), 1e-16) for e in epsilons])
-            for name, c in curves.items()
-        ],
-        marks={"textbook sum": claimed},
-        description=(
-            "δ(ε), from above, of a private classifier followed by all thresholds: with the "
-            "noisy counts published, and with nothing but the thresholds."
-        ),
     )

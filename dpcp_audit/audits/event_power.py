@@ -15,12 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from dpcp_audit.audits.certificates import Certificate, linear_claim
+from dpcp_audit.audits.certificates import linear_claim
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.stats import rate_power
-from dpcp_audit.stats.intervals import binomial_reached, clopper_pearson
-from dpcp_audit.stats.power import power_along, rate_detected
-from dpcp_audit.stats.ratio_test import RatioTest
+from dpcp_audit.stats.ratio_test import RatioTest, power_along, rate_detected
 from dpcp_audit.stats.roots import fewest, turn
 from dpcp_audit.words.guarantees import ApproxDP, PureDP
 from dpcp_audit.words.quantities import Quantity
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _DETECTION = 0.95
-_EACH = (1 + _DETECTION) / 2
-"""The probability with which either of two counts stays on its side of a quantile."""
 _LEAST_LOSS = 0.1
 """What stands in for twice nothing."""
 _LARGEST_EPSILON = 50.0
@@ -55,13 +50,7 @@ _NEAR = 1e-3
 
 
 @lru_cache(maxsize=256)
-def smallest_violation(
-    guarantee: PrivacyGuarantee,
-    trials: int,
-    *,
-    significance: float,
-    certificate: Certificate = Certificate.SCORE,
-) -> Power:
+def smallest_violation(guarantee: PrivacyGuarantee, trials: int, *, significance: float) -> Power:
     """Return the smallest loss that ``certify`` refutes with probability 0.95.
 
     Parameters
@@ -70,14 +59,11 @@ def smallest_violation(
         Fresh outputs of each of the two neighbours.
     """
     linear = linear_claim(guarantee)
-    boxed = certificate is Certificate.CLOPPER_PEARSON
     if loss_of(guarantee).gaussian:
-        shift_refuted = _shift_boxed if boxed else gaussian_shift
-        shift = shift_refuted(guarantee, trials, significance=significance)
+        shift = gaussian_shift(guarantee, trials, significance=significance)
         return _if_gaussian(guarantee, shift)
-    if boxed or linear is None:
-        needed = rates_refuted if boxed else _rates_tested
-        rates = needed(guarantee, _RATES, trials, significance=significance)
+    if linear is None:
+        rates = _rates_tested(guarantee, _RATES, trials, significance=significance)
         return _by_rates(guarantee, rates)
     return Power(
         quantity=Quantity.EPSILON,
@@ -88,13 +74,7 @@ def smallest_violation(
     )
 
 
-def draws_needed(
-    guarantee: PrivacyGuarantee,
-    violation: float,
-    *,
-    significance: float,
-    certificate: Certificate = Certificate.SCORE,
-) -> int:
+def draws_needed(guarantee: PrivacyGuarantee, violation: float, *, significance: float) -> int:
     """Return how many fresh outputs of each neighbour refute a violation, to 1 in 500.
 
     Parameters
@@ -104,9 +84,7 @@ def draws_needed(
     """
 
     def power(trials: int) -> Power:
-        return smallest_violation(
-            guarantee, trials, significance=significance, certificate=certificate
-        )
+        return smallest_violation(guarantee, trials, significance=significance)
 
     needed = None
     if violation > power(_FEWEST).claimed:
@@ -214,23 +192,6 @@ def _rates_tested(
     return np.array(found)
 
 
-def _shift_boxed(guarantee: PrivacyGuarantee, trials: int, *, significance: float) -> float:
-    """Return the shift that the Clopper–Pearson limits of the best half-line refute."""
-
-    def limits(rates: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
-        counts = binomial_reached(share, trials, rates)
-        return clopper_pearson(counts, trials, significance=significance)
-
-    allowed = guarantee.power(limits(ndtr(-_CUTS), _EACH)[1])
-
-    def refuted(shift: float) -> bool:
-        return bool((limits(ndtr(shift - _CUTS), 1 - _EACH)[0] > allowed).any())
-
-    if not refuted(_LARGEST_SHIFT):
-        return math.inf
-    return turn(refuted, 0.0, _LARGEST_SHIFT, relative=1e-4).holds
-
-
 def _if_gaussian(guarantee: PrivacyGuarantee, shift: float) -> Power:
     loss = loss_of(guarantee)
     return Power(
@@ -240,32 +201,6 @@ def _if_gaussian(guarantee: PrivacyGuarantee, shift: float) -> Power:
         at=loss.at,
         detail="if the release is Gaussian",
     )
-
-
-def rates_refuted(
-    guarantee: PrivacyGuarantee, fpr: ArrayLike, trials: int, *, significance: float
-) -> FloatArray:
-    """Return the least p that two Clopper–Pearson limits refute with probability 0.95.
-
-    Parameters
-    ----------
-    fpr : array_like, shape (m,)
-        The event's rates on the neighbour, whose counts are put at their upper ends.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        Infinite where no p is refuted so often.
-    """
-    most = binomial_reached(_EACH, trials, fpr)
-    allowed = guarantee.power(clopper_pearson(most, trials, significance=significance)[1])
-    found = [
-        rate_power.smallest_violation(
-            min(1.0, rate), trials, significance=significance, detection=_EACH
-        )
-        for rate in allowed.tolist()
-    ]
-    return np.array(found)
 
 
 def _by_rates(guarantee: PrivacyGuarantee, needed: FloatArray) -> Power:

@@ -13,7 +13,6 @@ import numpy as np
 from dpcp_audit.audits.enclosed_laws import channel_ratio, rows_add_up
 from dpcp_audit.audits.search.record_pairs import changes
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.laws.losses import log_ratio
 from dpcp_audit.mechanisms.shuffle import hidden_laws
 from dpcp_audit.stats.enclosures import at_most
 from dpcp_audit.words import validate as _validate
@@ -87,19 +86,6 @@ def guess_bound(epsilon: float, k: int) -> float:
     _validate.positive(epsilon=epsilon)
     _validate.integer(k=k, at_least=2)
     return 1 / (1 + (k - 1) * math.exp(-epsilon))
-
-
-def guess_loss(success: float, k: int) -> float:
-    """Return the least ε at which a guess of one of k values may succeed so often.
-
-    Examples
-    --------
-    >>> round(guess_loss(guess_bound(2.0, 10), 10), 12)
-    2.0
-    """
-    _validate.closed_unit(success=success)
-    _validate.integer(k=k, at_least=2)
-    return max(0.0, log_ratio(success * (k - 1), 1 - success))
 
 
 def channel_outcome(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpcp_audit.audits.guessing.rounds import tangents_of
+from dpcp_audit.audits.guessing.game import tangents_of
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.roots import turn_by_factor
 from dpcp_audit.words.evidence import LEAST_LOSS, noise_factor, violation_by

@@ -6,6 +6,7 @@ from dpcp_audit.audits.accounting import Accountant as Accountant
 from dpcp_audit.audits.accounting import Sampling as Sampling
 from dpcp_audit.audits.accounting import Training as Training
 from dpcp_audit.audits.accounting import accounted_epsilon as accounted_epsilon
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy as BlackBoxPrivacy
 from dpcp_audit.audits.composition import pipeline_budget as pipeline_budget
 from dpcp_audit.audits.enclosed_laws import exponq_proof as exponq_proof
 from dpcp_audit.audits.enclosed_laws import response_loss as response_loss
@@ -30,9 +31,8 @@ from dpcp_audit.audits.membership.release_membership import (
     MembershipInference as MembershipInference,
 )
 from dpcp_audit.audits.membership.score_attacks import BisectionBits as BisectionBits
-from dpcp_audit.audits.sampled import SampledPrivacy as SampledPrivacy
-from dpcp_audit.audits.search.exact_pairs import WorstPairSearch as WorstPairSearch
-from dpcp_audit.audits.search.feature_cells import DyadicBits as DyadicBits
+from dpcp_audit.audits.search.pair_space import FixedPairs as FixedPairs
+from dpcp_audit.audits.search.score_pairs import ScorePairs as ScorePairs
 from dpcp_audit.audits.traced_privacy import Scope as Scope
 from dpcp_audit.audits.training.canary_audit import CanaryAudit as CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults as GameResults

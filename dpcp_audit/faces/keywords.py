@@ -71,7 +71,6 @@ class CheckKeywords(TypedDict, total=False):
     detect: float
     budget: float | str | None
     draws: int | None
-    sequential: bool
     representation: Literal["warn", "strict"]
     prove: bool
     trace: bool

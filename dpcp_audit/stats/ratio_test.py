@@ -18,6 +18,9 @@ Its p-value is the largest probability of T ≥ t over the nuisance p′, which 
   gap of A below its chord. The boundary lies below the chord, since
   logit p is convex in logit p′ along it (R ≥ 1), and lower p means lower probability.
 - Sums over y leave out at most 2·e^−36 of the mass (Bernstein's inequality), which is added.
+
+Powers are exact sums over the counts at the normal critical value, which the calibrated test
+comes close to (its p-values are at most a little larger).
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ from dpcp_audit.stats.roots import turn, turns
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.stats.curve_test import Measure
     from dpcp_audit.words.arrays import FloatArray, IntArray
 
@@ -47,6 +52,7 @@ _SCREEN = 8
 _LEAST = 1e-100
 """Of a resolution, and of a significance: below, the arithmetic gives out."""
 _LARGEST_EPSILON = 50.0
+_HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,3 +300,36 @@ def _guess(  # noqa: PLR0917  (in the order of the public function)
 
     found = turn(exceeds, _LARGEST_EPSILON, 0.0, relative=resolution).holds
     return max(1, math.floor(found / resolution))
+
+
+def power_along(
+    test: RatioTest, p_prime: float, *, significance: float
+) -> Callable[[float], float]:
+    """Return the probability that the test refutes at p′, as a function of p."""
+    region = test.region(-float(ndtri(significance)), p_prime, p_prime)
+    chance, rate = test.rejection_probability(region), np.array([p_prime])
+    return lambda p: float(chance(np.array([p]), rate)[0])
+
+
+def rate_detected(
+    test: RatioTest,
+    p_prime: float,
+    *,
+    significance: float,
+    detection: float = 0.95,
+    at_most: float = 1.0,
+    steps: int = _HALVINGS,
+) -> float:
+    """Return the smallest p, up to ``at_most``, that is refuted with probability ``detection``.
+
+    Infinity where not even ``at_most`` is.
+    """
+    chance = power_along(test, p_prime, significance=significance)
+
+    def detected(p: float) -> bool:
+        return chance(p) >= detection
+
+    allowed = min(1.0, test.ratio * p_prime + test.delta)
+    if allowed >= at_most or not detected(at_most):
+        return math.inf
+    return turn(detected, allowed, at_most, steps=steps).holds

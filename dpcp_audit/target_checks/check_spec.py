@@ -110,8 +110,6 @@ class CheckSpec:
         Seconds for all claims together, to which what is planned is cut.
     draws : int or None
         Calls of the target for each claim, in place of what would be planned.
-    sequential : bool
-        Whether privacy claims are tested by bets that stop as soon as the answer is clear.
     representation : Representation
         Whether it is a warning or a refutation if the last bits of outputs alone break a claim of
         privacy.
@@ -265,12 +263,6 @@ class CheckSpec:
             "calls of the target for each claim",
             metavar="N",
             otherwise="as many as the violation to detect needs",
-        ),
-    )
-    sequential: bool = field(
-        default=False,
-        metadata=option(
-            Flag(), "test privacy claims by bets and stop as soon as the result is clear"
         ),
     )
     representation: Representation = field(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.target_checks.trade_off_file import TradeOffFile
 from dpcp_audit.targets import Kind, Takes, kinds_that
 from dpcp_audit.words.guarantees import (
     ZCDP,
@@ -179,14 +178,6 @@ PRIVACY = (
     _privacy("gaussian_dp", GaussianDP, "M-Gaussian differential privacy", "M"),
     _privacy("gdp", GaussianDP, "the same as --gaussian-dp", "M"),
 )
-TRADE_OFF = Option(
-    name="tradeoff",
-    value=TradeOffFile(),
-    help="a trade-off curve: a file with a corner 'ALPHA BETA' on each line",
-    group=Group.CLAIM,
-    metavar="FILE",
-    python=False,
-)
 AT_LEAST = _of_some_kinds(
     "coverage_at_least",
     "coverage of at least C, on average over calibration data, noise and test point",
@@ -205,7 +196,7 @@ SET_SIZE = _of_some_kinds(
     Positive(),
 )
 _COVERAGES = (AT_LEAST, PER_CLASS)
-CLAIMS = (*PRIVACY, TRADE_OFF, *_COVERAGES, CONFIDENCE, SET_SIZE)
+CLAIMS = (*PRIVACY, *_COVERAGES, CONFIDENCE, SET_SIZE)
 
 
 def claims_with(word: str) -> dict[str, str]:
@@ -285,7 +276,6 @@ def guarantees_of(
     """
     values = read(CLAIMS, given, spell)
     found: list[Guarantee] = [one for each in PRIVACY for one in values.get(each.name, ())]
-    found += values.get(TRADE_OFF.name, ())
     confidence = values.get(CONFIDENCE.name)
     covering = [
         Coverage(
@@ -302,7 +292,7 @@ def guarantees_of(
     if SET_SIZE.name in values:
         found.append(SetSize(values[SET_SIZE.name]))
     if required and not found:
-        known = ", ".join(spell(each.name) for each in (*PRIVACY, TRADE_OFF, *_COVERAGES, SET_SIZE))
+        known = ", ".join(spell(each.name) for each in (*PRIVACY, *_COVERAGES, SET_SIZE))
         raise UsageError(f"nothing is claimed: give at least one of {known}")
     return tuple(found)
 

@@ -13,7 +13,6 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.feature_cells import claims_delta
 from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.stats.guessing import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import with_cut, within
@@ -185,9 +184,7 @@ class TargetPrivacy(PrivacyClaim):
                 raise
             return self._both_sides(target, SingleDraws(target=drawn))(context)
 
-    def audit(
-        self, target: Drawable, calls: int
-    ) -> BlackBoxPrivacy | SequentialPrivacy | LocalPrivacy:
+    def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
         """Return the audit of an opened target's outputs."""
         audit = self._unopened(calls)
         if isinstance(audit, LocalPrivacy):
@@ -215,7 +212,7 @@ class TargetPrivacy(PrivacyClaim):
     def _search(self, target: Target) -> TraceSearch:
         return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
 
-    def _unopened(self, calls: int) -> BlackBoxPrivacy | SequentialPrivacy | LocalPrivacy:
+    def _unopened(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
         from dpcp_audit.laws.losses import loss_of  # noqa: PLC0415  (slow to import)
 
         loss = loss_of(self.guarantee)
@@ -233,16 +230,14 @@ class TargetPrivacy(PrivacyClaim):
                 n_samples=calls // values,
                 detect=self.spec.detect,
             )
-        audit = (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
+        return BlackBoxPrivacy(
             sample=closed,
             guarantee=self.guarantee,
             pairs=pair_space(self.spec),
             draws=calls,
             detect=self.spec.detect,
+            representation=self.spec.representation,
         )
-        if isinstance(audit, SequentialPrivacy):
-            return audit
-        return replace(audit, representation=self.spec.representation)
 
     def _over_all_values(self, calls: int, epsilon: float) -> bool:
         """Tell whether the claim is of a randomizer of few enough values to draw from all."""
@@ -252,7 +247,6 @@ class TargetPrivacy(PrivacyClaim):
             and values is not None
             and values <= min(_MOST_VALUES, calls // _FEWEST_REPORTS)
             and spec.pair is None
-            and not spec.sequential
             and epsilon <= LARGEST_EPSILON
         )
 

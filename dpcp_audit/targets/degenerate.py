@@ -180,25 +180,6 @@ def probe(
         random.setstate(kept[1])
 
 
-def require_random(outputs: FloatArray, neighbour_outputs: FloatArray) -> None:
-    """Refuse outputs that are one and the same value on both inputs.
-
-    Different constants on the two inputs are left to the audit, which refutes any claim.
-
-    Raises
-    ------
-    ConstantOutputsError
-    """
-    pooled = np.concatenate([outputs, neighbour_outputs])
-    if _constant(pooled):
-        raise ConstantOutputsError(
-            f"sample returned the same value, {pooled[0].tolist()}, in all {len(pooled)} draws on "
-            "both inputs",
-            "choose inputs on which it is random, draw more, or declare Randomness.NONE "
-            "(randomness none)",
-        )
-
-
 def _require_repeatable(*, repeats: bool, moved: Sequence[str]) -> None:
     if moved:
         raise DegenerateTargetError(

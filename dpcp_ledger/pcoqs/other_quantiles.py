@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpcp_audit.extensions.audits import (
-    SampledPrivacy,
+    BlackBoxPrivacy,
+    FixedPairs,
     exact_outcome,
     exponq_proof,
     exponq_threshold,
@@ -233,15 +234,19 @@ histlap.tested(
         "release": "quantile",
         "relation": str(Relation.SUBSTITUTION),
     },
-    check=SampledPrivacy(
+    check=BlackBoxPrivacy(
         sample=_MEDIAN.sample,
         guarantee=_MEDIAN.guarantee,
-        neighbours=Neighbours(
-            relation=Relation.SUBSTITUTION,
-            value=np.concatenate([_LOW, _HIGH]),
-            neighbour=np.concatenate([_LOW[1:], [0.75], _HIGH]),
+        pairs=FixedPairs(
+            (
+                Neighbours(
+                    relation=Relation.SUBSTITUTION,
+                    value=np.concatenate([_LOW, _HIGH]),
+                    neighbour=np.concatenate([_LOW[1:], [0.75], _HIGH]),
+                ),
+            )
         ),
-        n_samples=100_000,
+        draws=200_000,
         witness={"alpha": 0.5, "epsilon": 1.0, "n_bins": 2, "noise": "add-remove"},
     ),
 )

@@ -11,24 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from case_catalogue import level_cases
-from support.samplers import context, gaussian, laplace, pair
+from support.samplers import context, gaussian, laplace, on_pair, pair
 
-from dpcp_audit.audits.bets import PairBets
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.estimates import loss_bracket, pair_estimate
 from dpcp_audit.audits.estimates.output_partition import OutputPartition
 from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
 from dpcp_audit.audits.estimates.shown_losses import transcript_curve
-from dpcp_audit.audits.guessing.game_test import GameTest
-from dpcp_audit.audits.guessing.guesser import Guesser
+from dpcp_audit.audits.guessing.game import GameTest
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import PairRace
-from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
 from dpcp_audit.audits.training import model_membership
 from dpcp_audit.audits.training.run_bets import RunBets
@@ -90,23 +85,6 @@ def test_a_search_certifies_on_outputs_that_have_chosen_nothing(
     assert all(judged)
 
 
-def test_bets_are_on_outputs_that_their_observer_has_not_seen(monkeypatch) -> None:
-    seen: set[float] = set()
-    unseen: list[bool] = []
-    spied(monkeypatch, Guesser, "see", lambda _, outputs, __: seen.update(rows([outputs])))
-    spied(
-        monkeypatch,
-        PairBets,
-        "_bet",
-        lambda _, __, ___, outputs, ____: unseen.append(not seen & rows([outputs])),
-    )
-    SequentialPrivacy(
-        sample=laplace(1.0), guarantee=PureDP(1.0), pairs=FixedPairs((pair(),)), draws=1000
-    )(context(0))
-    assert len(unseen) > 3
-    assert all(unseen)
-
-
 def counted_rows(monkeypatch: pytest.MonkeyPatch, module: Any) -> tuple[set[float], set[float]]:
     """Return the outputs that a partition is learned from, and those counted, as they come."""
     learned, counted = set[float](), set[float]()
@@ -115,10 +93,19 @@ def counted_rows(monkeypatch: pytest.MonkeyPatch, module: Any) -> tuple[set[floa
     return learned, counted
 
 
-@pytest.mark.parametrize("kind", [SampledPrivacy, MembershipInference])
-def test_a_findings_estimate_counts_other_outputs_than_it_learned_from(monkeypatch, kind) -> None:
+@pytest.mark.parametrize(
+    "check",
+    [
+        on_pair(laplace(1.0), PureDP(1.0), draws=2000),
+        MembershipInference(
+            sample=laplace(1.0), guarantee=PureDP(1.0), neighbours=pair(), n_samples=800
+        ),
+    ],
+    ids=lambda check: type(check).__name__,
+)
+def test_a_findings_estimate_counts_other_outputs_than_it_learned_from(monkeypatch, check) -> None:
     learned, counted = counted_rows(monkeypatch, loss_bracket)
-    kind(sample=laplace(1.0), guarantee=PureDP(1.0), neighbours=pair(), n_samples=800)(context(0))
+    check(context(0))
     assert len(learned) > 400
     assert len(counted) > 400
     assert not learned & counted

@@ -1,8 +1,7 @@
 """What certifies is independent of what chose: no audit looks at the same draws twice.
 
 A generator is handed to the target in the same state twice only by the probe of its randomness,
-whose batches have a size of their own. On a perfectly private target, an audit that certified
-an event on the outputs which selected it would refute nearly always.
+whose batches have a size of their own.
 """
 
 from __future__ import annotations
@@ -13,19 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from support.samplers import context, laplace, pair
+from support.samplers import context, pair
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.event_search import Event, PilotEvent
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
-from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,12 +60,6 @@ def largest(value: Any, size: int, rng: np.random.Generator) -> np.ndarray:
 
 def audit(name: str, target: Watched) -> Check:
     checks: dict[str, Callable[[], Check]] = {
-        "sampled": lambda: SampledPrivacy(
-            sample=target, guarantee=PureDP(1.0), neighbours=pair(), n_samples=1000
-        ),
-        "sequential": lambda: SequentialPrivacy(
-            sample=target, guarantee=PureDP(1.0), pairs=ScorePairs(sizes=(1, 2)), draws=6000
-        ),
         "local": lambda: LocalPrivacy(
             randomizer=target.report, guarantee=LocalDP(1.0), n_inputs=3, n_outputs=3
         ),
@@ -93,9 +82,7 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", ["sampled", "sequential", "local", "membership", "blackbox", "coverage"]
-)
+@pytest.mark.parametrize("name", ["local", "membership", "blackbox", "coverage"])
 def test_no_batch_of_draws_is_used_twice(name: str) -> None:
     target = Watched(TARGETS.get(name, noisy_mean))
     audit(name, target)(context(0, significance=1e-6))
@@ -103,28 +90,3 @@ def test_no_batch_of_draws_is_used_twice(name: str) -> None:
     assert len(set(target.states)) == len(target.states)
     used = [stream for stream, _ in groupby(target.streams)]
     assert len(set(used)) == len(used), "a stream that was left is come back to"
-
-
-class Memory:
-    """Selects the very outputs that the pilot saw on the first input, and nothing else."""
-
-    def __call__(self, guarantee: object, outputs: np.ndarray, others: np.ndarray) -> PilotEvent:
-        seen = np.unique(outputs)
-        cuts = np.sort(np.concatenate([np.nextafter(seen, -np.inf), seen]))
-        inside = np.arange(cuts.size + 1) % 2 == 1
-        return PilotEvent(Event(cuts, inside), swapped=False, excess=1.0)
-
-
-def test_an_event_that_only_remembers_the_pilot_refutes_nothing() -> None:
-    """Every pilot output lies in the event, and no fresh one does: nothing is left to chance."""
-    check = SampledPrivacy(
-        sample=lambda value, size, *, rng: laplace(1.0)(0.0, size, rng=rng),
-        guarantee=PureDP(1.0),
-        neighbours=pair(),
-        n_samples=1000,
-        search=Memory(),
-    )
-    outcomes = [check(context(seed, significance=0.05)) for seed in range(5)]
-    assert {outcome.verdict for outcome in outcomes} == {Verdict.CONSISTENT}
-    event, _, _ = check.pilot(330, context(0))
-    assert event.contains(laplace(1.0)(0.0, 330, rng=context(0).rng(0))).all()

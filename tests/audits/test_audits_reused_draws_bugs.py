@@ -16,10 +16,7 @@ from support.samplers import context, pair
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.targets.degenerate import DependentOutputsError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
@@ -74,10 +71,6 @@ class ReusedCoin:
 def audit(name: str, times: int) -> Check:
     target = ReusedLaplace(times)
     pure: dict[str, Any] = {"sample": target, "guarantee": PureDP(1.0)}
-    if name == "sampled":
-        return SampledPrivacy(**pure, neighbours=pair(), n_samples=1000)
-    if name == "sequential":
-        return SequentialPrivacy(**pure, pairs=FixedPairs((pair(),)), draws=2000)
     if name == "membership":
         return MembershipInference(**pure, neighbours=pair(), n_samples=1000)
     if name == "blackbox":
@@ -88,7 +81,7 @@ def audit(name: str, times: int) -> Check:
     )  # fmt: skip
 
 
-NAMES = ["sampled", "sequential", "membership", "blackbox", "local"]
+NAMES = ["membership", "blackbox", "local"]
 
 
 @pytest.mark.parametrize("times", [2, 20])

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from support.cohorts import Responses
-from support.samplers import context
+from support.samplers import context, on_pair
 
 from dpcp_audit.audits.estimates.loss_bracket import asked_of
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.exact_pairs import WorstPairSearch
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
 from dpcp_audit.audits.training.model_attacks import LossThreshold, View
@@ -110,10 +108,7 @@ def checks() -> dict[str, tuple[Check, PrivacyGuarantee]]:
     """Return a small case of every check of the suites that tests a guarantee."""
     prior = Prior(name="two digits", candidates=digits().take(np.arange(2)), radius=0.0)
     found: dict[str, tuple[Any, PrivacyGuarantee]] = {
-        f"SampledPrivacy {claim}": (
-            SampledPrivacy(sample=noise, guarantee=claim, neighbours=PAIR, n_samples=1000),
-            claim,
-        )
+        f"BlackBoxPrivacy {claim}": (on_pair(noise, claim, PAIR, draws=2000), claim)
         for claim in CLAIMS
     }
     found |= {
@@ -174,7 +169,7 @@ def test_a_check_shows_the_loss_in_the_unit_of_its_claim(name: str) -> None:
 
 def test_no_check_of_the_suites_is_left_out() -> None:
     """Exact numbers have two ends; what else tests a guarantee runs in the tests of this file."""
-    exact = {Computed.__name__, WorstPairSearch.__name__}
+    exact = {Computed.__name__}
     covered = {name.split()[0] for name in CHECKS} | {TargetPrivacy.__name__, TargetTrace.__name__}
     privacy = {
         type(row.check).__name__
@@ -205,10 +200,9 @@ def slow_mean(scores: Any, *, rng: np.random.Generator) -> float:
     return float(scores.mean() + rng.normal(scale=1 / len(scores)))
 
 
-@pytest.mark.parametrize("sequential", [False, True])
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_a_target_shows_it_for_every_claim(claim: PrivacyGuarantee, sequential: bool) -> None:
-    given = {"draws": 1200, "n": 2, "sequential": sequential, "trace": False, "vectorised": True}
+def test_a_target_shows_it_for_every_claim(claim: PrivacyGuarantee) -> None:
+    given = {"draws": 1200, "n": 2, "trace": False, "vectorised": True}
     (row,) = rows_of_targets([spec_of(mean, [claim], given, file="mine.py")])
     loss = shown(row.check(context(1, significance=1e-4)), claim)
     assert is_two_sided(loss) or says_why(loss)

@@ -26,7 +26,7 @@ from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, Relatio
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Sampler
 
 pytestmark = pytest.mark.known_bad
 

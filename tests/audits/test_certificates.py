@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.certificates import Certificate, Hits, _side, _turn_near, certify
+from dpcp_audit.audits.certificates import Hits, _side, _turn_near, certify
 from dpcp_audit.audits.event_power import smallest_violation
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -25,38 +25,29 @@ if TYPE_CHECKING:
 GUARANTEES = (PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(2.0), ZCDP(0.5), RenyiDP(8.0, 1.0))
 
 
-def verdict(guarantee: object, hits: Hits, certificate: Certificate = Certificate.SCORE) -> Verdict:
-    found = certify(guarantee, hits, significance=1e-3, certificate=certificate)  # type: ignore[arg-type]
-    power = smallest_violation(
-        guarantee,  # type: ignore[arg-type]
-        hits.trials,
-        significance=1e-3,
-        certificate=certificate,
-    )
+def verdict(guarantee: PrivacyGuarantee, hits: Hits) -> Verdict:
+    found = certify(guarantee, hits, significance=1e-3)
+    power = smallest_violation(guarantee, hits.trials, significance=1e-3)
     return decide(found.evidence, power=power)
 
 
-@pytest.mark.parametrize("certificate", list(Certificate))
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
-def test_few_draws_say_so_and_many_do_not(guarantee: object, certificate: Certificate) -> None:
+def test_few_draws_say_so_and_many_do_not(guarantee: PrivacyGuarantee) -> None:
     """Twenty outputs let a mechanism with half of the noise pass; ten thousand do not."""
-    assert verdict(guarantee, Hits(0, 0, 20), certificate) is Verdict.INCONCLUSIVE
-    assert verdict(guarantee, Hits(10, 8, 20), certificate) is Verdict.INCONCLUSIVE
-    assert verdict(guarantee, Hits(5000, 4900, 10_000), certificate) is Verdict.CONSISTENT
-    assert verdict(guarantee, Hits(10_000, 0, 10_000), certificate) is Verdict.REFUTED
+    assert verdict(guarantee, Hits(0, 0, 20)) is Verdict.INCONCLUSIVE
+    assert verdict(guarantee, Hits(10, 8, 20)) is Verdict.INCONCLUSIVE
+    assert verdict(guarantee, Hits(5000, 4900, 10_000)) is Verdict.CONSISTENT
+    assert verdict(guarantee, Hits(10_000, 0, 10_000)) is Verdict.REFUTED
 
 
-@pytest.mark.parametrize("certificate", list(Certificate))
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_consistent_is_said_only_where_twice_the_claim_would_be_refuted(
-    epsilon: float, certificate: Certificate
-) -> None:
+def test_consistent_is_said_only_where_twice_the_claim_would_be_refuted(epsilon: float) -> None:
     """Randomised response of 2ε, 1.6 standard deviations unlucky on either side, is refuted."""
     claim = PureDP(epsilon)
     trials = next(
         n
         for n in (50, 100, 200, 400, 800, 1600)
-        if verdict(claim, Hits(n // 2, n // 2, n), certificate) is Verdict.CONSISTENT
+        if verdict(claim, Hits(n // 2, n // 2, n)) is Verdict.CONSISTENT
     )
     q = np.geomspace(1e-4, 0.5, 25)
     p = np.minimum(np.exp(2 * epsilon) * q, 1 - np.exp(-2 * epsilon) * (1 - q))
@@ -64,7 +55,7 @@ def test_consistent_is_said_only_where_twice_the_claim_would_be_refuted(
     high = np.floor(trials * (p - unlucky[0])).astype(int).tolist()
     low = np.ceil(trials * (q + unlucky[1])).astype(int).tolist()
     assert any(
-        verdict(claim, Hits(x, y, trials), certificate) is Verdict.REFUTED
+        verdict(claim, Hits(x, y, trials)) is Verdict.REFUTED
         for x, y in zip(high, low, strict=True)
         if x > y
     )
@@ -99,9 +90,8 @@ def test_a_local_audit_of_few_reports_is_inconclusive() -> None:
     assert many(context).verdict is Verdict.CONSISTENT
 
 
-@pytest.mark.parametrize("certificate", list(Certificate))
-def test_the_outputs_of_both_inputs_are_counted(certificate: Certificate) -> None:
-    found = certify(PureDP(1.0), Hits(30, 10, 100), significance=0.01, certificate=certificate)
+def test_the_outputs_of_both_inputs_are_counted() -> None:
+    found = certify(PureDP(1.0), Hits(30, 10, 100), significance=0.01)
     assert found.evidence.n_samples == 200
 
 

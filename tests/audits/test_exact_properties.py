@@ -14,7 +14,8 @@ from support.samplers import context
 from support.theorems import Coin
 
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
-from dpcp_audit.audits.sampled import Event, choose_event
+from dpcp_audit.audits.search.event_search import Event
+from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.reports.document import agree
@@ -45,7 +46,7 @@ def law(mass: list[float]) -> FiniteLaw:
 def test_a_chosen_event_is_its_intervals(
     outputs: np.ndarray, others: np.ndarray, epsilon: float
 ) -> None:
-    event, _ = choose_event(PureDP(epsilon), outputs, others)
+    event = best_event(PureDP(epsilon), (outputs, others)).event
     everything = np.concatenate([outputs, others])
     intervals = event.as_intervals()
     inside = [any(low < x <= high for low, high in intervals) for x in everything]

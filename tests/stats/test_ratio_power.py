@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.stats.power import draws_needed, power, rate_detected, smallest_violation
-from dpcp_audit.stats.ratio_test import RatioTest
+from dpcp_audit.stats.ratio_test import RatioTest, power_along, rate_detected
 
 TEST = RatioTest(n=30, n_prime=30, epsilon=0.5, delta=0.1)
 
@@ -26,27 +25,19 @@ def recounted(test: RatioTest, p: float, p_prime: float, *, significance: float)
 
 @pytest.mark.parametrize("rates", [(0.5, 0.1), (0.9, 0.2), (0.3, 0.3)])
 def test_a_power_is_the_probability_of_the_counts_that_refute(rates: tuple[float, float]) -> None:
-    found = power(TEST, *rates, significance=0.01)
+    found = power_along(TEST, rates[1], significance=0.01)(rates[0])
     assert found == pytest.approx(recounted(TEST, *rates, significance=0.01), abs=1e-12)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.1])
-def test_the_smallest_violation_is_refuted_as_often_as_wanted(delta: float) -> None:
-    """The event has probability e^ε·p′ + δ on the other input."""
-    found = smallest_violation(0.1, 500, epsilon=0.5, delta=delta, significance=1e-3)
+def test_the_rate_detected_is_refuted_as_often_as_wanted(delta: float) -> None:
     test = RatioTest(n=500, n_prime=500, epsilon=0.5, delta=delta)
-    p = math.exp(found) * 0.1 + delta
-    assert found > 0.5
-    assert power(test, p, 0.1, significance=1e-3) == pytest.approx(0.95, abs=1e-6)
-    assert rate_detected(test, 0.1, significance=1e-3) == pytest.approx(p)
-
-
-def test_draws_needed_is_the_inverse() -> None:
-    found = smallest_violation(0.1, 500, epsilon=0.5, delta=0.1, significance=1e-3)
-    needed = draws_needed(0.1, found, epsilon=0.5, delta=0.1, significance=1e-3)
-    assert needed == pytest.approx(500, rel=0.02)
+    p = rate_detected(test, 0.1, significance=1e-3)
+    assert p > math.exp(0.5) * 0.1 + delta
+    assert power_along(test, 0.1, significance=1e-3)(p) == pytest.approx(0.95, abs=1e-6)
 
 
 def test_what_nothing_refutes_is_infinite() -> None:
-    assert math.isinf(smallest_violation(0.5, 3, epsilon=0.5, significance=1e-3))
+    few = RatioTest(n=3, n_prime=3, epsilon=0.5)
+    assert math.isinf(rate_detected(few, 0.5, significance=1e-3))
     assert math.isinf(rate_detected(TEST, 0.1, significance=1e-3, at_most=0.27))

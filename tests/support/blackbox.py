@@ -10,8 +10,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Outcome
 

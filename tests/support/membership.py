@@ -9,7 +9,7 @@ from support.samplers import context, pair
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Outcome
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from support.samplers import context
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.target_rows import rows_of_targets
-from dpcp_audit.words.results import Claim, Standing, Verdict
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from dpcp_audit.words.results import Claim, Standing
 
 
 def claims(**data: Any) -> list[Claim]:
@@ -52,21 +47,3 @@ def test_parameters_are_what_was_asked_for(
 def test_a_claim_of_coverage_names_the_size_that_it_is_tried_at() -> None:
     (claim,) = claims(**{"coverage-at-least": 0.9})
     assert isinstance(claim.parameters["n"], int)
-
-
-def test_a_sequential_check_stops_early_and_its_witness_is_confirmed(tmp_path: Path) -> None:
-    """At a significance of 1e-6: noise for 2-DP is claimed to be 1-DP."""
-    code = "def f(scores, rng):\n    return scores.mean() + rng.laplace(scale=0.5 / len(scores))\n"
-    (tmp_path / "mine.py").write_text(code)
-    place = {"target": f"{tmp_path}/mine.py:f", "kind": "quantile", "n": 5, "pure-dp": 1.0}
-    spec = CheckSpec.from_data(place | {"sequential": True, "trace": False, "draws": 20_000})
-    assert spec.as_data()["sequential"] is True
-    (row,) = rows_of_targets([spec])
-    assert isinstance(row.check, TargetPrivacy)
-    outcome = row.check(context(0, significance=1e-6))
-    assert outcome.verdict is Verdict.REFUTED
-    assert outcome.note.startswith("Refuted after")
-    assert outcome.witness is not None
-    assert outcome.witness["spent"] < 5000
-    again = row.check.confirm(outcome.witness, context(1, significance=1e-3))
-    assert again.verdict is Verdict.REFUTED

@@ -187,18 +187,11 @@ FORMS += [by_the_size, by_a_default, Attribute()]
 
 
 @pytest.mark.known_bad
-@pytest.mark.parametrize(
-    ("form", "sequential"),
-    [
-        *((form, False) for form in (by_torch, *FORMS)),
-        *((form, True) for form in (one_seed, kept, cached, one_batch)),  # it asks the same probe
-    ],
-    ids=lambda each: getattr(each, "__name__", ""),
-)
-def test_one_bug_has_one_outcome(form, sequential) -> None:
+@pytest.mark.parametrize("form", [by_torch, *FORMS])
+def test_one_bug_has_one_outcome(form) -> None:
     """Noise that is the same in every call hides nothing, whatever keeps it so."""
     vectorised = form is one_batch
-    more = {"n": 10, "draws": 1000, "vectorised": vectorised, "sequential": sequential}
+    more = {"n": 10, "draws": 1000, "vectorised": vectorised}
     result = dp.audit(form, dp.PureDP(1.0), kind="quantile", **more)
     assert result.verdict is Verdict.REFUTED
     assert result["pure_dp"].witness["cause"].startswith("Every call on one input returns the same")
@@ -244,17 +237,16 @@ def constant_report(value, *, rng) -> int:
 
 
 @pytest.mark.known_bad
-@pytest.mark.parametrize("sequential", [False, True])
-def test_a_seed_that_happens_to_hide_the_value_is_named_and_not_to_be_declared(sequential) -> None:
+def test_a_seed_that_happens_to_hide_the_value_is_named_and_not_to_be_declared() -> None:
     line = hidden_by_its_seed.__code__.co_firstlineno + 1
-    said = error_of(hidden_by_its_seed, sequential=sequential)
+    said = error_of(hidden_by_its_seed)
     assert f"since it seeds itself by np.random.default_rng(0) in line {line}: draw from" in said
     assert "none" not in said
-    assert "randomness none" in error_of(constant_report, sequential=sequential)
+    assert "randomness none" in error_of(constant_report)
 
 
-def error_of(function, *, sequential: bool) -> str:
-    settings: Any = {"domain": 4, "draws": 1000, "sequential": sequential}
+def error_of(function) -> str:
+    settings: Any = {"domain": 4, "draws": 1000}
     (found,) = dp.audit(function, dp.LocalDP(1.0), **settings)
     assert found.error
     return found.error

@@ -43,8 +43,7 @@ from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.estimates.loss_bracket import Asked
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
+    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
     from dpcp_audit.tracing.pair_traces import PairTrace
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.arrays import FloatArray

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.mechanisms.conformal import SplitConformal
     from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
     from dpcp_audit.mechanisms.histlap import HistLap

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dpcp_audit.audits.search.features import bisected
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -118,14 +119,10 @@ class BisectionBits:
 
     def bits(self, releases: FloatArray) -> BoolArray:
         """Return the bits of releases of shape (size,), shape (rounds, size)."""
-        left, right = (np.full(releases.shape, end) for end in self.bounds)
-        above = np.empty((self.rounds, *releases.shape), dtype=np.bool_)
-        for j in range(self.rounds):
-            middle = (left + right) / 2
-            above[j] = releases > middle
-            left = np.where(above[j], middle + self.resolution, left)
-            right = np.where(above[j], right, middle)
-        return above
+        found = bisected(
+            releases, bounds=self.bounds, rounds=self.rounds, resolution=self.resolution
+        )
+        return np.stack(list(found))
 
     def ones(self, releases: FloatArray) -> FloatArray:
         """Return the number of ones among the bits, a feature for ``CellLikelihood``."""

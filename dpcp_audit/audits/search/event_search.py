@@ -1,8 +1,7 @@
 """Event search: the outputs that exceed a guarantee most, on pilot samples.
 
-Every search (``event_searches``) turns outputs into one number each (``features``), cuts that
-number's range into cells, and takes half-lines of cells and unions of cells in order of their
-likelihood ratio.
+A search turns outputs into one number each (``features``), cuts that number's range into cells,
+and takes half-lines of cells and unions of cells in order of their likelihood ratio.
 All of it happens on pilot samples. Whatever is chosen is certified on fresh ones, so that a
 poor choice costs power and never the level.
 
@@ -14,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -103,16 +102,6 @@ class PilotEvent(NamedTuple):
     event: Event
     swapped: bool
     excess: float
-
-
-class EventSearch(Protocol):
-    """Chooses an event from pilot outputs on two neighbours."""
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the choice; the outputs have shape (size,) or (size, d) on either input."""
-        ...
 
 
 class PilotCounts(NamedTuple):

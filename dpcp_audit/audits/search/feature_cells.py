@@ -1,7 +1,7 @@
-"""Searches for an event: which features of the outputs are cut into cells.
+"""The event of a pilot: which features of the outputs are cut into cells.
 
-Each takes the pilot outputs of two neighbours and returns the event of its features that
-promises most (``events.best_cells``).
+Of numbers, the value; of vectors, each coordinate, sets of frequent outputs, and two scores that
+are fitted to tell the inputs apart. The event of the feature that promises most is taken.
 
 Rare atoms: outputs that are handed out once in a thousand calls, where a δ is claimed.
 
@@ -13,245 +13,108 @@ alike, since whatever is handed out then differs most; and in outputs that other
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dpcp_audit.audits.certificates import linear_claim
-from dpcp_audit.audits.search.event_search import CELLS, best_cells
+from dpcp_audit.audits.search.event_search import best_cells
 from dpcp_audit.audits.search.features import (
     Coordinate,
-    Ones,
     Quadratic,
     Rank,
     ScalarValue,
     squashed_score,
 )
-from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.search.event_search import Event, EventSearch, PilotEvent
-    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.audits.search.event_search import PilotEvent
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 
+    Samples = tuple[FloatArray, FloatArray]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LikelihoodRatio:
-    """For scalars: unions of cells of the line, by their likelihood ratio, and half-lines.
-
-    Every distinct output is a cell where there are at most ``cells``; else pooled quantiles are
-    the cuts.
-    """
-
-    cells: int = CELLS
-
-    def __post_init__(self) -> None:
-        _validate.integer(cells=self.cells, at_least=2)
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best event of the outputs' values."""
-        return best_cells(guarantee, ScalarValue(), (outputs, neighbour_outputs), cells=self.cells)
+_LISTED = 256
+"""Outputs of a finite set that stand alone; all others are one cell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discrete:
-    """For outputs from a finite set, vectors too: sets of outputs by their likelihood ratio.
+def best_event(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
+    """Return the event of pilot outputs that promises most, among the features of their shape.
 
-    The ``values`` most frequent pilot outputs stand alone; all others are one cell.
-    """
-
-    values: int = 256
-
-    def __post_init__(self) -> None:
-        _validate.integer(values=self.values, at_least=1)
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best set of outputs."""
-        pooled = np.concatenate([outputs, neighbour_outputs])
-        listed, counts = np.unique(pooled, axis=0, return_counts=True)
-        frequent = np.sort(np.argsort(-counts, kind="stable")[: self.values])
-        return best_cells(
-            guarantee,
-            Rank(listed[frequent]),
-            (outputs, neighbour_outputs),
-            cells=self.values + 1,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DyadicBits:
-    """For scalars that a bisection has found: the number of ones among the bits.
-
-    All bits are counted, the first half and the second half; the value itself, whose cells
-    are the leading bits, is tried beside them. P-COQS's worst pair differs in the number of
-    ones, which no threshold on the value sees.
+    Of numbers: unions of cells of the line, by their likelihood ratio, and half-lines. Ties go to
+    the first of a vector's features.
 
     Parameters
     ----------
-    bounds, rounds, resolution
-        As in ``Ones``.
+    samples : tuple of ndarray, shape (size,) or (size, d)
+        Of the input and of its neighbour.
     """
-
-    bounds: tuple[float, float]
-    rounds: int
-    resolution: float = 0.0
-
-    def __post_init__(self) -> None:
-        Ones(bounds=self.bounds, rounds=self.rounds, resolution=self.resolution)
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best event of the counts of ones, or of the value."""
-        half = self.rounds // 2
-        spans = [(0, self.rounds), (0, half), (half, self.rounds)] if half else [(0, 1)]
-        features: list[Feature] = [
-            Ones(
-                bounds=self.bounds,
-                rounds=self.rounds,
-                resolution=self.resolution,
-                start=start,
-                stop=stop,
-            )
-            for start, stop in spans
-        ]
-        return _best_feature(guarantee, [*features, ScalarValue()], (outputs, neighbour_outputs))
+    if samples[0].ndim == 1:
+        return best_cells(guarantee, ScalarValue(), samples)
+    searches = (of_coordinates, of_listed, of_classifier, of_squashed)
+    return max((search(guarantee, samples) for search in searches), key=_excess)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassifierScore:
-    """For vectors: the score of a logistic regression on the coordinates and their products.
-
-    It is fitted on every other pilot output; the event is cut out of the score on the rest.
-
-    Parameters
-    ----------
-    penalty : float
-        Weight of the ridge penalty.
-    """
-
-    penalty: float = 1.0
-
-    def __post_init__(self) -> None:
-        _validate.positive(penalty=self.penalty)
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best event of the classifier's score."""
-        samples = (outputs, neighbour_outputs)
-        score = self._fit(*(sample[::2] for sample in samples))
-        held_out = (outputs[1::2], neighbour_outputs[1::2])
-        return best_cells(guarantee, score, held_out, trials=len(outputs))
-
-    def _fit(self, outputs: FloatArray, neighbour_outputs: FloatArray) -> Quadratic:
-        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-
-        pooled = np.concatenate([outputs, neighbour_outputs])
-        origin = np.arange(len(pooled)) < len(outputs)
-        low, centre, high = np.quantile(pooled, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
-        with np.errstate(invalid="ignore"):
-            spread = high - low
-        scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
-        shell = Quadratic(
-            centre=np.where(np.isfinite(centre), centre, 0.0), scale=scale, weights=np.empty(0)
-        )
-        model = cast("Any", LogisticRegression(C=1 / self.penalty, max_iter=1000))
-        model.fit(shell.terms(pooled), origin)
-        return Quadratic(centre=shell.centre, scale=scale, weights=model.coef_[0])
+def of_coordinates(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
+    """Return the event of the coordinate that promises most."""
+    features = map(Coordinate, range(samples[0].shape[1]))
+    return max((best_cells(guarantee, each, samples) for each in features), key=_excess)
 
 
-@dataclass(frozen=True, slots=True)
-class SquashedScore:
-    """For vectors: a linear score of squashed coordinates, which noise with heavy tails asks for.
+def of_listed(guarantee: PrivacyGuarantee, samples: Samples, *, most: int = _LISTED) -> PilotEvent:
+    """Return the best set of outputs, vectors too, of which the most frequent stand alone."""
+    listed, counts = np.unique(np.concatenate(samples), axis=0, return_counts=True)
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:most])
+    return best_cells(guarantee, Rank(listed[frequent]), samples, cells=most + 1)
+
+
+def of_classifier(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
+    """Return the event of a logistic regression on a vector's coordinates and their products.
 
     It is fitted on every other pilot output; the event is cut out of the score on the rest.
     """
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best event of the score."""
-        first, second = outputs[::2], neighbour_outputs[::2]
-        pooled = np.concatenate([first, second])
-        score = squashed_score(pooled, np.arange(len(pooled)) < len(first))
-        held_out = (outputs[1::2], neighbour_outputs[1::2])
-        return best_cells(guarantee, score, held_out, trials=len(outputs))
+    score = classifier_score(*(sample[::2] for sample in samples))
+    return best_cells(guarantee, score, _held_out(samples), trials=len(samples[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class BestOf:
-    """The search, of several, whose event promises most on the pilot; ties go to the first."""
+def of_squashed(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
+    """Return the event of a linear score of squashed coordinates, for noise with heavy tails.
 
-    searches: tuple[EventSearch, ...]
-
-    def __post_init__(self) -> None:
-        if not self.searches:
-            raise ValueError("searches must hold at least one search, got none")
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best choice of all searches."""
-        choices = [search(guarantee, outputs, neighbour_outputs) for search in self.searches]
-        return max(choices, key=lambda choice: choice.excess)
-
-
-@dataclass(frozen=True, slots=True)
-class Automatic:
-    """``LikelihoodRatio`` for scalars; single coordinates, sets and two scores for vectors."""
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best choice of the searches that suit the outputs' shape."""
-        if outputs.ndim == 1:
-            return LikelihoodRatio()(guarantee, outputs, neighbour_outputs)
-        searches = BestOf((EachCoordinate(), Discrete(), ClassifierScore(), SquashedScore()))
-        return searches(guarantee, outputs, neighbour_outputs)
-
-
-@dataclass(frozen=True, slots=True)
-class EachCoordinate:
-    """For vectors: ``LikelihoodRatio`` on the coordinate that promises most."""
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> PilotEvent:
-        """Return the best event of a single coordinate."""
-        features = [Coordinate(index) for index in range(outputs.shape[1])]
-        return _best_feature(guarantee, features, (outputs, neighbour_outputs))
-
-
-def choose_event(
-    guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray
-) -> tuple[Event, bool]:
-    """Choose the event of ``LikelihoodRatio``, and the direction.
-
-    Returns
-    -------
-    event : Event
-    swapped : bool
-        Whether the event is likelier on the neighbour than the guarantee would allow.
+    Fitted and cut on different outputs, likewise.
     """
-    choice = LikelihoodRatio()(guarantee, outputs, neighbour_outputs)
-    return choice.event, choice.swapped
+    first, second = (sample[::2] for sample in samples)
+    pooled = np.concatenate([first, second])
+    score = squashed_score(pooled, np.arange(len(pooled)) < len(first))
+    return best_cells(guarantee, score, _held_out(samples), trials=len(samples[0]))
 
 
-def _best_feature(
-    guarantee: PrivacyGuarantee,
-    features: list[Feature] | list[Coordinate],
-    samples: tuple[FloatArray, FloatArray],
-) -> PilotEvent:
-    choices = [best_cells(guarantee, feature, samples) for feature in features]
-    return max(choices, key=lambda choice: choice.excess)
+def classifier_score(
+    outputs: FloatArray, neighbour_outputs: FloatArray, *, penalty: float = 1.0
+) -> Quadratic:
+    """Return the log-odds of the input by a logistic regression, with a ridge penalty."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
+
+    pooled = np.concatenate([outputs, neighbour_outputs])
+    origin = np.arange(len(pooled)) < len(outputs)
+    low, centre, high = np.quantile(pooled, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
+    with np.errstate(invalid="ignore"):
+        spread = high - low
+    scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
+    shell = Quadratic(
+        centre=np.where(np.isfinite(centre), centre, 0.0), scale=scale, weights=np.empty(0)
+    )
+    model = cast("Any", LogisticRegression(C=1 / penalty, max_iter=1000))
+    model.fit(shell.terms(pooled), origin)
+    return Quadratic(centre=shell.centre, scale=scale, weights=model.coef_[0])
+
+
+def _held_out(samples: Samples) -> Samples:
+    return samples[0][1::2], samples[1][1::2]
+
+
+def _excess(choice: PilotEvent) -> float:
+    return choice.excess
 
 
 _AHEAD = 1.0

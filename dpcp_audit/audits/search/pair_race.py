@@ -24,8 +24,7 @@ from dpcp_audit.targets.degenerate import (
 from dpcp_audit.words.formatting import counted
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
+    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context

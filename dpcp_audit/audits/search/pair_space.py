@@ -12,8 +12,18 @@ from dpcp_audit.words.guarantees import Neighbours, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit.audits.search.exact_pairs import ScorePair
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit.audits.search.score_arrays import ScorePair
     from dpcp_audit.words.arrays import FloatArray
+
+
+class Sampler(Protocol):
+    """Draws ``size`` independent outputs, numbers or vectors, of a mechanism on one input."""
+
+    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> ArrayLike:
+        """Return an array of shape (size,) or (size, d)."""
+        ...
 
 
 class Draw(Protocol):
@@ -90,18 +100,20 @@ class ListedPairs:
         del draw, outputs
         return iter(())
 
-    def untied(self, candidate: Candidate) -> None:
+    def untied(self, candidate: Candidate) -> Candidate | None:
         """Return None: the pairs stand as they are."""
         del candidate
+        return None
 
     def beside(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield nothing."""
         del candidate
         return iter(())
 
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:
+    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return None: the list is all there is."""
         del candidate, rng
+        return None
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield nothing: the pairs stand as they are."""

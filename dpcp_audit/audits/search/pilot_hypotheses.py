@@ -10,14 +10,13 @@ import numpy as np
 
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import (
-    Certificate,
     Hits,
     Judgement,
     certify,
     linear_claim,
     prefers_complement,
 )
-from dpcp_audit.audits.guessing.game_test import GameTest, choose_game
+from dpcp_audit.audits.guessing.game import GameTest, choose_game
 from dpcp_audit.audits.search.event_search import (
     Event,
     PilotEvent,
@@ -26,7 +25,7 @@ from dpcp_audit.audits.search.event_search import (
     promised_excess,
     view_of,
 )
-from dpcp_audit.audits.search.feature_cells import Automatic
+from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
 from dpcp_audit.laws.losses import loss_of
 
@@ -116,7 +115,6 @@ class EventTest:
             guarantee,
             hits,
             significance=significance,
-            certificate=Certificate.SCORE,
             complement=self.complement,
         )
 
@@ -210,7 +208,7 @@ def choose_event_or_moment(
     """Select, on pilot outputs, the event or moment that exceeds a claim most."""
     samples = outputs, neighbour_outputs
     if outputs.ndim == 2:
-        return event_test(guarantee, Automatic()(guarantee, *samples), samples)
+        return event_test(guarantee, best_event(guarantee, samples), samples)
     features = looked_at(np.concatenate(samples), bounds, thorough=True)
     if outputs.size > _SCREENED:
         few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
@@ -222,8 +220,8 @@ def choose_event_or_moment(
         features = [features[i] for i in sorted({0, *order.tolist()})]
     views = [view_of(feature, samples, marks) for feature in features]
     choices = [_best_event(guarantee, view) for view in views]
-    best_event = max(choices, key=lambda choice: choice.excess)
-    event = event_test(guarantee, _simplified(guarantee, best_event, choices[0], samples), samples)
+    most = max(choices, key=lambda choice: choice.excess)
+    event = event_test(guarantee, _simplified(guarantee, most, choices[0], samples), samples)
     moments = [
         moments.best(guarantee, view.feature)
         for view in views
@@ -250,7 +248,7 @@ def total_promise(
     claims = [(eased(guarantee, factor), weight) for factor, weight in _EASED]
     if outputs.ndim == 2:
         return sum(
-            weight * event_test(claim, Automatic()(claim, *samples), samples).promise
+            weight * event_test(claim, best_event(claim, samples), samples).promise
             for claim, weight in claims
         )
     features = looked_at(np.concatenate(samples), bounds, thorough=False)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, ListedPairs, neighbours_of
-from dpcp_audit.audits.search.record_orders import RecordOrder
+from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbours_of
+from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Neighbours, Relation
@@ -22,8 +22,8 @@ from dpcp_audit.words.guarantees import Neighbours, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.audits.search.exact_pairs import ScorePair
-    from dpcp_audit.audits.search.pair_space import Draw
+    from dpcp_audit.audits.search.pair_space import Draw, Sampler
+    from dpcp_audit.audits.search.score_arrays import ScorePair
     from dpcp_audit.words.arrays import FloatArray, IntArray
 
 
@@ -192,14 +192,6 @@ _MOST = 10
 """Values up to which all pairs are tried; beyond, those with the first."""
 
 
-class Reporter(Protocol):
-    """A randomizer, on one value so many times."""
-
-    def __call__(self, value: object, size: int, /, *, rng: np.random.Generator) -> FloatArray:
-        """Return reports: integers in {0, ..., K-1}, or numbers, shape (size,) or (size, d)."""
-        ...
-
-
 def changes(n_values: int) -> list[Change]:
     """Return the changes to try."""
     firsts = range(n_values if n_values <= _MOST else 1)
@@ -223,7 +215,8 @@ class ShuffledReports:
 
     Parameters
     ----------
-    reporter : Reporter
+    reporter : Sampler
+        Of reports: integers in {0, ..., K-1}, or numbers.
     n : int
         The number of users.
     values : tuple of float
@@ -232,7 +225,7 @@ class ShuffledReports:
         Whether reports are in {0, ..., K-1}.
     """
 
-    reporter: Reporter
+    reporter: Sampler
     n: int
     values: tuple[float, ...]
     counted: bool = True
@@ -286,7 +279,7 @@ _SHARES = (0.0, 1.0, 0.5, 0.25, 0.75, 1 / 3, 0.1, 0.9, 0.01, 0.99)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberPairs:
+class NumberPairs(ListedPairs):
     """Pairs of one user's values between two bounds, on a grid.
 
     Parameters
@@ -315,7 +308,7 @@ class NumberPairs:
         low, high = self.limits
         values = [low + (high - low) * share for share in _SHARES]
         pairs = sorted(combinations(values, 2), key=lambda pair: -abs(pair[1] - pair[0]))
-        return [_candidate(*pair, family="two values") for pair in pairs]
+        return [neighbours_of(Relation.SUBSTITUTION, *pair, family="two values") for pair in pairs]
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield the pair of the bounds, then rounder values."""
@@ -323,12 +316,4 @@ class NumberPairs:
             values = [round(float(each), places) for each in candidate.inputs]
             inside = all(self.limits[0] <= each <= self.limits[1] for each in values)
             if inside and values[0] != values[1] and tuple(values) != candidate.inputs:
-                yield _candidate(values[0], values[1], family=candidate.family)
-
-    balanced, untied = FixedPairs.balanced, FixedPairs.untied
-    beside, nearby = FixedPairs.beside, FixedPairs.nearby
-
-
-def _candidate(value: float, neighbour: float, *, family: str) -> Candidate:
-    pair = Neighbours(relation=Relation.SUBSTITUTION, value=value, neighbour=neighbour)
-    return Candidate(family=family, neighbours=pair)
+                yield neighbours_of(Relation.SUBSTITUTION, *values, family=candidate.family)

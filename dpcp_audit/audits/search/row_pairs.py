@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, neighbours_of
+from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbours_of
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Relation
@@ -30,7 +30,7 @@ _LEVELS = (0.1, 0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowPairs:
+class RowPairs(ListedPairs):
     """Pairs of data sets that differ in one row.
 
     The others are as many of each of two labels of one row as leave the conformal rank between
@@ -81,9 +81,6 @@ class RowPairs:
                 ),
             )
         ]
-
-    balanced, untied = FixedPairs.balanced, FixedPairs.untied
-    beside, nearby = FixedPairs.beside, FixedPairs.nearby
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield the pairs of fewer rows."""
@@ -164,7 +161,7 @@ class RowPairs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientPairs:
+class ClientPairs(ListedPairs):
     """Pairs of lists of clients' scores, made of pairs of score arrays that are cut in parts.
 
     Parameters
@@ -193,8 +190,6 @@ class ClientPairs:
         """Return the pairs whose scores suffice for a record of every client."""
         found = (self._cut(each) for each in self.scores.candidates())
         return [each for each in found if each is not None]
-
-    balanced, untied, beside = FixedPairs.balanced, FixedPairs.untied, FixedPairs.beside
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return lists near others."""

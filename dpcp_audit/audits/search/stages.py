@@ -17,7 +17,7 @@ from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import PairSpace, input_as_data
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
-from dpcp_audit.audits.search.record_orders import RecordOrder
+from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import DETECT
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.features import Feature
-    from dpcp_audit.audits.search.pair_space import Candidate
+    from dpcp_audit.audits.search.pair_space import Candidate, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
@@ -58,7 +57,7 @@ class SearchedPrivacy:
         Outputs to draw at most, at effort 1, on all inputs, pilots and probes included; at
         least 600. Blatant violations are refuted after about a thousand.
     randomness : Randomness
-        Where the target draws its random numbers, see ``SampledPrivacy``.
+        Where the target draws its random numbers, held against a few of its outputs.
     detect : float
         The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
     witness : dict

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.exact_pairs import ScorePair
+from dpcp_audit.audits.search.score_arrays import ScorePair
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import pytest
 from scipy.special import expit, ndtr
 
 from dpcp_audit.audits.guessing.experts import LogOdds
-from dpcp_audit.audits.guessing.game_test import judge_game, least_loss
-from dpcp_audit.audits.guessing.rounds import Played, tangents_of
+from dpcp_audit.audits.guessing.game import Played, judge_game, least_loss, tangents_of
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.guessing import GuessingTest

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from dpcp_audit.audits.guessing.experts import LogOdds, Settled
+from dpcp_audit.audits.guessing.game import Pools, play
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent
-from dpcp_audit.audits.guessing.rounds import Pools, play
 from dpcp_audit.audits.search.features import ScalarValue
 
 

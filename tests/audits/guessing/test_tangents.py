@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.guessing.rounds import _supremum, tangents_of
+from dpcp_audit.audits.guessing.game import _supremum, tangents_of
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.membership.release_membership import MembershipInference
-    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Sampler
 
 QUANTILES = 2001
 

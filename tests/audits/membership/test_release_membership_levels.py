@@ -19,7 +19,7 @@ from dpcp_audit.audits.membership.score_attacks import BisectionBits, membership
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.power import smallest_violation
+from dpcp_audit.stats.ratio_test import RatioTest, rate_detected
 from dpcp_audit.targets.degenerate import PROBED
 from dpcp_audit.words.guarantees import (
     ApproxDP,
@@ -90,10 +90,8 @@ def test_the_smallest_rate_is_refuted() -> None:
     probability ``fpr``; 0.95 is promised where the pilot finds the threshold.
     """
     fpr, claim = 0.01, PureDP(1.0)
-    loss = smallest_violation(
-        fpr, 2000, epsilon=1.0, delta=0.0, significance=0.999 * LEVEL / 2, detection=0.95
-    )
-    tpr = fpr * math.exp(loss)
+    test = RatioTest(n=2000, n_prime=2000, epsilon=1.0)
+    tpr = rate_detected(test, fpr, significance=0.999 * LEVEL / 2)
 
     def sample(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
         return rng.random(size) < (tpr if value else fpr)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from support.samplers import context, gaussian, pair
 
-from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.event_search import (
     Event,
-    EventSearch,
     PilotCounts,
     Unions,
     best_cells,
@@ -20,14 +20,11 @@ from dpcp_audit.audits.search.event_search import (
     quantile_cuts,
 )
 from dpcp_audit.audits.search.feature_cells import (
-    Automatic,
-    BestOf,
-    ClassifierScore,
-    Discrete,
-    DyadicBits,
-    EachCoordinate,
-    LikelihoodRatio,
-    SquashedScore,
+    best_event,
+    of_classifier,
+    of_coordinates,
+    of_listed,
+    of_squashed,
 )
 from dpcp_audit.audits.search.features import (
     Coordinate,
@@ -38,12 +35,22 @@ from dpcp_audit.audits.search.features import (
     ScalarValue,
     feature_from_data,
 )
+from dpcp_audit.audits.search.pair_space import FixedPairs
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest, event_test
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ApproxDP, PureDP
-from dpcp_audit.words.results import Outcome, Verdict
+from dpcp_audit.words.results import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.audits.certificates import Judgement
+    from dpcp_audit.audits.search.event_search import PilotEvent
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+
+    Search = Callable[..., PilotEvent]
 
 BISECTION = PCOQS(alpha=0.1, rho=0.5)
-BITS = DyadicBits(bounds=BISECTION.bounds, rounds=BISECTION.rounds, resolution=BISECTION.resolution)
 QUADRATIC = Quadratic(
     centre=np.array([1.0, 0.0]), scale=np.array([2.0, 1.0]), weights=np.array([1.0, 0, 0, 1.0, 0])
 )
@@ -62,17 +69,20 @@ def cells(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([free, parity[:, None]], axis=1)
 
 
-def audit(
-    sample: object, search: EventSearch, guarantee: object, neighbours: object = None
-) -> Outcome:
-    check = SampledPrivacy(
-        sample=sample,  # type: ignore[arg-type]
-        guarantee=guarantee,  # type: ignore[arg-type]
-        neighbours=neighbours or pair(0.0, 1.0),  # type: ignore[arg-type]
-        n_samples=20_000,
-        search=search,
-    )
-    return check(context(0, significance=1e-4))
+SIZE, PILOT = 20_000, 6_600
+
+
+def chosen(sample: Any, search: Search, guarantee: PrivacyGuarantee) -> EventTest:
+    """Return the test of the event that a pilot of a third of the outputs chooses."""
+    pilot = tuple(sample(x, PILOT, rng=np.random.default_rng([0, x])) for x in (0, 1))
+    samples = pilot[0], pilot[1]
+    return event_test(guarantee, search(guarantee, samples), samples)
+
+
+def audit(sample: Any, search: Search, guarantee: PrivacyGuarantee) -> Judgement:
+    """Judge that event on the other outputs, at a significance of 1e-4."""
+    fresh = [sample(x, SIZE - PILOT, rng=np.random.default_rng([1, x])) for x in (0, 1)]
+    return chosen(sample, search, guarantee).judge(guarantee, *fresh, significance=1e-4)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.study) for i in (1, 2))])
@@ -80,13 +90,12 @@ def test_ones_tell_apart_what_no_threshold_does(seed: int) -> None:
     """P-COQS at ρ = 0.5 is not 1-DP on this pair: δ(1) = 0.064."""
     neighbours = pair(*BISECTION.worst_pair(50))
     verdicts = []
-    for search in (BITS, LikelihoodRatio()):
-        check = SampledPrivacy(
+    for bounds in (BISECTION.bounds, None):
+        check = BlackBoxPrivacy(
             sample=BISECTION.sample,
             guarantee=PureDP(1.0),
-            neighbours=neighbours,
-            n_samples=40_000,
-            search=search,
+            pairs=FixedPairs((neighbours,), bounds=bounds),
+            draws=80_000,
         )
         verdicts.append(check(context(seed, significance=1e-4)).verdict)
     assert verdicts == [Verdict.REFUTED, Verdict.CONSISTENT]
@@ -95,7 +104,13 @@ def test_ones_tell_apart_what_no_threshold_does(seed: int) -> None:
 def test_ones_do_not_refute_what_holds() -> None:
     neighbours = pair(*BISECTION.worst_pair(50))
     for claim in (BISECTION.guarantee, ApproxDP(1.0, 0.06414)):
-        assert audit(BISECTION.sample, BITS, claim, neighbours).verdict is Verdict.CONSISTENT
+        check = BlackBoxPrivacy(
+            sample=BISECTION.sample,
+            guarantee=claim,
+            pairs=FixedPairs((neighbours,), bounds=BISECTION.bounds),
+            draws=40_000,
+        )
+        assert check(context(0, significance=1e-4)).verdict is not Verdict.REFUTED
 
 
 def test_bits_are_those_of_the_search() -> None:
@@ -125,9 +140,9 @@ def test_bits_follow_the_resolution() -> None:
     assert Ones(bounds=(0.0, 1.0), rounds=8)(outputs).tolist() != read.tolist()
 
 
-@pytest.mark.parametrize("search", [ClassifierScore(), Automatic()])
-def test_a_classifier_finds_a_correlation(search: EventSearch) -> None:
-    assert audit(correlated, search, PureDP(1.0)).verdict is Verdict.REFUTED
+@pytest.mark.parametrize("search", [of_classifier, best_event])
+def test_a_classifier_finds_a_correlation(search: Search) -> None:
+    assert audit(correlated, search, PureDP(1.0)).refuted
 
 
 def leaf(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
@@ -137,27 +152,26 @@ def leaf(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
 
 def test_a_score_of_squashed_coordinates_certifies_more_than_the_best_single_one() -> None:
     """No coordinate loses more than 1; the bound of 5,000 outputs is 3.2 ± 0.3 over seeds."""
-    assert audit(leaf, Automatic(), PureDP(0.2)).evidence.lower > 2.0
-    assert audit(leaf, EachCoordinate(), PureDP(0.2)).evidence.lower < 1.0
+    assert audit(leaf, best_event, PureDP(0.2)).evidence.lower > 2.0
+    assert audit(leaf, of_coordinates, PureDP(0.2)).evidence.lower < 1.0
 
 
 def test_no_single_coordinate_shows_a_correlation() -> None:
-    assert audit(correlated, EachCoordinate(), PureDP(1.0)).verdict is Verdict.CONSISTENT
+    assert not audit(correlated, of_coordinates, PureDP(1.0)).refuted
 
 
-@pytest.mark.parametrize("search", [Discrete(), pytest.param(Automatic(), marks=pytest.mark.study)])
-def test_a_parity_is_found_among_discrete_vectors(search: EventSearch) -> None:
+@pytest.mark.parametrize("search", [of_listed, pytest.param(best_event, marks=pytest.mark.study)])
+def test_a_parity_is_found_among_discrete_vectors(search: Search) -> None:
     """P(odd) is 0.1 against 0.9: ε = log 9 = 2.197."""
-    assert audit(cells, search, PureDP(2.0)).verdict is Verdict.REFUTED
-    assert audit(cells, search, PureDP(2.2)).verdict is Verdict.CONSISTENT
+    assert audit(cells, search, PureDP(2.0)).refuted
+    assert not audit(cells, search, PureDP(2.2)).refuted
 
 
 def test_discrete_stands_up_to_many_values() -> None:
-    """Beyond ``values`` outputs the rare ones are one cell, and unseen ones lie in it."""
+    """Beyond so many outputs the rare ones are one cell, and unseen ones lie in it."""
     rng = np.random.default_rng(0)
-    rank = Discrete(values=2)(
-        PureDP(1.0), rng.integers(0, 50, 1000).astype(float), np.zeros(1000)
-    ).event.feature
+    samples = rng.integers(0, 50, 1000).astype(float), np.zeros(1000)
+    rank = of_listed(PureDP(1.0), samples, most=2).event.feature
     assert isinstance(rank, Rank)
     assert len(rank.listed) == 2
     assert rank(np.array([-7.0, 0.0])).tolist() == [2.0, 0.0]
@@ -168,39 +182,37 @@ def test_infinite_vectors_are_classified() -> None:
         q = np.where(rng.random(size) < 0.1 + 0.7 * value, np.inf, rng.normal(size=size))
         return np.stack([q, rng.normal(size=size)], axis=1)
 
-    assert audit(maybe, ClassifierScore(), PureDP(1.0)).verdict is Verdict.REFUTED
+    assert audit(maybe, of_classifier, PureDP(1.0)).refuted
 
 
-def test_the_best_of_several_is_taken_and_the_first_on_a_tie() -> None:
+def test_the_best_of_several_is_taken() -> None:
     rng = np.random.default_rng(0)
     samples = correlated(0.0, 4000, rng=rng), correlated(1.0, 4000, rng=rng)
-    best = BestOf((EachCoordinate(), ClassifierScore()))(PureDP(1.0), *samples)
+    best = best_event(PureDP(1.0), samples)
     assert isinstance(best.event.feature, Quadratic)
-    tie = BestOf((LikelihoodRatio(cells=8), LikelihoodRatio(cells=8)))
-    alone = LikelihoodRatio(cells=8)(PureDP(1.0), samples[0][:, 0], samples[1][:, 0])
-    assert tie(PureDP(1.0), samples[0][:, 0], samples[1][:, 0]).excess == alone.excess
+    assert best.excess == of_classifier(PureDP(1.0), samples).excess
+    assert best.excess > of_coordinates(PureDP(1.0), samples).excess
 
 
 @pytest.mark.parametrize(
     ("sample", "search"),
     [
-        (gaussian(0.5), LikelihoodRatio()),
-        (correlated, ClassifierScore()),
-        (leaf, SquashedScore()),
-        (lambda v, n, *, rng: v + rng.normal(size=(n, 2)), EachCoordinate()),
-        (cells, Discrete()),
-        (lambda v, size, *, rng: rng.random(size) ** (1 + v), DyadicBits(bounds=(0, 1), rounds=8)),
+        (gaussian(0.5), best_event),
+        (correlated, of_classifier),
+        (leaf, of_squashed),
+        (lambda v, n, *, rng: v + rng.normal(size=(n, 2)), of_coordinates),
+        (cells, of_listed),
     ],
 )
-def test_a_witness_event_survives_json(sample: object, search: EventSearch) -> None:
-    outcome = audit(sample, search, PureDP(1.0))
-    event = Event.from_data(json.loads(json.dumps(outcome.witness["event"])))
+def test_a_witness_event_survives_json(sample: Any, search: Search) -> None:
+    witness = chosen(sample, search, PureDP(1.0)).as_data()
+    event = Event.from_data(json.loads(json.dumps(witness["event"])))
     rng = np.random.default_rng(1)
-    ordered = (1.0, 0.0) if outcome.witness["swapped"] else (0.0, 1.0)
-    rates = [event.contains(sample(x, 50_000, rng=rng)).mean() for x in ordered]  # type: ignore[operator]
+    ordered = (1.0, 0.0) if witness["swapped"] else (0.0, 1.0)
+    rates = [event.contains(sample(x, 50_000, rng=rng)).mean() for x in ordered]
     assert rates[0] > rates[1]
     again = Event.from_data(event.as_data())
-    outputs = sample(0.0, 1000, rng=rng)  # type: ignore[operator]
+    outputs = sample(0.0, 1000, rng=rng)
     assert (again.contains(outputs) == event.contains(outputs)).all()
 
 
@@ -217,6 +229,13 @@ def test_a_feature_survives_json(feature: Feature) -> None:
     outputs = outputs if vectors else outputs[:, 0]
     assert type(again) is type(feature)
     assert again(outputs).tolist() == feature(outputs).tolist()
+
+
+def test_an_event_and_its_intervals_agree() -> None:
+    event = Event(np.array([0.0, 1.0, 2.0]), np.array([True, False, True, True]))
+    outputs = np.array([-5.0, 0.0, 0.5, 1.0, 1.5, 2.0, 7.0])
+    assert event.contains(outputs).tolist() == [True, True, False, False, True, True, True]
+    assert event.as_intervals() == [[-math.inf, 0.0], [1.0, math.inf]]
 
 
 def test_events_of_the_ends_keep_them() -> None:
@@ -246,11 +265,7 @@ def test_the_excess_of_rates_by_hand() -> None:
     [
         (lambda: Ones(bounds=(0, 1), rounds=0), "rounds must be an integer >= 1, got 0"),
         (lambda: Ones(bounds=(0, 1), rounds=3, start=3), "must name bits of 3 rounds, got 3 and 0"),
-        (lambda: DyadicBits(bounds=(1, 0), rounds=3), "bounds must be finite with a < b"),
-        (lambda: LikelihoodRatio(cells=1), "cells must be an integer >= 2, got 1"),
-        (lambda: Discrete(values=0), "values must be an integer >= 1"),
-        (lambda: ClassifierScore(penalty=0), "penalty must be finite and > 0"),
-        (lambda: BestOf(()), "at least one search, got none"),
+        (lambda: Ones(bounds=(1, 0), rounds=3), "bounds must be finite with a < b"),
         (lambda: feature_from_data({"kind": "?"}), "must name a kind of feature, got '?'"),
         (
             lambda: ScalarValue()(np.zeros((3, 2))),

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from support.refusals import most_refusals, refusals
-from support.samplers import context, pair
+from support.samplers import context, on_pair, pair
 
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.exact_pairs import (
-    ScorePair,
-    WorstPairSearch,
-    exact_loss,
-    search_pairs,
-)
-from dpcp_audit.audits.search.feature_cells import ClassifierScore, DyadicBits, LikelihoodRatio
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.search.feature_cells import classifier_score
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.targets import degenerate
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
-from dpcp_audit.words.guarantees import PrivacyGuarantee, PureDP
+from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
-
-if TYPE_CHECKING:
-    from dpcp_audit.audits.search.event_search import EventSearch
 
 pytestmark = pytest.mark.known_bad
 
@@ -39,35 +29,32 @@ class LessNoise(PCOQS):
         return 0.4 * super().noise_scale
 
 
-def verdict(mechanism: PCOQS, search: EventSearch) -> Verdict:
-    check = SampledPrivacy(
+def verdict(mechanism: PCOQS, bounds: tuple[float, float] | None) -> Verdict:
+    check = BlackBoxPrivacy(
         sample=mechanism.sample,
         guarantee=mechanism.guarantee,
-        neighbours=pair(*mechanism.worst_pair(50)),
-        n_samples=20_000,
-        search=search,
+        pairs=FixedPairs((pair(*mechanism.worst_pair(50)),), bounds=bounds),
+        draws=40_000,
     )
     return check(context(0, significance=1e-6)).verdict
 
 
 def test_too_little_noise_in_a_bisection_shows_in_its_ones_alone() -> None:
-    ones = DyadicBits(bounds=(0.0, 1.0), rounds=34, resolution=1e-10)
     bad = LessNoise(alpha=0.1, rho=0.5)
-    assert verdict(bad, ones) is Verdict.REFUTED
-    assert verdict(bad, LikelihoodRatio()) is Verdict.CONSISTENT
-    assert verdict(CORRECT, ones) is Verdict.CONSISTENT
+    assert verdict(bad, (0.0, 1.0)) is Verdict.REFUTED
+    assert verdict(bad, None) is not Verdict.REFUTED
+    assert verdict(CORRECT, (0.0, 1.0)) is Verdict.CONSISTENT
 
 
 def test_bits_of_the_wrong_interval_miss_it() -> None:
     """Decoded between bounds ten times as wide, the bits are others and show less."""
-    wrong = DyadicBits(bounds=(0.0, 10.0), rounds=34, resolution=1e-10)
-    assert verdict(LessNoise(alpha=0.1, rho=0.5), wrong) is Verdict.CONSISTENT
+    assert verdict(LessNoise(alpha=0.1, rho=0.5), (0.0, 10.0)) is not Verdict.REFUTED
 
 
 def rate_gap(seed: int, *, held_out: bool) -> float:
     """Return how much likelier one of two equal laws seems at the classifier's better half."""
     first, second = np.random.default_rng(seed).normal(size=(2, 400, 12))
-    score = ClassifierScore(penalty=1e-3)._fit(first[::2], second[::2])
+    score = classifier_score(first[::2], second[::2], penalty=1e-3)
     part = slice(1, None, 2) if held_out else slice(0, None, 2)
     scores = score(first[part]), score(second[part])
     middle = np.median(np.concatenate(scores))
@@ -99,18 +86,16 @@ def vector(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("repetitions", [25, pytest.param(150, marks=pytest.mark.study)])
 def test_searches_over_vectors_keep_the_level(repetitions: int) -> None:
     """False alarm at most 1e-7: the refusals are at most Binomial(repetitions, 0.05)."""
-    check = SampledPrivacy(
-        sample=vector, guarantee=PureDP(1.0), neighbours=pair(0.0, 1.0), n_samples=600
-    )
+    check = on_pair(vector, PureDP(1.0), draws=1200)
     count = refusals(check, repetitions=repetitions, significance=0.05)
     assert count <= most_refusals(repetitions, level=0.05, false_alarm=1e-7)
 
 
 def test_a_tight_claim_on_vectors_is_told_from_a_broken_one() -> None:
     outcome = {
-        epsilon: SampledPrivacy(
-            sample=vector, guarantee=PureDP(epsilon), neighbours=pair(0.0, 1.0)
-        )(context(0, significance=1e-6)).verdict
+        epsilon: on_pair(vector, PureDP(epsilon), draws=40_000)(
+            context(0, significance=1e-6)
+        ).verdict
         for epsilon in (0.6, 1.0)
     }
     assert outcome == {0.6: Verdict.REFUTED, 1.0: Verdict.CONSISTENT}
@@ -138,39 +123,3 @@ def test_a_probe_without_confirmation_refutes_sound_targets(
 
     monkeypatch.setattr(degenerate, "_require_fresh", hasty)
     assert any(refuted(seed) for seed in range(1500))
-
-
-def test_the_search_refutes_too_little_noise() -> None:
-    """0.4 of the noise shows to the search; the correct mechanism stays within its claim."""
-    for mechanism, expected in (
-        (LessNoise(alpha=0.1, rho=0.5), Verdict.REFUTED),
-        (CORRECT, Verdict.CONSISTENT),
-    ):
-        check = WorstPairSearch(
-            mechanism=mechanism, guarantee=mechanism.guarantee, n=20, evaluations=30
-        )
-        assert check(context(0)).verdict is expected
-
-
-@pytest.mark.study
-def test_a_search_that_never_moves_finds_less() -> None:
-    """Uniform random pairs alone, as many, stay below what starts and local moves reach."""
-
-    def loss_of(guarantee: PrivacyGuarantee) -> float:
-        loss = exact_loss(CORRECT, guarantee)
-        rng = np.random.default_rng(0)
-        pairs = (
-            ScorePair(
-                positions=np.sort(rng.random(49)),
-                counts=np.ones(49, dtype=np.int64),
-                source=rng.random(),
-                target=rng.random(),
-            )
-            for _ in range(100)
-        )
-        return max(loss(p) for p in pairs)
-
-    found = search_pairs(
-        exact_loss(CORRECT, CORRECT.guarantee), n=50, bounds=(0.0, 1.0), evaluations=100, rng=0
-    )
-    assert loss_of(CORRECT.guarantee) < 0.9 * 0.5 < found.loss

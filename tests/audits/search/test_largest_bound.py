@@ -9,7 +9,7 @@ import pytest
 
 from dpcp_audit.audits.certificates import Hits, certify
 from dpcp_audit.audits.largest_bound import bounding_event
-from dpcp_audit.audits.search.feature_cells import Automatic
+from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_it_certifies_more_than_the_event_of_largest_excess(
         samples = [draw(value, SIZE, rng) for value in (1.0, 0.0)]
         pilot, fresh = samples[0][:PILOT], [sample[PILOT:] for sample in samples]
         pilots = pilot, samples[1][:PILOT]
-        likeliest, swapped, _ = Automatic()(guarantee, *pilots)
+        likeliest, swapped, _ = best_event(guarantee, pilots)
         best = bounding_event(guarantee, likeliest, pilots, trials=SIZE - PILOT, significance=LEVEL)
         assert best is not None
         assert best.refutes
@@ -80,7 +80,7 @@ def test_it_certifies_more_than_the_event_of_largest_excess(
 def test_where_nothing_is_lost_nothing_is_promised() -> None:
     rng = np.random.default_rng(0)
     pilots = rng.normal(size=1000), rng.normal(size=1000)
-    event = Automatic()(PureDP(1.0), *pilots).event
+    event = best_event(PureDP(1.0), pilots).event
     best = bounding_event(PureDP(1.0), event, pilots, trials=2000, significance=LEVEL)
     assert best is None or not best.refutes
 
@@ -91,7 +91,7 @@ def test_an_event_that_only_one_input_gives_is_kept() -> None:
     first = rng.choice([0.0, 2.0], size=1000)
     second = np.where(rng.random(1000) < 0.5, 1.0, rng.choice([0.0, 2.0], size=1000))
     claim = PureDP(0.5)
-    event = Automatic()(claim, second, first).event
+    event = best_event(claim, (second, first)).event
     best = bounding_event(claim, event, (second, first), trials=2000, significance=LEVEL)
     assert best is not None
     assert best.event.contains(np.array([0.0, 1.0, 2.0])).tolist() == [False, True, False]

@@ -11,8 +11,8 @@ from dpcp_audit.audits.search.pair_space import (
     input_from_data,
     input_key,
 )
-from dpcp_audit.audits.search.record_orders import RecordOrder
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
+from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import Neighbours, Relation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.search.record_orders import RecordOrder
+from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.undecided_pairs import two
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from dpcp_audit.audits.search.record_orders import RecordOrder
+from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.stages import extent
 
 

@@ -12,7 +12,6 @@ CASES = [
     ("quantile", dp.ZCDP(0.5), {}),
     ("quantile", dp.PureDP(1.0), {"detect": 1.5}),
     ("quantile", dp.ApproxDP(1.0, 1e-3), {}),
-    ("quantile", dp.PureDP(1.0), {"sequential": True}),
     ("vector", dp.GaussianDP(1.0), {}),
     ("randomizer", dp.LocalDP(1.0), {"domain": 4}),
 ]

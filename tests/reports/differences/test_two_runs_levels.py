@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 from support.report_document import document, evidence, finding
 
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.event_search import Event, PilotEvent
+from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.features import Ones
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.two_runs import RunDifferences, compare
-from dpcp_audit.words.checks import Context
-from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
+from dpcp_audit.words.evidence import conclude
+from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Claim, Finding, Source, Verdict
-
-if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
@@ -112,34 +108,26 @@ def test_a_tripled_failure_rate_is_seen() -> None:
     assert missed == 0
 
 
-class Fixed:
-    """The number of ones among the bits of P-COQS's threshold, from a count on."""
-
-    def __init__(self, mechanism: PCOQS) -> None:
-        self.feature = Ones(
-            bounds=mechanism.bounds, rounds=mechanism.rounds, resolution=mechanism.resolution
-        )
-
-    def __call__(
-        self, guarantee: PrivacyGuarantee, outputs: FloatArray, others: FloatArray, /
-    ) -> PilotEvent:
-        return PilotEvent(
-            Event(np.array([19.0]), np.array([False, True]), self.feature), swapped=True, excess=1.0
-        )
+ONES = 19.0
+"""Ones among the bits of P-COQS's threshold, beyond which the event begins."""
 
 
 def audited(rho: float, seed: int, *, claim: float) -> dict[str, Any]:
-    """Audit P-COQS of noise for ρ, on its worst pair, against a claim of pure DP."""
+    """Count the event of P-COQS of noise for ρ, on its worst pair, against a claim of pure DP."""
     mechanism = PCOQS(alpha=0.1, rho=rho)
-    scores, neighbour = mechanism.worst_pair(50)
-    check = SampledPrivacy(
-        sample=mechanism.sample,
-        guarantee=PureDP(claim),
-        neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=scores, neighbour=neighbour),
-        search=Fixed(mechanism),
-        n_samples=120_000,
+    bits = Ones(bounds=mechanism.bounds, rounds=mechanism.rounds, resolution=mechanism.resolution)
+    test = EventTest(
+        event=Event(np.array([ONES]), np.array([False, True]), bits),
+        swapped=True,
+        complement=False,
+        promise=1.0,
     )
-    outcome = check(Context(seed=seed, name="target", significance=1e-4))
+    rng = np.random.default_rng(seed)
+    outputs = (mechanism.sample(x, 80_000, rng=rng) for x in mechanism.worst_pair(50))
+    guarantee = PureDP(claim)
+    evidence = test.judge(guarantee, *outputs, significance=1e-4).evidence
+    power = test.smallest_violation(guarantee, 80_000, significance=1e-4)
+    outcome = conclude(evidence, lambda: power, witness={}, note="")
     made = Claim(
         id="target",
         statement="s",

@@ -12,7 +12,7 @@ from support.leaks import many_coordinates, rounding, scattered
 from support.refusals import WaldTest
 from support.samplers import gaussian, laplace, response
 
-from dpcp_audit.audits.guessing.game_test import GameTest, choose_game
+from dpcp_audit.audits.guessing.game import GameTest, choose_game
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.words.evidence import refutes
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PrivacyGuarantee, PureDP
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Sampler
 
 LEVEL, ALARM = 0.05, 1e-7
 

@@ -1,53 +1,72 @@
-"""Worst-case neighbours: a search over pairs of inputs whose objective is an exact loss.
+"""Neighbouring score arrays: where the score that moves stands, and local moves between pairs.
 
-A pair holds n scores on a few positions, and one score that moves between two of them. From
-random starts, local moves shift a position, merge or split two, recount, or move the differing
-score; a change is kept when the exact loss grows. The pair that comes out is then shrunk:
-fewer positions and rounder values, as long as the loss stays.
+A pair holds n scores on a few positions, and one score that moves between two of them. A private
+function of a data set should not depend on the order of its records; code that does, such as one
+that weighs the first record or works in batches, leaks at some places only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.exact import exact_outcome, worst_measurement
-from dpcp_audit.audits.search.record_orders import RecordOrder
-from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation, Computed
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike
-
-    from dpcp_audit.laws.laws import FiniteLaw
     from dpcp_audit.words.arrays import FloatArray, IntArray
-    from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import Outcome, PlainData
+    from dpcp_audit.words.results import PlainData
 
-_POSITIONS = 6
 _APART = 1e-3
 """The share of the range within which tied scores are spread."""
-_SHARE_OF_STARTS = 0.25
-_GIVEN_UP = 1e-3
+_EARLY = 17
 
 
-class HasLaws(Protocol):
-    """A mechanism whose exact laws on given scores are known."""
+class RecordOrder(StrEnum):
+    """The position of the changed score, and the order of the others."""
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The public interval that holds every score."""
-        ...
+    LAST = "last"
+    """After the others, which increase."""
+    FIRST = "first"
+    """Before the others, which increase."""
+    EARLY = "at index 17"
+    """After 17 others, or last; all increase."""
+    MIDDLE = "in the middle"
+    """At index n // 2; the others increase."""
+    FALLING = "before decreasing ones"
+    """Before the others, which decrease."""
+    SHUFFLED = "among shuffled ones"
+    """All in an arbitrary order, the same for every array of a size."""
 
-    def laws(self, *inputs: ArrayLike) -> tuple[FiniteLaw, ...]:
-        """Return the law of the output on each input, on shared outcomes."""
-        ...
+    def permutation(self, n: int) -> IntArray:
+        """Return the order of the n−1 increasing scores and, as number n−1, the one that moves.
+
+        Examples
+        --------
+        >>> RecordOrder.MIDDLE.permutation(5).tolist()
+        [0, 1, 4, 2, 3]
+        """
+        others = np.arange(n - 1)
+        match self:
+            case RecordOrder.FALLING:
+                return np.arange(n)[::-1]
+            case RecordOrder.SHUFFLED:
+                return np.random.default_rng(n).permutation(n)
+            case RecordOrder.FIRST:
+                place = 0
+            case RecordOrder.EARLY:
+                place = min(_EARLY, n - 1)
+            case RecordOrder.MIDDLE:
+                place = n // 2
+            case RecordOrder.LAST:
+                place = n - 1
+        return np.insert(others, place, n - 1)
+
+    def place(self, n: int) -> int:
+        """Return the index of the score that moves, of n scores."""
+        return int(np.flatnonzero(self.permutation(n) == n - 1)[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,72 +145,6 @@ class ScorePair:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
-    """The pair that a search found, its exact loss, and how many pairs were tried."""
-
-    pair: ScorePair
-    loss: float
-    evaluations: int
-
-
-def exact_loss(mechanism: HasLaws, guarantee: PrivacyGuarantee) -> Callable[[ScorePair], float]:
-    """Return the quantity that ``guarantee`` bounds, exact, the larger of both directions."""
-
-    def loss(pair: ScorePair) -> float:
-        laws = FinitePair(*mechanism.laws(*pair.scores))
-        return worst_measurement(guarantee, [laws])[0].value
-
-    return loss
-
-
-def search_pairs(
-    loss: Callable[[ScorePair], float],
-    *,
-    n: int,
-    bounds: tuple[float, float],
-    evaluations: int = 3000,
-    rng: np.random.Generator | int | None = None,
-) -> Found:
-    """Search for the pair of neighbours with the largest loss, and shrink it.
-
-    Parameters
-    ----------
-    loss : callable
-        The objective; larger is worse.
-    n : int
-        Scores in each input.
-    bounds : tuple of float
-        The interval of the scores.
-    evaluations : int
-        How many pairs may be tried, before the shrinking.
-    """
-    _validate.integer(n=n, at_least=2)
-    _validate.integer(evaluations=evaluations, at_least=10)
-    low, high = _validate.bounds(bounds)
-    generator = _validate.generator(rng)
-    starts = max(5, round(_SHARE_OF_STARTS * evaluations))
-    tried = (_random_pair(n, low, high, generator) for _ in range(starts))
-    best, value = max(((pair, loss(pair)) for pair in tried), key=lambda found: found[1])
-    for _ in range(evaluations - starts):
-        pair = moved_pair(best, low, high, generator)
-        if (moved := loss(pair)) >= value:
-            best, value = pair, moved
-    return _shrink(Found(pair=best, loss=value, evaluations=evaluations), loss, low, high)
-
-
-def _random_pair(n: int, low: float, high: float, rng: np.random.Generator) -> ScorePair:
-    k = int(rng.integers(1, _POSITIONS))
-    points = _points(k + 2, low, high, rng)
-    weights = rng.dirichlet(np.full(k, 0.5))
-    return ScorePair(
-        positions=points[:k],
-        counts=rng.multinomial(n - 1, weights),
-        source=float(points[k]),
-        target=float(points[k + 1]),
-    ).tidy()
-
-
 def _points(size: int, low: float, high: float, rng: np.random.Generator) -> FloatArray:
     """Return points anywhere between the bounds, or, one in two, at one of them."""
     inner = rng.uniform(low, high, size)
@@ -264,21 +217,6 @@ def _near(value: float, low: float, high: float, rng: np.random.Generator) -> fl
     )
 
 
-def _shrink(found: Found, loss: Callable[[ScorePair], float], low: float, high: float) -> Found:
-    """Simplify the pair while its loss stays within 0.1 % of what was found."""
-    pair, value, tried = found.pair, found.loss, found.evaluations
-    floor = value - _GIVEN_UP * abs(value)
-    simpler = True
-    while simpler:
-        simpler = False
-        for candidate in simpler_pairs(pair, low, high):
-            tried += 1
-            if (reached := loss(candidate)) >= floor:
-                pair, value, simpler = candidate, reached, True
-                break
-    return Found(pair=pair, loss=value, evaluations=tried)
-
-
 def simpler_pairs(pair: ScorePair, low: float, high: float) -> Iterator[ScorePair]:
     """Yield pairs with fewer positions, and pairs with one value rounder."""
     k = pair.positions.size
@@ -309,60 +247,3 @@ def _rounder(value: float, low: float, high: float) -> Iterator[float]:
         if share * parts == round(share * parts):
             return
         yield low + (high - low) * round(share * parts) / parts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorstPairSearch:
-    """Test a guarantee against the worst pair of neighbours that a search finds.
-
-    REFUTED hands over the pair. CONSISTENT says how close the search came; it proves nothing
-    of the pairs that were not tried.
-
-    Parameters
-    ----------
-    mechanism : HasLaws
-    guarantee : PrivacyGuarantee
-        The claim.
-    n : int
-        Scores in each input.
-    evaluations : int
-        Pairs to try at effort 1, before the shrinking.
-    witness : dict
-        Parameters of the mechanism, as plain data.
-    """
-
-    mechanism: HasLaws
-    guarantee: PrivacyGuarantee
-    n: int
-    evaluations: int = 3000
-    witness: PlainData = field(default_factory=dict[str, Any])
-
-    def __post_init__(self) -> None:
-        _validate.integer(n=self.n, at_least=2)
-        _validate.integer(evaluations=self.evaluations, at_least=10)
-
-    @property
-    def sampled(self) -> bool:
-        """Only the choice of pairs is random: a refutation is exact."""
-        return False
-
-    def __call__(self, context: Context) -> Outcome:
-        """Search, and test the guarantee against the exact laws of what was found."""
-        return Computed(lambda: self._compute(context))(context)
-
-    def _compute(self, context: Context) -> Computation:
-        found = search_pairs(
-            exact_loss(self.mechanism, self.guarantee),
-            n=self.n,
-            bounds=self.mechanism.bounds,
-            evaluations=context.samples(self.evaluations),
-            rng=context.rng(),
-        )
-        value, neighbour = found.pair.scores
-        pair: dict[str, Any] = {"value": value.tolist(), "neighbour": neighbour.tolist()}
-        return exact_outcome(
-            self.guarantee,
-            [FinitePair(*self.mechanism.laws(value, neighbour))],
-            witness=self.witness | pair | {"pair": found.pair.as_data(), "seed": context.seed},
-            note=f"The worst of {found.evaluations} pairs tried, {self.n} scores each.",
-        )

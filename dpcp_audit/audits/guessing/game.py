@@ -1,0 +1,366 @@
+"""The guessing game on a pair of inputs: its rounds, its test, and what it shows of a loss.
+
+In a round a fair coin picks an input; an observer that a pilot has taught guesses which, or not.
+
+The lines that a guarantee implies for the rates of right and wrong guesses: with the concave power
+curve F of a guarantee, r ≤ F(w) ≤ κ·w + δ, where κ = e^ε is a slope of F and δ = sup F(q) − κq. The
+supremum is bounded from above: a concave function rises between two points of an even grid by at
+most what it rose, or falls, on the way to the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.audits import event_power
+from dpcp_audit.audits.certificates import Judgement, linear_claim
+from dpcp_audit.audits.guessing.experts import LogOdds, Settled, smoothed_experts
+from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
+from dpcp_audit.laws.losses import log_ratio, loss_of
+from dpcp_audit.stats.guessing import delta_bound, epsilon_bound
+from dpcp_audit.words import brent as _brent
+from dpcp_audit.words.evidence import of_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dpcp_audit.laws.losses import Loss
+    from dpcp_audit.stats.guessing import GuessingTest
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData, Power
+
+    Deal = Callable[[int], tuple[BoolArray, FloatArray]]
+
+_FIRST_BATCH = 100
+_GROWTH, _TAUGHT = 1.3, 2.0
+"""How batches grow in rounds that count, and in those that only teach."""
+_LARGEST_BATCH = 2**18
+_FAIR = 0.5
+_LAST = 8
+"""A pool that has fewer outputs left ends the game."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """The result of a game.
+
+    Parameters
+    ----------
+    test : GuessingTest
+    right, wrong : int
+        Among the guesses that were made.
+    filled : int
+        Right ones among the missing guesses, which coins of the test's own probability fill.
+    rule : LogOdds
+        By which the observer would go on guessing.
+    """
+
+    test: GuessingTest
+    right: int
+    wrong: int
+    filled: int
+    rule: LogOdds
+
+    @property
+    def counted(self) -> int:
+        """The right guesses, filled ones among them."""
+        return self.right + self.filled
+
+
+class Pools:
+    """Deals rounds from outputs that were drawn beforehand, equally many of either input.
+
+    No more rounds at a time than either pool has left, so that any coins can be served: the size
+    of a batch says nothing of its coins.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (n,) or (n, d)
+        A true coin takes the next of the first.
+    """
+
+    def __init__(self, first: FloatArray, second: FloatArray, *, rng: np.random.Generator) -> None:
+        self._pools, self._rng = [second, first], rng
+
+    def __call__(self, size: int) -> tuple[BoolArray, FloatArray]:
+        """Return the coins and outputs of at most ``size`` rounds; none where few are left."""
+        left = min(map(len, self._pools))
+        coins = self._rng.random(min(size, left) if left >= _LAST else 0) < _FAIR
+        outputs = np.empty((coins.size, *self._pools[0].shape[1:]))
+        for side, chosen in enumerate((~coins, coins)):
+            used = int(chosen.sum())
+            outputs[chosen], self._pools[side] = np.split(self._pools[side], [used])
+        return coins, outputs
+
+    @staticmethod
+    def rounds(size: int) -> int:
+        """Return how many rounds to plan with ``size`` outputs of either input."""
+        return max(1, 2 * size - math.isqrt(size))
+
+
+def play(
+    deal: Deal,
+    observer: Guesser,
+    plan: Plan,
+    *,
+    rounds: int,
+    significance: float,
+    rng: np.random.Generator,
+) -> Played:
+    """Play so many rounds, all of which count.
+
+    Parameters
+    ----------
+    deal : callable
+        Returns the coins and outputs of at most so many rounds, none where the game must end.
+        How many may depend on earlier coins, not on those of the batch.
+    observer : Guesser
+        Which has seen other rounds, and learns from these.
+    plan : Plan
+        Chosen before.
+    """
+    test = plan.test(rounds, significance)
+    right = wrong = 0
+    for start, coins, outputs in _dealt(deal, rounds, growth=_GROWTH):
+        left = test.guesses - right - wrong
+        scores = observer.rule(plan.tangent)(outputs)
+        sizes = np.abs(scores)
+        least = max(
+            threshold(sizes, left / (rounds - start))[0], plan.tangent.eased(observer.rounds)
+        )
+        guessed = np.flatnonzero(sizes >= least)[:left]
+        hits = int(((scores[guessed] > 0) == coins[guessed]).sum())
+        right, wrong = right + hits, wrong + guessed.size - hits
+        observer.see(outputs, coins)
+    return Played(
+        test=test,
+        right=right,
+        wrong=wrong,
+        filled=int(rng.binomial(test.guesses - right - wrong, test.share)),
+        rule=observer.rule(plan.tangent).above(plan.tangent.eased(observer.rounds)),
+    )
+
+
+def learn(
+    deal: Deal,
+    observer: Guesser,
+    tangents: Sequence[Tangent],
+    *,
+    rounds: int,
+) -> Plan:
+    """Play rounds that do not count, at least two batches, and return the plan they suggest."""
+    for _, coins, outputs in _dealt(deal, rounds, growth=_TAUGHT):
+        observer.see(outputs, coins)
+        observer.screen(tangents)
+    choice = observer.choose(tangents)
+    return Plan(tangent=choice.tangent, share=choice.share)
+
+
+def _dealt(
+    deal: Deal, rounds: int, *, growth: float
+) -> Iterator[tuple[int, BoolArray, FloatArray]]:
+    """Yield batches that grow, each with the number of rounds before it."""
+    start, size = 0, min(_FIRST_BATCH, math.ceil(rounds / 2))
+    while start < rounds:
+        coins, outputs = deal(min(rounds - start, size))
+        if not coins.size:
+            return
+        yield start, coins, outputs
+        start, size = start + coins.size, min(_LARGEST_BATCH, math.ceil(growth * size))
+
+
+_CONTACTS = (0.01, 0.05, 0.12, 0.25)
+"""Rates of wrong guesses at which the tangents touch the curve, about."""
+_NEAR = 0.05
+_REACH, _POINTS = 0.2, 17
+"""How far from where it touches, relatively, the supremum is looked for, and at how many points."""
+
+
+@lru_cache(maxsize=256)
+def tangents_of(guarantee: PrivacyGuarantee) -> tuple[Tangent, ...]:
+    """Return tangents (ε, δ(ε)) of the guarantee's power curve: its own where it is (ε, δ)-DP.
+
+    None where nothing could refute them.
+    """
+    linear = linear_claim(guarantee)
+    if linear is not None:
+        return (Tangent(linear.epsilon, linear.delta),)
+    if loss_of(guarantee).linear is not None:
+        return ()
+    contacts = np.array(_CONTACTS)
+    ends = guarantee.power(np.concatenate([contacts * (1 - _NEAR), contacts * (1 + _NEAR)]))
+    low, high = np.split(ends, 2)
+    slopes = np.maximum(1.0, (high - low) / (2 * _NEAR * contacts))
+    grid = contacts[:, None] * np.linspace(1 - _REACH, 1 + _REACH, _POINTS)
+    power = guarantee.power(grid)
+    found = [
+        Tangent(math.log(slope), _supremum(row - slope * rates))
+        for slope, rates, row in zip(slopes.tolist(), grid, power, strict=True)
+        if slope > 1
+    ]
+    found.append(Tangent(0.0, guarantee.advantage()))
+    return tuple(tangent for tangent in found if tangent.delta < 1)
+
+
+def _supremum(values: FloatArray) -> float:
+    """Bound a concave function from its values on an even grid around its maximum; 1 if not."""
+    top = int(np.argmax(values))
+    if not 0 < top < values.size - 1:
+        return 1.0
+    rise = values[top] - min(values[top - 1], values[top + 1])
+    return min(1.0, float(values[top] + rise))
+
+
+_DETAIL = "of the release, from guesses of its input"
+_LEAST_LOG, _GRID, _STEP = -30.0, 60, 0.5
+
+
+def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: float) -> Judgement:
+    """Judge a claim by a game that was played against one of its tangents.
+
+    A true claim is refuted with probability at most ``significance``.
+    """
+    test, rounds = played.test, played.test.rounds
+    right, wrong = played.right / rounds, max(played.wrong, 0.5) / rounds
+    refuted = test.p_value(played.counted) <= significance
+    linear, loss = linear_claim(guarantee), loss_of(guarantee)
+    if linear is not None:
+        value = log_ratio(right - linear.delta, wrong)
+        lower = epsilon_bound(test, played.counted, significance=significance)
+    else:
+        value = loss.of_event(right, wrong) if right > wrong else 0.0
+        bound = delta_bound(test, played.counted, significance=significance)
+        lower = least_loss(loss, math.exp(test.epsilon), bound)
+    return Judgement(
+        evidence=of_loss(
+            loss.quantity,
+            value,
+            lower,
+            refuted=refuted,
+            at=loss.at,
+            detail=_DETAIL,
+            claimed=loss.claimed_at(wrong),
+            confidence=1 - significance,
+            n_samples=rounds,
+        ),
+        note=(
+            f"{played.right} of {played.right + played.wrong} guesses of the input were right, "
+            f"in {rounds} rounds; the claim allows {test.critical(significance) - 1} of "
+            f"{test.guesses} at this confidence."
+        ),
+    )
+
+
+def least_loss(loss: Loss, ratio: float, delta: float) -> float:
+    """Return the least loss of two rates with r − κ·w = δ, which those of the game exceed.
+
+    Along the line a loss falls and then rises. It is 0 where that is not seen: where δ is so tiny
+    that it still rises at the smallest w tried.
+    """
+    if not delta > 0:
+        return 0.0
+
+    def at(log: float) -> float:
+        wrong = math.exp(log) * (1 - delta) / ratio
+        return loss.of_event(min(1.0, delta + ratio * wrong), wrong)
+
+    best = min((_LEAST_LOG + _STEP * place for place in range(_GRID)), key=at)
+    return 0.0 if best == _LEAST_LOG else _brent.least(at, best - _STEP, best + _STEP)
+
+
+_FEWEST = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GameTest:
+    """A guessing game whose observer has learned from a pilot, and goes on learning.
+
+    Parameters
+    ----------
+    observer : Guesser
+    plan : Plan
+    seed : int
+        Of the coins; independent of the outputs.
+    promise : float
+        Standard errors beyond the claim, per square root of a pair of outputs.
+    """
+
+    observer: Guesser
+    plan: Plan
+    seed: int
+    promise: float
+
+    def judge(
+        self,
+        guarantee: PrivacyGuarantee,
+        outputs: FloatArray,
+        neighbour_outputs: FloatArray,
+        *,
+        significance: float,
+    ) -> Judgement:
+        """Play a game of fresh outputs; its final rule is the witness."""
+        rng = np.random.default_rng([self.seed, 1])
+        played = play(
+            Pools(outputs, neighbour_outputs, rng=rng),
+            replace(self.observer),
+            self.plan,
+            rounds=Pools.rounds(len(outputs)),
+            significance=significance,
+            rng=rng,
+        )
+        judgement = judge_game(guarantee, played, significance=significance)
+        return replace(judgement, held=self._described(played.rule))
+
+    def smallest_violation(
+        self, guarantee: PrivacyGuarantee, trials: int, *, significance: float
+    ) -> Power:
+        """Return the smallest loss that a well-chosen event refutes with probability 0.95."""
+        return event_power.smallest_violation(guarantee, trials, significance=significance)
+
+    def as_data(self) -> PlainData:
+        """Return the rule that the pilot has taught, and the plan."""
+        rule = self.observer.rule(self.plan.tangent)
+        return self._described(rule.above(self.plan.tangent.eased(self.observer.rounds)))
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], *, seed: int) -> GameTest:
+        """Build a test whose observer keeps to the rule that was written."""
+        rule = LogOdds.from_data(data["rule"])
+        return cls(
+            observer=Guesser(experts=(Settled(rule),), rules=[rule]),
+            plan=Plan(tangent=Tangent(data["epsilon"], data["delta"]), share=data["share"]),
+            seed=seed,
+            promise=np.nan,
+        )
+
+    def _described(self, rule: LogOdds) -> PlainData:
+        epsilon, delta = self.plan.tangent
+        game = {"rule": rule.as_data(), "share": self.plan.share}
+        return {"game": game | {"epsilon": epsilon, "delta": delta}}
+
+
+def choose_game(
+    guarantee: PrivacyGuarantee,
+    outputs: FloatArray,
+    neighbour_outputs: FloatArray,
+    *,
+    bounds: tuple[float, float] | None,
+    seed: int,
+) -> GameTest | None:
+    """Teach an observer on pilot outputs; None where it knows nothing to guess by."""
+    tangents = tangents_of(guarantee)
+    if not tangents or len(outputs) < _FEWEST:
+        return None
+    observer = Guesser(experts=smoothed_experts(outputs, bounds=bounds))
+    pools = Pools(outputs, neighbour_outputs, rng=np.random.default_rng([seed, 0]))
+    plan = learn(pools, observer, tangents, rounds=Pools.rounds(len(outputs)))
+    promise = observer.promise(plan) * np.sqrt(2)
+    if not plan.share > 0:
+        return None
+    return GameTest(observer=observer, plan=plan, seed=seed, promise=promise)
