@@ -18,12 +18,6 @@ import numpy as np
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.stats.roots import turn
-from dpcp_audit.tracing.line_losses import (
-    LossLimits,
-    epsilon_limits,
-    quantile_limits,
-    rho_lower_limit,
-)
 from dpcp_audit.words.evidence import of_loss
 from dpcp_audit.words.outcome_tables import (
     Table,
@@ -56,10 +50,6 @@ _POINTWISE = (
     "pointwise, not for all rows at once."
 )
 _PROFILE_NOTE = f"By post-processing δ(ε) of the release is at most that. {_POINTWISE}"
-_NO_UPPER_LIMIT = (
-    f"{_POINTWISE} Paths alone give no upper limit of ε at δ = 0, the largest loss, nor of ρ."
-)
-_SHARES = (0.5, 0.9, 0.99)
 _DELTAS = (0.0, 1e-3, 1e-2)
 _NAMES = (*(f"ε at δ = {delta:g}" for delta in _DELTAS), "ρ")
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -105,7 +95,7 @@ def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
     if trace.exact is not None:
         tables += [_exact_profile(trace.exact), _exact_parameters(trace.exact)]
     elif trace.forward.size:
-        tables += [_profile(trace), _quantiles(trace), _parameters(trace)]
+        tables.append(_profile(trace))
     if trace.leaks:
         tables.append(_remarks("Data without noise", trace.leaks))
     if trace.unfollowed:
@@ -169,42 +159,6 @@ def _exact_profile(pair: FinitePair) -> Table:
     )
 
 
-def _quantiles(trace: PairTrace) -> Table:
-    """Return quantiles of the loss of a path, the larger of both directions."""
-    values = [max(_quantile(each, share) for each in trace.samples) for share in _SHARES]
-    limits = [
-        [quantile_limits(each, share, significance=_EACH_WAY) for each in trace.samples]
-        for share in _SHARES
-    ]
-    names = [f"{share:.0%} quantile" for share in _SHARES]
-    return _in_parameters("Quantiles of the loss of a path", names, values, limits, _POINTWISE)
-
-
-def _quantile(sample: LossSample, share: float) -> float:
-    return float(np.quantile(sample.losses, share, method="inverted_cdf"))
-
-
-def _parameters(trace: PairTrace) -> Table:
-    samples = trace.samples
-    limits = [
-        [epsilon_limits(each, delta, significance=_EACH_WAY) for each in samples]
-        for delta in _DELTAS
-    ]
-    rho = [
-        LossLimits(rho_lower_limit(each, significance=_EACH_WAY / 2), math.inf) for each in samples
-    ]
-    return _in_parameters(
-        "Privacy parameters of what the noise reveals",
-        _NAMES,
-        [
-            *(max(each.epsilon(delta) for each in samples) for delta in _DELTAS),
-            max(each.rho() for each in samples),
-        ],
-        [*limits, rho],
-        _NO_UPPER_LIMIT,
-    )
-
-
 def _exact_parameters(pair: FinitePair) -> Table:
     ways = pair, pair.reversed()
     found = [max(each.epsilon_at(delta) for each in ways) for delta in _DELTAS]
@@ -215,28 +169,6 @@ def _exact_parameters(pair: FinitePair) -> Table:
             TableColumn(name="parameter", texts=list(_NAMES)),
             _numbers("loss", [*found, rho]),
         ],
-    )
-
-
-def _in_parameters(
-    title: str,
-    names: Sequence[str],
-    values: Sequence[float],
-    limits: Sequence[Sequence[LossLimits]],
-    note: str,
-) -> Table:
-    """Return a row a parameter: the larger of both directions, and its limits."""
-    lower = [max(way.lower for way in pair) for pair in limits]
-    upper = [max(way.upper for way in pair) for pair in limits]
-    return Table(
-        title=title,
-        columns=[
-            TableColumn(name="parameter", texts=list(names)),
-            _numbers("loss", values),
-            _numbers("lower limit", [min(low, v) for low, v in zip(lower, values, strict=True)]),
-            _numbers("upper limit", [max(top, v) for top, v in zip(upper, values, strict=True)]),
-        ],
-        notes=[note],
     )
 
 

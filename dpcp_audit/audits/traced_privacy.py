@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.composed_claims import composed_outcome
+from dpcp_audit.audits.composition import composed_outcome
 from dpcp_audit.audits.enclosed_laws import TABLE_ROUNDING
 from dpcp_audit.audits.estimates.shown_losses import from_below
 from dpcp_audit.audits.path_evidence import hides_infinity, path_evidence, trace_tables

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.composed_claims import line_sentence
+from dpcp_audit.audits.composition import line_sentence
 from dpcp_audit.audits.path_evidence import hides_infinity, leaking_line
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding

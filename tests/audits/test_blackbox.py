@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from support.blackbox import gaussian_mean, laplace_mean, search
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy, _plan, confirm
 from dpcp_audit.audits.search.moment_test import MomentTest
-from dpcp_audit.audits.search.pair_race import Bank, PairRace
-from dpcp_audit.audits.search.pilot_hypotheses import EventTest, choose_pair_test
+from dpcp_audit.audits.search.pair_race import Bank
+from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
@@ -23,9 +22,6 @@ from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.words.results import Verdict
-
-if TYPE_CHECKING:
-    from dpcp_audit.audits.certificates import Judgement
 
 SMALL = ScorePairs(sizes=(20, 2))
 
@@ -59,48 +55,6 @@ def test_a_refutation_stops_early_and_shrinks_within_the_budget(draws: int) -> N
     assert outcome.verdict is Verdict.REFUTED
     assert target.drawn <= max(draws, 8000)
     assert target.drawn <= draws
-
-
-def test_every_draw_has_a_stream_of_its_own() -> None:
-    """But for the probe, which repeats one stream on purpose, and on one input."""
-    states: dict[str, set[bytes]] = {}
-    right = laplace_mean(1.0)
-
-    def sample(scores, size, *, rng) -> np.ndarray:
-        state = str(rng.bit_generator.state["state"])
-        states.setdefault(state, set()).add(scores.tobytes())
-        return right(scores, size, rng=rng)
-
-    search(sample, PureDP(1.0), SMALL)
-    assert len(states) > 50
-    assert all(len(inputs) == 1 for inputs in states.values())
-
-
-def test_outputs_that_certify_are_none_that_the_choice_has_seen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: set[float] = set()
-    judged = 0
-    choose_pair_test, judge = PairRace.choose_pair_test, EventTest.judge
-
-    def watched_choice(race: PairRace, candidate) -> EventTest:
-        seen.update(float(x) for outputs in race.bank.kept.values() for x in outputs)
-        return choose_pair_test(race, candidate)
-
-    def watched_judge(
-        test: EventTest, guarantee, *outputs: np.ndarray, significance: float
-    ) -> Judgement:
-        nonlocal judged
-        judged += 1
-        assert all(len(x) >= 50 and seen.isdisjoint(x.tolist()) for x in outputs)
-        return judge(test, guarantee, *outputs, significance=significance)
-
-    monkeypatch.setattr(PairRace, "choose_pair_test", watched_choice)
-    monkeypatch.setattr(EventTest, "judge", watched_judge)
-    search(laplace_mean(0.9), PureDP(1.0), SMALL)
-    search(laplace_mean(0.3), PureDP(1.0), SMALL)
-    assert judged >= 5
-    assert len(seen) > 5000
 
 
 @pytest.mark.parametrize("growth", [2, 4])

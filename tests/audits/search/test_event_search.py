@@ -150,10 +150,10 @@ def leaf(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
     return value + rng.laplace(size=(size, 4))
 
 
-def test_a_score_of_squashed_coordinates_certifies_more_than_the_best_single_one() -> None:
-    """No coordinate loses more than 1; the bound of 5,000 outputs is 3.2 ± 0.3 over seeds."""
-    assert audit(leaf, best_event, PureDP(0.2)).evidence.lower > 2.0
-    assert audit(leaf, of_coordinates, PureDP(0.2)).evidence.lower < 1.0
+def test_a_score_of_squashed_coordinates_shows_more_than_the_best_single_one() -> None:
+    """No coordinate loses more than 1; all together lose 4."""
+    assert audit(leaf, best_event, PureDP(2.0)).refuted
+    assert not audit(leaf, of_coordinates, PureDP(1.0)).refuted
 
 
 def test_no_single_coordinate_shows_a_correlation() -> None:
