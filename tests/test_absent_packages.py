@@ -140,6 +140,15 @@ def test_a_missing_package_is_seen_by_workers(tmp_path) -> None:
     assert code == 3, told
 
 
+def test_a_date_that_numpy_refuses_is_one_line(tmp_path) -> None:
+    program = PROGRAM.format(commands=(WORKING[0],), needs=())
+    done = run_without(program=program, folder=tmp_path, SOURCE_DATE_EPOCH="nope")
+    ((code, shown, told),) = json.loads(done.stdout)[0]
+    assert (code, shown) == (2, "")
+    assert "SOURCE_DATE_EPOCH must be a whole number of seconds, got 'nope'; unset it" in told
+    assert told.count("\n") == 1
+
+
 def test_a_backend_that_matplotlib_refuses_is_one_line(tmp_path) -> None:
     program = PROGRAM.format(commands=(PAGE, WORKING[-1]), needs=())
     done = run_without(program=program, folder=tmp_path, MPLBACKEND="nope")

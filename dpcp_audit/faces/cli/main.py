@@ -37,10 +37,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cell_template.share_this_process()
         _spare_the_search_for_garbage()
     try:
+        _require_environment()
         options = _parsed(sys.argv[1:] if arguments is None else arguments)
+    except UsageError as error:
+        return _fail("", error, 2)
     except Exception as error:  # noqa: BLE001  (an exit code of 1 would be a refutation)
         return _unexpected("", error)
     return _executed(options)
+
+
+def _require_environment() -> None:
+    """Refuse what libraries would stumble over as they are imported."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not epoch.isdecimal():
+        raise UsageError(
+            "the environment variable SOURCE_DATE_EPOCH must be a whole number of seconds, got "
+            f"{epoch!r}; unset it"
+        )
 
 
 def _spare_the_search_for_garbage() -> None:
