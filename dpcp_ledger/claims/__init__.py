@@ -1,1 +1,1 @@
-"""The claims of the papers, one module a subject."""
+"""The suites of claims, and the record of every statement of the papers."""

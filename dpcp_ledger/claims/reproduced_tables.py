@@ -27,7 +27,6 @@ from dpcp_audit.extensions.claims import (
     whole,
 )
 from dpcp_ledger.claims.claim_pools import saved_pools
-from dpcp_ledger.claims.reproduction_figures import figures
 from dpcp_ledger.pcoqs import published_models
 from dpcp_ledger.reproduce import experiments as catalogue
 from dpcp_ledger.reproduce import simulation_study
@@ -39,7 +38,7 @@ from dpcp_ledger.reproduce.table_cells import Form
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dpcp_audit.extensions.claims import Check, Context, Table
+    from dpcp_audit.extensions.claims import Check, Context
     from dpcp_ledger.reproduce.experiment import Experiment
     from dpcp_ledger.reproduce.simulation_study import Demand, Effort, Measured, SimulationTask
     from dpcp_ledger.reproduce.table_cells import Printed, ReproducedNumber, Reproduction, TableCell
@@ -236,12 +235,8 @@ class Reproduced:
                 "furthest": [_told(strain, *triple) for strain, triple in worst[:_SHOWN]],
             },
             note=self._note(found, differ, printed, compared),
-            figures=figures(found, self.form, level=level),
-            tables=self._tables(found, level),
+            tables=(cell_table(found, level=level),) if self.form is Form.PUBLISHED else (),
         )
-
-    def _tables(self, found: Reproduction, level: float) -> tuple[Table, ...]:
-        return (cell_table(found, level=level),) if self.form is Form.PUBLISHED else ()
 
     def _power(self, printed: int, compared: Sequence[_Compared]) -> Power:
         """Return that one number differs, where there are trials enough to see that."""

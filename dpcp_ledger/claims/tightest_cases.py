@@ -59,39 +59,12 @@ _RANKED = {
     NoiseBound.GAUSSIAN: "pcoqs.remark-3",
 }
 _COVERED = {False: "pcoqs.theorem-1", True: "pcoqs.corollary-1"}
+_FINE = {"halvings": 40, "clusters": 2}
 _SEARCHED: dict[str, dict[str, float]] = {
-    "pcoqs.proposition-1.rank": {
-        "n": 736,
-        "alpha": 0.0801,
-        "rho": 0.00103,
-        "beta": 0.5,
-        "halvings": 40,
-        "clusters": 2,
-    },
-    "pcoqs.remark-3": {
-        "n": 297,
-        "alpha": 0.0789,
-        "rho": 0.00385,
-        "beta": 0.0515,
-        "halvings": 40,
-        "clusters": 2,
-    },
-    "pcoqs.theorem-1": {
-        "n": 4631,
-        "alpha": 0.0624,
-        "rho": 0.00104,
-        "beta": 0.5,
-        "halvings": 40,
-        "clusters": 2,
-    },
-    "pcoqs.corollary-1": {
-        "n": 4911,
-        "alpha": 0.0918,
-        "rho": 0.00104,
-        "beta": 0.5,
-        "halvings": 40,
-        "clusters": 2,
-    },
+    "pcoqs.proposition-1.rank": {"n": 736, "alpha": 0.0801, "rho": 0.00103, "beta": 0.5} | _FINE,
+    "pcoqs.remark-3": {"n": 297, "alpha": 0.0789, "rho": 0.00385, "beta": 0.0515} | _FINE,
+    "pcoqs.theorem-1": {"n": 4631, "alpha": 0.0624, "rho": 0.00104, "beta": 0.5} | _FINE,
+    "pcoqs.corollary-1": {"n": 4911, "alpha": 0.0918, "rho": 0.00104, "beta": 0.5} | _FINE,
     "ldpcp.theorem-1": {"n": 10_000, "delta": 0.5},
     "ldpcp.theorem-3": {"n": 100, "epsilon": 11.1, "delta": 0.5, "alpha": 0.42},
     "ldpcp.theorem-4": {"n": 2832, "epsilon": 0.415, "delta": 0.5, "alpha": 0.5, "rounds": 12},
@@ -112,13 +85,10 @@ class TightCase(NamedTuple):
         Of the theorem, as ids begin.
     hostile : HostileTheorem
         The theorem, on scores that follow its constants.
-    heading : Heading
-        What it is about.
     """
 
     name: str
     hostile: HostileTheorem
-    heading: Heading
 
 
 def ranked(
@@ -222,7 +192,7 @@ def tight_cases() -> Iterator[TightCase]:
         yield from _label_cases(failure)
         for n, epsilon, alpha in ((100_000, 4.0, 0.1), (1_000_000, 1.0, 0.5)):
             hostile = on_steps(n=n, epsilon=epsilon, delta=failure, rounds=10, alpha=alpha)
-            yield TightCase("ldpcp.theorem-4", hostile, Heading.SCORE_COVERAGE)
+            yield TightCase("ldpcp.theorem-4", hostile)
     yield from _crowd_cases()
     yield from _searched_cases()
 
@@ -232,7 +202,7 @@ def _searched_cases() -> Iterator[TightCase]:
     for name, setting in _SEARCHED.items():
         hostile = AT_SETTINGS[name](setting)
         if hostile is not None:
-            yield TightCase(name, hostile, _HEADINGS[name])
+            yield TightCase(name, hostile)
 
 
 def _search_cases(beta: float) -> Iterator[TightCase]:
@@ -241,10 +211,10 @@ def _search_cases(beta: float) -> Iterator[TightCase]:
         mechanism = PCOQS(alpha=0.1, rho=rho)
         for bound in NoiseBound:
             hostile = ranked(mechanism, n=n, beta=beta, bound=bound)
-            yield TightCase(_RANKED[bound], hostile, Heading.SEARCH_RANK)
+            yield TightCase(_RANKED[bound], hostile)
         for corrected in (False, True):
             hostile = covered(mechanism, n=n, beta=beta, corrected=corrected)
-            yield TightCase(_COVERED[corrected], hostile, Heading.SEARCH_COVERAGE)
+            yield TightCase(_COVERED[corrected], hostile)
 
 
 def _crowd_cases() -> Iterator[TightCase]:
@@ -255,7 +225,7 @@ def _crowd_cases() -> Iterator[TightCase]:
             mechanism=mechanism, scores=np.linspace(0, 1, n), beta=beta, noise_bound=bound
         )
         hostile = HostileTheorem(theorem=rank, worst=rank_on_crowd)
-        yield TightCase(_RANKED[bound], hostile, Heading.SEARCH_RANK)
+        yield TightCase(_RANKED[bound], hostile)
     for corrected in (False, True):
         crowded = CrowdedCoverage(
             mechanism=mechanism,
@@ -267,17 +237,17 @@ def _crowd_cases() -> Iterator[TightCase]:
             window_count=n // 2,
         )
         on_crowd = HostileTheorem(theorem=crowded, worst=coverage_on_crowd)
-        yield TightCase(_COVERED[corrected], on_crowd, Heading.SEARCH_COVERAGE)
+        yield TightCase(_COVERED[corrected], on_crowd)
 
 
 def _label_cases(delta: float) -> Iterator[TightCase]:
     """LDP-CP-L: without noise, where Δ_L is Massart's constant, and at ε = 4."""
     for two_sided in (False, True):
         event = NoiselessEvent(n=2000, epsilon=480.0, delta=delta, two_sided=two_sided)
-        yield TightCase("ldpcp.theorem-1", as_it_is(event), Heading.LABEL_COVERAGE)
+        yield TightCase("ldpcp.theorem-1", as_it_is(event))
     for epsilon in (4.0, 12.0):
         binary = ConfidentLabels(n=20_000, epsilon=epsilon, delta=delta, alpha=0.5)
-        yield TightCase("ldpcp.theorem-3", as_it_is(binary), Heading.LABEL_COVERAGE)
+        yield TightCase("ldpcp.theorem-3", as_it_is(binary))
 
 
 def tightest_rows() -> Iterator[Row]:
@@ -295,7 +265,7 @@ def tightest_rows() -> Iterator[Row]:
                 theorem,
                 f"tightest.{case.name}[{settings},failure={allowed:g}]",
                 Verdict.CONSISTENT,
-                subject=case.heading,
+                subject=_HEADINGS[case.name],
                 standing=Standing.READING if case.name == _UNIFORM else Standing.PAPER,
                 note="on scores placed against its constants",
             ),

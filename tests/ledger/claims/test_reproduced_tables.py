@@ -1,11 +1,11 @@
-"""The suite of reproduced tables: its verdicts, its figures, and the trials behind them."""
+"""The suite of reproduced tables: its verdicts, its tables, and the trials behind them."""
 
 from __future__ import annotations
 
 import json
 import math
 import pickle
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,6 @@ from dpcp_audit.engine import encoding
 from dpcp_audit.engine.run_settings import Profile
 from dpcp_audit.engine.suites import row_of, suite
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.reports.heatmaps import heat_map
 from dpcp_audit.words.checks import Chunked, Context
 from dpcp_audit.words.computed import Computation, Computed
 from dpcp_audit.words.quantities import Quantity
@@ -23,8 +22,8 @@ from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.claims import reproduced_tables
 from dpcp_ledger.claims.reproduced_tables import Reproduced, WithPrivateModels
-from dpcp_ledger.claims.reproduction_figures import figures
 from dpcp_ledger.reproduce import experiments, pcoqs_networks, simulation_study
+from dpcp_ledger.reproduce.cell_table import cell_table
 from dpcp_ledger.reproduce.experiment import Experiment, Inputs
 from dpcp_ledger.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
 from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
@@ -98,14 +97,9 @@ def test_what_is_said_to_be_compared_is_what_cells_compare(
     found = experiment.reproduce(inputs)
     compared = {form for form in Form if any(cell.compared(form) for cell in found.cells)}
     assert compared == set(experiment.compared)
-    for form in experiment.compared or (Form.PUBLISHED,):
-        drawn = figures(found, form, level=1e-6)
-        assert drawn
-        for figure in drawn:
-            assert len(figure.series) <= 60
-            assert all(len(text) <= 14 for row in figure.series for text in row.texts)
-        rows = [(figure.title, row.name) for figure in drawn for row in figure.series]
-        assert len(rows) == len(set(rows)) <= len(found.cells)
+    rows, numbers, *_ = cell_table(found, level=1e-6).columns
+    named = list(zip(rows.texts, numbers.texts, strict=True))
+    assert 0 < len(named) == len(set(named)) == len(found.cells)
 
 
 @pytest.mark.parametrize("profile", list(Profile))
@@ -131,8 +125,6 @@ def test_a_misprinted_number_is_found_and_named(judge: Judge, form: Form) -> Non
     first = found.witness["furthest"][0]
     assert (first["row"], first["printed"], first["ours"]) == ("misprinted", 0.9005, 0.9105)
     assert found.note.startswith("1 of the 2 printed numbers differ.")
-    (figure,) = found.figures
-    assert [row.texts[-1][0] for row in figure.series] == ["0", "≠"]
 
 
 def test_the_numbers_share_the_significance_of_the_check(judge: Judge) -> None:
@@ -174,29 +166,6 @@ def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> N
     assert curve.evidence.kind is EvidenceKind.INDICATIVE
 
 
-def test_large_tables_are_parted_by_metric_and_drawn(judge: Judge) -> None:
-    cells = [
-        TableCell(
-            row=f"r{k}",
-            column=f"{metric} X",
-            printed=PRINTED,
-            as_published=ReproducedNumber(value=0.9),
-        )
-        for metric, count in (("coverage", 61), ("size", 5))
-        for k in range(count)
-    ]
-    found = judge(*cells)
-    assert [figure.title for figure in found.figures] == [
-        "P, Table 0, coverage, part 1",
-        "P, Table 0, coverage, part 2",
-        "P, Table 0, size",
-    ]
-    assert [len(figure.series) for figure in found.figures] == [60, 1, 5]
-    for figure in found.figures:
-        heat_map(asdict(figure))
-    assert found.figures[0].series[0].texts == ["0.9005±0.0003", "0.9000", ""]
-
-
 def test_chunks_give_the_numbers_of_all_trials_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks survive a journal, and add up to the trials of the study at the same seed."""
     monkeypatch.setattr(experiments.Extent, "effort", Effort(main=6, side=6, forest=1))
@@ -214,9 +183,7 @@ def test_chunks_give_the_numbers_of_all_trials_at_once(monkeypatch: pytest.Monke
         Inputs(seed=3, trials=20, pools=experiments.DIGITS, measured=measured)
     )
     outcome = check.combine(context, results)
-    expected = figures(found, Form.PUBLISHED, level=outcome.witness["level"])
-    assert [f.series for f in outcome.figures] != []
-    assert repr(outcome.figures) == repr(expected)
+    assert outcome.tables == (cell_table(found, level=outcome.witness["level"]),)
     assert outcome.evidence.n_samples == 6
 
 

@@ -12,10 +12,14 @@ from support.comparisons import compare
 
 from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.laws.scores import hps, prediction_sets, true_label_scores
+from dpcp_audit.mechanisms.calibrators import calibrators
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ApproxDP, Relation
 from dpcp_ledger.comparison.calibrator_study import Grid, measure
 from dpcp_ledger.comparison.known_methods import method, methods
 from dpcp_ledger.comparison.method import Case, SkippedMethod
+from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
 from dpcp_ledger.comparison.subjects import known_name, log_score, subject
 
 OWN = tuple(m.key for m in methods() if m.key not in ("diffprivlib", "opendp"))
@@ -132,6 +136,26 @@ def test_other_libraries_calibrate_where_they_are_installed(key) -> None:
     pytest.importorskip(key)
     row = measure(method(key), case(n=2000), trials=20, seed=0)
     assert row.coverage == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize("starred", [False, True])
+def test_the_calibrators_of_dp_calibrate_are_compared(starred: bool) -> None:
+    """Each that ``calibrators`` returns runs under a key of its own, with the coverage proved."""
+    asked = case(n=5_000)
+    found = calibrators(
+        asked.budget,
+        n=asked.n,
+        alpha=asked.alpha,
+        confidence=1 - asked.failure if starred else 1.0,
+    )
+    keys = {PCOQS: "pcoqs-proved", ExponQ: "exponq-proved"}
+    assert {type(each.mechanism) for each in found} == set(keys)
+    for each in found:
+        key = keys[type(each.mechanism)] + "*" * starred
+        drawn = method(key).build(asked).draw(20, np.random.default_rng(3))
+        own = each.trials(asked.subject.population, trials=20, rng=np.random.default_rng(3))
+        np.testing.assert_array_equal(drawn, own)
+        assert (method(key).promise == MEAN_COVERAGE) is not starred
 
 
 def test_rows_do_not_depend_on_what_runs_beside() -> None:

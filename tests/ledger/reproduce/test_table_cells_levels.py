@@ -42,7 +42,6 @@ def refuted(trials: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
         compared=tuple(Form),
     )
     monkeypatch.setattr(experiments, "experiments", lambda: {"made": made})
-    monkeypatch.setattr("dpcp_ledger.claims.reproduced_tables.figures", lambda *_, **__: ())
     check = Reproduced(experiment="made", form=Form.WRITTEN)
     context = Context(seed=0, name="made", significance=SIGNIFICANCE)
     return sum(check(context).verdict is Verdict.REFUTED for _ in range(RUNS))
