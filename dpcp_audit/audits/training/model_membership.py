@@ -158,15 +158,6 @@ class ModelMembership:
         score = self.attack.fit(shadows, self.view)
         return _played(score, pilot), _played(score, fresh)
 
-    def smallest_violation(self, context: Context) -> Power:
-        """Return what the attack reaches without the noise, or else the smallest advantage."""
-        bare = self.models.without_noise()
-        pilot, fresh = self.play(context)
-        if bare is not None:
-            return self._without_noise(bare, context, len(fresh.scores))
-        choice, _ = choices(self.guarantee, pilot)
-        return hold(choice, pilot, fresh, significance=context.significance / 2).smallest_violation
-
     def _twice(self, advantage: Held) -> float:
         """Return how much larger than allowed the advantage of twice the claimed loss is."""
         twice = float((power_of_twice(self.guarantee, _RATES) - _RATES).max())
