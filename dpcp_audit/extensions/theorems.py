@@ -24,8 +24,6 @@ from dpcp_audit.theorems.pcoqs_coverage import RankError as RankError
 from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error as noise_rank_error
 from dpcp_audit.theorems.pcoqs_coverage import planted as planted
 from dpcp_audit.theorems.pcoqs_coverage import with_errors as with_errors
-from dpcp_audit.theorems.pcoqs_exchangeable import DrawnOnceCoverage as DrawnOnceCoverage
-from dpcp_audit.theorems.pcoqs_exchangeable import FiniteCoverage as FiniteCoverage
 from dpcp_audit.theorems.search.adversary import DistributionSearch as DistributionSearch
 from dpcp_audit.theorems.search.law_space import BoundedWindows as BoundedWindows
 from dpcp_audit.theorems.search.law_space import LawSpace as LawSpace
@@ -38,6 +36,7 @@ from dpcp_audit.theorems.statement import Statement as Statement
 from dpcp_audit.theorems.statement import claim_of as claim_of
 from dpcp_audit.theorems.theorem import FailureRate as FailureRate
 from dpcp_audit.theorems.theorem import TheoremTrials as TheoremTrials
+from dpcp_audit.theorems.theorem import outside as outside
 from dpcp_audit.theorems.tightness import Tightness as Tightness
 from dpcp_audit.theorems.tightness import failure_evidence as failure_evidence
 from dpcp_audit.theorems.tightness import tightness_of as tightness_of

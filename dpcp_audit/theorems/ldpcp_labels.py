@@ -64,11 +64,6 @@ class _LabelCase(Stated):
         return self.delta
 
     @property
-    def computed(self) -> bool:
-        """True where the law of what is bounded is known."""
-        return not isinstance(self, UniformEvent)
-
-    @property
     def response(self) -> KaryRandomizedResponse:
         """The k-RR of the labels."""
         return KaryRandomizedResponse(self.epsilon, self.k)
@@ -112,6 +107,7 @@ class UniformEvent(_LabelCase):
 
     pool_name: str
     pool: Callable[[], ProbabilityPool]
+    k: int
     two_sided: bool = False
     statistic: str = field(default="uniform error of F̂c", init=False)
 
@@ -172,6 +168,11 @@ class NoiselessEvent(_LabelCase):
 
     two_sided: bool = False
     statistic: str = field(default="uniform error of F̂c", init=False)
+
+    @property
+    def computed(self) -> bool:
+        """Yes: Smirnov's law, or Kolmogorov's."""
+        return True
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -248,6 +249,11 @@ class ConfidentLabels(_LabelCase):
     def __post_init__(self) -> None:
         _LabelCase.__post_init__(self)
         _validate.open_unit(alpha=self.alpha)
+
+    @property
+    def computed(self) -> bool:
+        """Yes: a binomial tail."""
+        return True
 
     @property
     def bounds(self) -> dict[str, float]:

@@ -10,7 +10,6 @@ from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
     CoverageReading,
     CoverageTheorem,
-    DrawnOnceCoverage,
     FailureRate,
     RankError,
     claim_of,
@@ -18,6 +17,7 @@ from dpcp_audit.extensions.theorems import (
     window_count_for,
 )
 from dpcp_ledger.headings import Heading
+from dpcp_ledger.pcoqs.pcoqs_exchangeable import DrawnOnceCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

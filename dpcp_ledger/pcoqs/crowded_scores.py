@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.theorems import CoverageTheorem, FiniteCoverage, noise_rank_error
+from dpcp_audit.extensions.theorems import CoverageTheorem, noise_rank_error
+from dpcp_ledger.pcoqs.pcoqs_exchangeable import FiniteCoverage
 from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced
 
 if TYPE_CHECKING:

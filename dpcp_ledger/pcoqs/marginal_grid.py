@@ -10,9 +10,10 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Computation, Quantity, Verdict
 from dpcp_audit.extensions.mechanisms import PCOQS
-from dpcp_audit.extensions.theorems import CoverageTheorem, FiniteCoverage
+from dpcp_audit.extensions.theorems import CoverageTheorem
 from dpcp_ledger.headings import Heading
 from dpcp_ledger.paper import Paper
+from dpcp_ledger.pcoqs.pcoqs_exchangeable import FiniteCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,10 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
 from dpcp_audit.extensions.laws import GaussianPair
-from dpcp_audit.extensions.mechanisms import PCOQS, PrivatelyBounded
+from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.statistics import all_at_most, at_most, ball, decimal, ends, exact
 from dpcp_ledger.headings import Heading
+from dpcp_ledger.mechanisms.private_bound import PrivatelyBounded
 from dpcp_ledger.paper import Paper
 from dpcp_ledger.polynomials import Point, identity, largest_difference
 

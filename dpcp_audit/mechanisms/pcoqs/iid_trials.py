@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ class Trials:
 
     def take(self, which: IntArray) -> Trials:
         """Return some of the trials."""
-        return Trials(**{name: getattr(self, name)[which] for name in self.__slots__})
+        return Trials(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
 
     def put(self, which: IntArray, some: Trials) -> None:
         """Take over the counts that some of the trials know, in new arrays."""

@@ -13,22 +13,23 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise
-from dpcp_audit.mechanisms.pcoqs.rank_law import held_out_law
-from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
-from dpcp_audit.theorems.statement import Stated
-from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, outside
-from dpcp_audit.theorems.tightness import failure_evidence
-from dpcp_audit.words import validate as _validate
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.mechanisms import coverage_given_noise, held_out_law
+from dpcp_audit.extensions.theorems import (
+    CoverageReading,
+    CoverageTheorem,
+    FailureRate,
+    Stated,
+    TheoremTrials,
+    failure_evidence,
+    outside,
+)
 
 if TYPE_CHECKING:
-    from dpcp_audit.laws.populations import Population
-    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-    from dpcp_audit.theorems.statement import Statement
-    from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.checks import Check
-    from dpcp_audit.words.computed import Computation
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.extensions.claims import Check, Computation, FloatArray, PlainData
+    from dpcp_audit.extensions.laws import Population
+    from dpcp_audit.extensions.mechanisms import PCOQS
+    from dpcp_audit.extensions.theorems import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
