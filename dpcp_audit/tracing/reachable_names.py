@@ -21,7 +21,6 @@ import io
 import os
 import pickle
 import random
-import sysconfig
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.source_lines import UnfollowableError, is_target, target_line
+from dpcp_audit.tracing.source_lines import UnfollowableError, is_library, target_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -44,10 +43,6 @@ if TYPE_CHECKING:
 _MOST = 200
 """Modules whose names are looked through."""
 _PACKAGE = str(Path(__file__).parents[1])
-_INSTALLED = (
-    _PACKAGE,
-    *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")},
-)
 _GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 
 
@@ -139,7 +134,7 @@ def _others(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def is_own(file: str | None) -> bool:
     """Tell whether a file is the user's, and not an installed library's."""
-    return file is not None and is_target(file) and not file.startswith(_INSTALLED)
+    return file is not None and not file.startswith(_PACKAGE) and not is_library(file)
 
 
 def is_of_package(file: str) -> bool:

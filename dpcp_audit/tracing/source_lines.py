@@ -92,7 +92,7 @@ _INTERNAL = (
 
 
 @cache
-def _is_library(file: str) -> bool:
+def is_library(file: str) -> bool:
     """Tell whether a file belongs to Python itself, or to an installed package."""
     return "-packages" in file or _is_internal(file) or file.startswith(str(_STANDARD))
 
@@ -117,7 +117,7 @@ def target_line() -> tuple[str, int]:
         return "", 0
     caller: FrameType | None = frame
     while caller is not None and not caller.f_code.co_filename.startswith(_TRACER):
-        if not _is_library(caller.f_code.co_filename):
+        if not is_library(caller.f_code.co_filename):
             return caller.f_code.co_filename, caller.f_lineno
         caller = caller.f_back
     return frame.f_code.co_filename, frame.f_lineno

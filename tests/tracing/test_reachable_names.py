@@ -14,7 +14,7 @@ import pytest
 from numpy.random import laplace
 
 from dpcp_audit.tracing.pair_traces import trace_pair
-from dpcp_audit.tracing.reachable_names import Reach
+from dpcp_audit.tracing.reachable_names import Reach, is_own
 
 RARE = 2**-40
 _BEFORE = np.random.default_rng(0)
@@ -80,6 +80,12 @@ def test_functions_that_were_imported_by_name_are_followed(function) -> None:
     assert found.followed
     assert found.released
     assert (laplace, gauss, log) == before
+
+
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
+def test_a_package_is_installed_in_whichever_environment_it_lies(folder: str, tmp_path) -> None:
+    assert not is_own(str(tmp_path / folder / "library" / "noise.py"))
+    assert is_own(str(tmp_path / "mine" / "noise.py"))
 
 
 def test_only_the_names_of_the_users_own_modules_are_looked_through() -> None:
