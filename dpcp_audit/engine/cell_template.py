@@ -3,6 +3,10 @@
 It runs no check and loads none of the code under audit, so a cell begins as a fresh interpreter
 does, but without its imports. Where processes are not forked (other systems than Linux), every
 cell is an interpreter of its own.
+
+The standard library's forkserver starts a process as fast (53 ms; here 49 ms), but cannot be forked
+off the command line's own process, as ``prepare`` does: what a check imports would be imported
+twice, and `check` on a quantile take 2.9 s of processor time in place of 2.0 s.
 """
 
 from __future__ import annotations
