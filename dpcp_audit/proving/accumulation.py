@@ -56,6 +56,7 @@ class Accumulation:
     iterated: list[Value]
     bind: Any
     note: Any
+    doubt: Any
 
     @property
     def _reader(self) -> Any:

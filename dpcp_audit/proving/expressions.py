@@ -47,6 +47,7 @@ class Expressions(Statements):
 
     # What the interpreter has beside them.
     release: Any
+    doubt: Any
     opened: Any
     listed: Any
     comprehension: Any
@@ -296,7 +297,8 @@ class Expressions(Statements):
     def _read_JoinedStr(self, node: ast.JoinedStr) -> Value:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                self.public(self.read(part.value), "text")
+                if not is_known(self.public(self.read(part.value), "text")):
+                    self.doubt("a value is formatted")
                 if part.format_spec is not None:
                     self.read(part.format_spec)
         return UNKNOWN

@@ -33,13 +33,15 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain, remember
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import OutsideList, is_narrow
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter
 
+_KEPT: dict[Any, Any] = {int: np.int64, np.int64: np.int64, bool: np.bool_, np.bool_: np.bool_}
+"""Types of entries, beside doubles, that an array begins with known numbers of."""
 LONGEST = 200_000
 _INDEX_HINT = "index with int(...): a truth value as an index adds an axis"
 
@@ -356,7 +358,7 @@ def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None
         reader.path.heap[owner.address] = _with_key(reader, cells, index, value)
         return
     if cells.kind == "array":
-        value = _storable(reader, cells, value)
+        value = storable(reader, cells, value)
     place = index if is_known(index) else None
     if place is None or isinstance(place, slice | np.ndarray | tuple):
         raise reader.refuse("an entry at a place that is not known beforehand is changed")
@@ -365,11 +367,14 @@ def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None
     reader.path.heap[owner.address] = replace(cells, items=items)
 
 
-def _storable(reader: Interpreter, cells: Contents, value: Value) -> Value:
+def storable(reader: Interpreter, cells: Contents, value: Value) -> Value:
     """Return what an array of floats holds of a number; noise is released by storing it."""
     value = reader.release(value)
+    if is_scalar(value) and cells.of == "float":
+        exact = exact_of(value)
+        return np.float64(value) if exact is None else remember(np.float64(value), exact)
     if is_public(value):
-        return SCALAR if not is_scalar(value) or cells.of != "float" else value
+        return SCALAR
     if isinstance(value, Statistic) and value.shape == () and cells.of == "float":
         return value
     raise reader.refuse(f"{kind(value)} is stored in an array")
@@ -390,9 +395,9 @@ def filled(reader: Interpreter, shape: Value, value: Value, dtype: Value) -> Val
         shape = shape[0]
     if not _is_whole(shape) or not 0 <= shape <= LONGEST or not is_known(dtype):  # pyright: ignore[reportOperatorIssue]
         return NotImplemented
-    if is_narrow(dtype):
-        raise reader.refuse("an array of a narrow type, whose numbers wrap around")
     of = "float" if dtype in {None, float, np.float64} else "other"
-    if is_scalar(value) and of == "float" and not isinstance(value, float):
-        value = float(value)
+    if of == "float" and is_scalar(value):
+        value = np.float64(value)
+    elif is_scalar(value):
+        value = SCALAR if is_narrow(dtype) or dtype not in _KEPT else _KEPT[dtype](value)
     return reader.path.store(Contents("array", (value,) * int(shape), of=of))  # pyright: ignore[reportArgumentType]

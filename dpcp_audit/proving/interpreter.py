@@ -68,6 +68,7 @@ class Reader(Expressions):
         self.notes: dict[tuple[str, int], list[str]] = {}
         self.rules: set[str] = set()
         self.steps = 0
+        self.doubted: Refusal | None = None
         self.reset(ThresholdAnswers() if answers is None else answers)
 
     def reset(self, answers: ThresholdAnswers) -> None:
@@ -93,6 +94,10 @@ class Reader(Expressions):
         remarks = self.notes.setdefault((self.file, self.line), [])
         if text not in remarks:
             remarks.append(text)
+
+    def doubt(self, what: str) -> None:
+        """Keep the first place at which a trace may go another way than the function itself."""
+        self.doubted = self.doubted or self.refuse(what)
 
     def charge(self, charge: Charge) -> None:
         """Put a use of noise on the account."""

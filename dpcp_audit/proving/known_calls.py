@@ -56,10 +56,14 @@ if TYPE_CHECKING:
 
 _CONSUMERS = (sum, min, max, any, all, list, tuple, sorted, math.fsum)
 _LAZY = (zip, enumerate, reversed)
-_TEXT = {"format", "join", "upper", "lower", "strip", "split", "startswith", "endswith", "replace"}
+_TEXT = {"format", "join", "upper", "lower", "strip", "split", "startswith", "endswith", "replace",
+         "count"}  # fmt: skip
+_OF_NUMBERS = {"count", "bit_count", "bit_length"}
+"""Methods of texts and whole numbers that give a whole number."""
 _ARRAY = {"sum", "mean", "min", "max", "copy", "ravel", "flatten", "argmax", "argmin", "cumsum",
           "astype", "tolist", "item", "round", "clip", "reshape", "searchsorted", "std", "var",
-          "prod", "any", "all", "argsort", "dot", "is_integer", "bit_length"}  # fmt: skip
+          "prod", "any", "all", "argsort", "dot", "is_integer", "bit_length",
+          "bit_count"}  # fmt: skip
 
 
 @lru_cache(maxsize=1)
@@ -171,11 +175,15 @@ def _array_method(
         return called(reader, getattr(plain(owner), name), args, kw)
     if isinstance(owner, str):
         reader.public((*args, *kw.values()), "text")
+        reader.doubt("a value is formatted")
         return UNKNOWN
     if name == "sort" and isinstance(owner, Records):
         raise reader.refuse("records are sorted in place", "use np.sort, which makes a copy")
     if name == "tolist":
         return reader.listed(reader.entries(owner, "a list"))
+    if is_public(owner) and name in _OF_NUMBERS:
+        reader.public((*args, *kw.values()), "an argument")
+        return WHOLE
     if name not in METHODS:
         raise reader.refuse(f"the method {name} of {kind(owner)} is not followed")
     if name == "astype" and args and not kw:
@@ -201,9 +209,9 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
         return owner.within(owner.low, owner.high)
     if dtype in (int, np.int64, "int") and isinstance(owner, Statistic) and owner.integer:
         return in_range(reader, replace(owner, floats=False))
-    if is_narrow(dtype):
-        raise reader.refuse("a cast to a narrow type, whose numbers wrap around")
     released = reader.public(owner, "a cast")
+    if is_narrow(dtype) and is_known(released):
+        raise reader.refuse("a cast to a narrow type, whose numbers wrap around")
     return Public(shape_of(released))
 
 
@@ -250,6 +258,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     if target in GLOBAL_DRAWS:
         generator, name = GLOBAL_DRAWS[target]
         noise_rules.refuse_seeds(reader)
+        reader.doubt("a global generator is drawn from")
         return noise_rules.draw(reader, generator, name, args, kw)
     special = SPECIAL.get(target)
     if special is not None:
@@ -269,6 +278,10 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
         raise reader.refuse(f"{named} is not known, and has no Python source to read")
     source = source_of(target, reader.line)
     return reader.inline(source, source.node, defaults_of(target, reader.line), args, kw)
+
+
+_TELLING = {"str", "repr", "format", "print"}
+"""Functions that write a number out, NumPy's otherwise than Python's."""
 
 
 def _known(
@@ -312,6 +325,8 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
     lists = [
         each for each in values if isinstance(each, Reference) and reader.cells(each).kind == "list"
     ]
+    if rule.name in _TELLING and not all(map(is_known, values)):
+        reader.doubt(f"{rule.name} is used")
     if not lists or "." in rule.name or rule.name in _ELEMENTS_ONLY:
         return
     items = [item for each in lists for item in reader.cells(each).items]

@@ -251,7 +251,9 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
         for name, value in given.items():
             reader.public(value, f"{name} of a choice")
         sized = given.get("size")
-        return Public(()) if sized is None and _numbers(given["a"]) else UNKNOWN
+        if not _numbers(given["a"]):
+            return UNKNOWN
+        return Public(()) if sized is None else Public(_size(reader, sized))
     if not p.normalised:
         raise reader.refuse("choice by weights that are not divided by their own sum")
     if given.get("size") is not None:

@@ -44,6 +44,13 @@ def construct(reader: Interpreter, cls: type, args: list[Value], kw: dict[str, V
     return made
 
 
+def from_outside(reader: Interpreter, owner: Any) -> Reference:
+    """Return an object that was made before, with the attributes that it has now."""
+    _check(reader, type(owner))
+    held = {name: admitted(each, name, reader.line) for name, each in vars(owner).items()}
+    return reader.path.store(Contents("object", tuple(held.values()), tuple(held), of=type(owner)))
+
+
 def _check(reader: Interpreter, cls: type) -> None:
     """Refuse a class whose objects do not behave as plain ones."""
     for each in cls.__mro__[:-1]:

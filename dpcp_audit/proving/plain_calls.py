@@ -12,6 +12,7 @@ import numpy as np
 
 from dpcp_audit.proving import gathering
 from dpcp_audit.proving.distances import (
+    SCALAR,
     UNKNOWN,
     Once,
     Private,
@@ -19,6 +20,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Value,
     is_known,
+    shape_of,
 )
 from dpcp_audit.proving.exact_numbers import (
     Surd,
@@ -155,6 +157,22 @@ def _isinstance(reader: Interpreter, args: list[Value], kw: dict[str, Value]) ->
     raise reader.refuse("the type of a value is tested")
 
 
+def _full(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
+    given = dict(zip(("shape", "fill_value", "dtype"), args, strict=False)) | kw
+    value = reader.public(given.pop("fill_value", None), "what an array is filled with")
+    if given.get("dtype") is None and not isinstance(value, float):
+        given["dtype"] = object  # that of the value, which is not known to be a double
+    return _filled(value if is_scalar(value) else SCALAR)(reader, [], given)
+
+
+def _narrow(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
+    """Return a public number of a narrow type, which is not known: it may wrap around."""
+    values = [reader.public(each, "a cast") for each in args]
+    if kw or len(values) != 1 or is_known(values[0]):
+        raise reader.refuse("a cast to a narrow type, whose numbers wrap around")
+    return Public(shape_of(values[0]))
+
+
 SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {
     range: _range,
     zip: _zip,
@@ -164,7 +182,9 @@ SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {
     tuple: _tuple,
     dict: _dict,
     isinstance: _isinstance,
+    **dict.fromkeys((np.int8, np.int16, np.int32, np.uint8, np.float32), _narrow),
     np.zeros: _filled(0.0),
     np.empty: _filled(Private(0, "np.empty holds whatever was in memory before")),
     np.ones: _filled(1.0),
+    np.full: _full,
 }

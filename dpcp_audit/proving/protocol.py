@@ -41,6 +41,10 @@ class Interpreter(Protocol):
         """Use a draw for one value, which the token names; refuse any other use."""
         ...
 
+    def doubt(self, what: str) -> None:
+        """Keep a place at which a trace may go another way than the function itself."""
+        ...
+
     def charge(self, charge: Charge) -> None:
         """Put a use of noise on the account."""
         ...

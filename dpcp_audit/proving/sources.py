@@ -8,6 +8,7 @@ import ast
 import inspect
 import linecache
 import types
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,7 @@ def admitted(value: Any, name: str, line: int) -> Any:
     Refusal
         For any other object.
     """
-    if is_narrow(value):
+    if isinstance(value, np.ndarray | np.generic) and is_narrow(value):
         raise Refusal(line, f"{name} is of a narrow type, whose numbers wrap around", "use int")
     if is_plain(value) or isinstance(value, types.ModuleType) or is_function(value):
         return value
@@ -136,7 +137,8 @@ def is_narrow(value: Any) -> bool:
         return value.dtype.kind in "biufc" and value.dtype not in _WIDE
     if isinstance(value, str) or (isinstance(value, type) and issubclass(value, np.generic)):
         try:
-            value = np.dtype(value)
+            with warnings.catch_warnings(action="ignore"):
+                value = np.dtype(value)
         except TypeError:
             return False
     return isinstance(value, np.dtype) and value.kind in "biufc" and value not in _WIDE

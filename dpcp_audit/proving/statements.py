@@ -29,6 +29,7 @@ from dpcp_audit.proving.distances import (
     shape_of,
     sources_of,
 )
+from dpcp_audit.proving.exact_numbers import is_computed
 from dpcp_audit.proving.paths import Contents, Path, is_settled, join_paths, join_returns
 
 _OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
@@ -118,6 +119,7 @@ class Statements(Accumulation):
         Nothing that is followed raises by the data. What the body assigns or stores is not known
         where it was left.
         """
+        self.doubt("errors are caught")
         start, outer = self.path.fork(), self.trying
         self.trying = True
         ends = self.block(node.body)
@@ -187,7 +189,7 @@ class Statements(Accumulation):
             old = calls.attribute(self._reader, place, node.target.attr)
         given = self.read(node.value)
         if isinstance(old, Reference):
-            self._list_grows(old, name, given)
+            self._change_in_place(old, name, given)
             return
         new = self.operate(name, old, given)
         self._check_in_place(old, new)
@@ -196,8 +198,16 @@ class Statements(Accumulation):
         else:
             objects.set_attribute(self._reader, place, node.target.attr, new)
 
-    def _list_grows(self, old: Reference, name: str, given: Value) -> None:
+    def _change_in_place(self, old: Reference, name: str, given: Value) -> None:
+        """Change a list or an array that is filled, under all of its names."""
         cells = gathering.changeable(self._reader, old)
+        if cells.kind == "array" and not self.each_record:
+            found = self.entries(self.operate(name, old, given), "an array")
+            items = tuple(gathering.storable(self._reader, cells, each) for each in found)
+            if len(items) != len(cells.items):
+                raise self.refuse("raises ValueError: an array in place, of another shape")
+            self.path.heap[old.address] = Contents("array", items, of=cells.of)
+            return
         if cells.kind != "list" or name != "Add" or self.each_record:
             raise self.refuse(f"{name} changes an array in place", "write x = x + ... instead")
         items = (*cells.items, *self.entries(given, "a list"))
@@ -247,14 +257,16 @@ class Statements(Accumulation):
         return items
 
     def _owner(self, target: ast.Subscript) -> Value:
-        """Return what an entry is assigned in; a statistic becomes an array that is filled."""
+        """Return what an entry is assigned in; a computed array becomes one that is filled."""
         owner = self.read(target.value)
-        if not isinstance(owner, Statistic) or not isinstance(target.value, ast.Name):
+        computed = is_computed(owner)
+        if not isinstance(target.value, ast.Name) or not (computed or isinstance(owner, Statistic)):
             return owner
-        if sum(_shares(owner, each) for each in (*self.path.bindings(), *self.iterated)) != 1:
+        names = sum(_shares(owner, each) for each in (*self.path.bindings(), *self.iterated))
+        if names != 1 or target.value.id not in self.path.frames[self.frame].variables:
             raise self.refuse("an array that has more than one name is changed in place")
-        cells = Contents("array", self.entries(owner, "an array"), of="other")
-        reference = self.path.store(cells)
+        items = self.entries(owner, "an array")
+        reference = self.path.store(Contents("array", items, of="float" if computed else "other"))
         self.bind(target.value, reference)
         return reference
 
@@ -469,6 +481,8 @@ def _shares(a: Value, b: Value) -> bool:
     """Tell whether two values are, or may be, the same memory."""
     if a is b:
         return True
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.may_share_memory(a, b)
     if isinstance(a, Statistic) and isinstance(b, Statistic):
         return bool(a.memory & b.memory)
     if isinstance(a, Noise) and isinstance(b, Noise):

@@ -112,10 +112,15 @@ TABLE: tuple[Rule, ...] = (
         "scalar",
     ),
     *_public(
-        "np.linspace np.arange np.full np.cumprod np.argsort np.flip "
+        "np.linspace np.arange np.cumprod np.argsort np.flip "
         "np.unique np.repeat np.outer np.append np.full_like np.zeros_like np.ones_like np.stack "
         "str repr format np.shape np.interp np.digitize np.isclose np.allclose pow np.logspace "
-        "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero",
+        "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero bin hex "
+        "np.cos np.sin np.arctan np.arctan2 np.exp2 np.hypot np.floor_divide np.mod np.bitwise_and "
+        "np.bitwise_or np.bitwise_xor np.bincount np.average np.tril np.triu np.roll np.vstack "
+        "np.hstack np.column_stack np.block np.kron np.isin np.identity np.trunc np.greater "
+        "np.greater_equal np.less np.less_equal np.equal np.not_equal np.delete np.insert "
+        "np.logical_xor np.logaddexp",
         "any",
     ),
 )

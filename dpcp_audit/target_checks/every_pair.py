@@ -1,8 +1,9 @@
 """All pairs of values of a randomizer: their whole laws, and what may be proved of them.
 
-A proof needs more than the laws: the code must be known to depend on nothing but its input and its
-draws, to keep no state, and to do the same without a trace. Where that is not known the exact loss
-stands, and the reason why it is no proof is said.
+A proof needs more than the laws: the verifier must have read the source and found nothing that it
+does not know, so that the code depends on its input and its draws alone and keeps no state; and a
+few calls must do the same without a trace. Where that is not so the exact loss stands, and the
+reason why it is no proof is said.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import numpy as np
 from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.targets import Kind
-from dpcp_audit.tracing.known_code import KnownCode
 from dpcp_audit.tracing.outputs import (
     ROUNDED,
     exact_pair,
@@ -30,7 +30,7 @@ from dpcp_audit.tracing.outputs import (
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.source_lines import TraceEnd, UnfollowableError
+from dpcp_audit.tracing.source_lines import TraceEnd
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
@@ -91,12 +91,11 @@ class EveryPair:
         if math.comb(domain, 2) > _ALL_PAIRS or not loss_of(guarantee).by_laws:
             return None
         pairs = list(combinations(range(domain), 2))
-        known, doubt = _read(target)
         try:
-            laws, kept = _laws(known, domain)
+            laws = _laws(target, domain)
         except TraceEnd:
             return None
-        return cls._of_laws(guarantee, laws, pairs, doubt or kept, target)
+        return cls._of_laws(guarantee, laws, pairs, _doubt(target, domain), target)
 
     @classmethod
     def _of_laws(
@@ -187,27 +186,19 @@ def _to_the_bit(law: OutputLaw, other: OutputLaw) -> FinitePair:
     return exact_pair(law.unrounded, other.unrounded)
 
 
-def _laws(target: TracedTarget, domain: int) -> tuple[list[OutputLaw], str]:
-    """Return the laws of all values, and whether the target was seen to keep a state."""
-    kept = ""
-    try:
-        for value in range(domain):
-            require_replay(target, value, value)
-    except UnfollowableError as end:
-        if target.known is None:
-            raise
-        target, kept = replace(target, known=None), _said(end)
-        for value in range(domain):
-            require_replay(target, value, value)
-    return [release_law(target, value, most=_ALL_PATHS // domain) for value in range(domain)], kept
+def _laws(target: TracedTarget, domain: int) -> list[OutputLaw]:
+    """Return the laws of all values."""
+    for value in range(domain):
+        require_replay(target, value, value)
+    return [release_law(target, value, most=_ALL_PATHS // domain) for value in range(domain)]
 
 
-def _read(target: TracedTarget) -> tuple[TracedTarget, str]:
-    """Return the target as one that must keep its state, and why nothing is proved of it."""
-    try:
-        return replace(target, known=KnownCode.of(target.written, target.home)), ""
-    except UnfollowableError as end:
-        return target, _said(end)
+def _doubt(target: TracedTarget, domain: int) -> str:
+    """Return what in the source keeps the laws from being a proof, with its line; "" for none."""
+    if target.read is None:
+        return f"{_at(target.home)}: its source is not read"
+    found = next(filter(None, map(target.read, range(domain))), None)
+    return "" if found is None else f"{_at((found.file, found.line))}: {found.reason}"
 
 
 def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
@@ -230,10 +221,6 @@ def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
             if not any(same_atoms(plain, each, ROUNDED) for each in known):
                 return f"{_at(target.home)} returns values of a type that is not followed"
     return ""
-
-
-def _said(end: TraceEnd) -> str:
-    return f"{_at(end.line)}: {end.reason}"
 
 
 def _at(line: tuple[str, int]) -> str:

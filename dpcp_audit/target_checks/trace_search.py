@@ -21,6 +21,7 @@ from dpcp_audit.audits.path_evidence import hides_infinity, leaking_line
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding
 from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.proving.determined import undetermined
 from dpcp_audit.target_checks.every_pair import EveryPair
 from dpcp_audit.target_checks.target_pairs import pair_space
 from dpcp_audit.targets import Takes, TargetError, TargetRaisedError
@@ -39,6 +40,7 @@ from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
+    from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
     from dpcp_audit.tracing.pair_traces import PairTrace
@@ -84,6 +86,12 @@ def traced_target(target: Target) -> TracedTarget:
             if os.getpid() != process:
                 os._exit(0)
 
+    def read(x: Any) -> Refusal | None:
+        data, by_name = caller.convention.named(
+            [handed_over(np.array([x]) if many else x, caller.given_as)]
+        )
+        return undetermined(caller.function, data, {**by_name, **size, **caller.options}, named)
+
     code = code_of(caller.function)
     home = ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
     return TracedTarget(
@@ -94,6 +102,7 @@ def traced_target(target: Target) -> TracedTarget:
         reach=Reach.of(caller.function),
         code=code,
         written=(caller.function, tuple(caller.options.values())),
+        read=read,
     )
 
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, FrameType
 
+    from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.tracing.draws import Ordering
-    from dpcp_audit.tracing.known_code import KnownCode
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.source_lines import Line
     from dpcp_audit.words.arrays import FloatArray
@@ -205,8 +205,8 @@ class TracedTarget:
         Its code, where that is known.
     written : object
         The function as the user wrote it.
-    known : KnownCode or None
-        What it holds between calls, where that must stay as it is.
+    read : callable or None
+        What its source says of one input: what may decide the output besides it and the draws.
     """
 
     function: Callable[..., Any]
@@ -216,7 +216,7 @@ class TracedTarget:
     reach: Reach = Reach()  # noqa: RUF009  (frozen)
     code: CodeType | None = None
     written: object = None
-    known: KnownCode | None = None
+    read: Callable[[Any], Refusal | None] | None = None
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> TracedTarget:
@@ -308,14 +308,11 @@ class TracedTarget:
             random.setstate(own)
 
     def _states(self) -> tuple[object, object]:
-        return (self.reach.states(), compiled_states()), self.known and self.known.state()
+        return self.reach.states(), compiled_states()
 
-    def _require_same(self, states: tuple[object, object]) -> None:
-        generators, held = self._states()
-        if generators != states[0]:
+    def _require_same(self, states: object) -> None:
+        if self._states() != states:
             raise UnfollowableError(_MADE_BEFORE, self.home)
-        if held != states[1]:
-            raise UnfollowableError("the target keeps a state between its calls", self.home)
 
     def _place(self, error: BaseException) -> Line:
         """Return the last line of the target that an error passed."""

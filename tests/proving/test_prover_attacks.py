@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from proving import (
+    attack_functions_arrays,
     attack_functions_data,
     attack_functions_flow,
     attack_functions_forms,
@@ -29,6 +30,7 @@ ATTACKS = [
     *attack_functions_thresholds.ATTACKS,
     *attack_functions_rules.ATTACKS,
     *attack_functions_flow.ATTACKS,
+    *attack_functions_arrays.ATTACKS,
     *attack_functions_memory.ATTACKS,
     *attack_functions_shapes.ATTACKS,
     *attack_functions_values.ATTACKS,
