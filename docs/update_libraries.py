@@ -1,7 +1,7 @@
 """Write docs/libraries.md, or docs/wild.md, from the results of the suite libraries, or wild.
 
 Usage: dpcp-audit run --suite libraries --report json=libraries.json
-       python docs/update_libraries.py libraries.json
+       python docs/update_libraries.py libraries.json [results of another environment ...]
 """
 
 from __future__ import annotations
@@ -108,6 +108,9 @@ _READING = """\
 - private_prediction_sets is not on the package index, and its law is computed here. Its code is run
   [in a clone](wild.md). [Another page](which_line.md) follows its function as it stands, at
   n = 500: of 300 random pairs the worst loss was 1.53 to 1.56.
+- Each library ran in an environment of its own, in its newest version beside this package's NumPy.
+  smartnoise-sql needs an older OpenDP; puncc and Tumult Core declare older releases of NumPy than
+  this package takes, and work with today's.
 - numba's and PyTorch's randomness and the system's entropy are not followed, so that those
   verdicts rest on outputs alone. They cannot be seeded either: a second run has other numbers.
 - OpenDP's three with twice the budget that is claimed are refuted, and diffprivlib's quantile is
@@ -166,10 +169,25 @@ def _summary(
 
 def _settings(document: Mapping[str, Any]) -> str:
     seconds = sum(finding["seconds"] for finding in document["findings"])
+    dates = sorted({each["provenance"]["finished"][:10] for each in document.get("runs", ())})
+    on = f"Run on {' and '.join(dates)}, " if dates else ""
     return (
-        f"Seed {document['seed']}, false-alarm probability of the run "
+        f"{on}seed {document['seed']}, false-alarm probability of a run "
         f"{document['false_alarm']:g}, {seconds:.0f} seconds of checks.\n"
-    )
+    ).capitalize()
+
+
+def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the results of runs in several environments as those of one.
+
+    A claim has the finding of the last run that tested it; what each run skipped is skipped.
+    """
+    findings = {each["id"]: each for document in documents for each in document["findings"]}
+    skipped = [{each["name"]: each for each in document["skipped"]} for document in documents]
+    common = [skipped[0][name] for name in skipped[0] if all(name in each for each in skipped)]
+    by_paper = sorted(findings.values(), key=lambda each: each["source"]["paper"].casefold())
+    whole = {"findings": by_paper, "skipped": common, "runs": documents}
+    return documents[0] | whole
 
 
 def _report(entry: Entry, recipe: Recipe | None) -> str:
@@ -234,8 +252,8 @@ def _skipped(document: Mapping[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page from the results file that the command line names."""
-    document = load(Path(arguments[0]))
+    """Write the page from the results files that the command line names."""
+    document = merged([load(Path(path)) for path in arguments])
     recipes = {"libraries": library_recipes, "wild": wild_recipes}[document["suite"]]()
     (_FOLDER / f"{document['suite']}.md").write_text(page(document, recipes), encoding="utf-8")
     return 0

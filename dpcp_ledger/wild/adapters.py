@@ -36,6 +36,12 @@ def approximate_quantile(
     return float(single.single_quantile(np.sort(scores), _BOUNDS, level, epsilon, swap))
 
 
+def approximate_quantiles(scores: FloatArray, *, levels: list[float], epsilon: float) -> FloatArray:
+    """Return the quantiles of Kaplan, Schnapp and Stemmer's recursion, as DP_AQ has it."""
+    recursion = module_of("NynsenFaber/DP_CC_quantiles", "DP_AQ").approximate_quantiles_algo
+    return np.asarray(recursion(np.sort(scores), np.array(levels), _BOUNDS, epsilon))
+
+
 def continual_counts(scores: FloatArray, *, epsilon: float) -> FloatArray:
     """Return the running counts of a stream of 0 and 1 with the noise of ``KaryTreeNoise``."""
     tree = module_of(

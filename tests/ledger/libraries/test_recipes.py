@@ -25,6 +25,7 @@ LIBRARIES = {
     "diffprivlib-histogram",
     "diffprivlib-quantile",
     "dp-accounting-noise",
+    "jax-privacy-step",
     "mapie-split-conformal",
     "multi-freq-ldpy",
     "multi-freq-ldpy-rs-fd",
@@ -38,6 +39,7 @@ LIBRARIES = {
     "python-dp-percentile",
     "smartnoise-sql",
     "torchcp-split-conformal",
+    "tumult-quantile",
 }
 
 

@@ -143,7 +143,7 @@ class TestRun:
         text = page(document, wild_suite.wild_recipes())
         assert "Of 0 claims 0 are refuted" in text
         assert "- dpinf: no checkout of Biaomei536/dpinf" in text
-        assert "2026-11-23 at 8f29e6e" in text
+        assert "2026-11-25 at 8f29e6e" in text
 
     @pytest.mark.parametrize(
         ("share", "verdict"), [(STATED, Verdict.CONSISTENT), (DOUBLED, Verdict.REFUTED)]
