@@ -92,9 +92,7 @@ def test_the_line_is_named_in_the_note_and_the_table() -> None:
     found = outcome(laplace, PureDP(1.0))
     line = f"test_traced_privacy.py:{laplace.__code__.co_firstlineno + 1}"
     assert line in found.note
-    lines, profile, quantiles, parameters = found.tables
-    assert quantiles.columns[2].values <= quantiles.columns[3].values
-    assert parameters.columns[1].values[0] == pytest.approx(1.0)
+    lines, profile = found.tables
     assert lines.columns[0].texts[0].endswith(line)
     assert profile.title.startswith("Loss law")
 
