@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from dpcp_audit.audits.training.engine_parts import AccountedSteps, DrawnLots
+from dpcp_audit.audits.training.accounted_steps import AccountedSteps, DrawnLots
 from dpcp_audit.words.evidence import decide, refutes
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power
