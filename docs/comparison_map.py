@@ -7,14 +7,14 @@ import textwrap
 from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.extensions.claims import number, require_package
-from dpcp_ledger.comparison.best_method import PANELS, BestMethod, choose
 from dpcp_ledger.comparison.known_methods import method, methods
+from dpcp_ledger.comparison.study_heatmaps import PANELS, BestMethod, choose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_ledger.comparison.best_method import Panel
     from dpcp_ledger.comparison.calibrator_study import Comparison
+    from dpcp_ledger.comparison.study_heatmaps import Panel
 
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; every cell also has its excess in

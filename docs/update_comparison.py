@@ -21,10 +21,10 @@ from comparison_map import draw_map
 from dpcp_audit.extensions.claims import ApproxDP, number
 from dpcp_audit.extensions.mechanisms import PCOQS, claimed_rho, proven_rho, worst_known_pair
 from dpcp_audit.extensions.statistics import turn_by_factor
-from dpcp_ledger.comparison.best_method import PANELS, elected, told
 from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, Grid
 from dpcp_ledger.comparison.known_methods import method, methods
 from dpcp_ledger.comparison.method import Case, SkippedMethod
+from dpcp_ledger.comparison.study_heatmaps import PANELS, elected, told
 from dpcp_ledger.comparison.study_tables import BOUGHT, DETAILS, NUMBERS
 from dpcp_ledger.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
 

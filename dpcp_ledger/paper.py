@@ -125,7 +125,7 @@ class Paper:
         self, theorem: Any, id_: str, expected: Verdict | None, check: Check, **others: Any
     ) -> None:
         """Add the claim of a theorem, in its own words; ``others`` are those of ``claim_of``."""
-        given = {"subject": self.subject, "standing": self.standing} | others
+        given: dict[str, Any] = {"subject": self.subject, "standing": self.standing} | others
         self.rows.append(Row(claim=claim_of(theorem, id_, expected, **given), check=check))
 
 

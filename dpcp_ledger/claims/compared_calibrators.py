@@ -24,14 +24,16 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.statistics import MeanBets
 from dpcp_ledger.comparison import calibrator_study
-from dpcp_ledger.comparison.best_method import PANELS, elected, told
 from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid
 from dpcp_ledger.comparison.known_methods import method
 from dpcp_ledger.comparison.method import SkippedMethod
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
 from dpcp_ledger.comparison.study_heatmaps import (
+    PANELS,
     choice_figure,
+    elected,
     number_figures,
+    told,
 )
 from dpcp_ledger.comparison.study_tables import comparison_tables
 from dpcp_ledger.comparison.subjects import known_name
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcp_audit.extensions.claims import Context, Figure
-    from dpcp_ledger.comparison.best_method import Panel
+    from dpcp_ledger.comparison.study_heatmaps import Panel
 
 
 _claim = claims_of(

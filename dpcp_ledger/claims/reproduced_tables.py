@@ -31,17 +31,21 @@ from dpcp_ledger.pcoqs import published_models
 from dpcp_ledger.reproduce import experiments as catalogue
 from dpcp_ledger.reproduce import simulation_study
 from dpcp_ledger.reproduce.cell_table import cell_table, choices_table
-from dpcp_ledger.reproduce.experiment import Inputs
 from dpcp_ledger.reproduce.simulation import Model, ModelKind
-from dpcp_ledger.reproduce.table_cells import Form
+from dpcp_ledger.reproduce.table_cells import Form, Inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dpcp_audit.extensions.claims import Check, Context
-    from dpcp_ledger.reproduce.experiment import Experiment
     from dpcp_ledger.reproduce.simulation_study import Demand, Effort, Measured, SimulationTask
-    from dpcp_ledger.reproduce.table_cells import Printed, ReproducedNumber, Reproduction, TableCell
+    from dpcp_ledger.reproduce.table_cells import (
+        Experiment,
+        Printed,
+        ReproducedNumber,
+        Reproduction,
+        TableCell,
+    )
 
 
 _SHOWN = 5

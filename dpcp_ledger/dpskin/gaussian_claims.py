@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -74,7 +74,7 @@ for _epsilon, _delta, _standing, _expected in (
     (0.5, 1e-5, Standing.PAPER, Verdict.PROVED),
     (8.0, 0.01, Standing.OUTSIDE_HYPOTHESIS, Verdict.REFUTED),
 ):
-    _case = {"epsilon": _epsilon, "delta": _delta}
+    _case: dict[str, Any] = {"epsilon": _epsilon, "delta": _delta}
     paper.claim(
         f"dpskin.gaussian-classic[epsilon={_epsilon:g}]",
         "Theorem 1",

@@ -82,13 +82,13 @@ for _topic, _coarse, _name in (
         (1, "", Verdict.REFUTED),
         (2, ",windows=2", Verdict.CONSISTENT),
     ):
-        _theorem = replace(_coarse, windows=_windows)
+        _at = replace(_coarse, windows=_windows)
         _topic.theorem(
-            _theorem,
+            _at,
             f"pcoqs.{_name},resolution=1/32{_suffix}]",
             _expected,
-            FailureRate(theorem=_theorem, n_trials=10_000),
-            standing=standing_of(_theorem),
+            FailureRate(theorem=_at, n_trials=10_000),
+            standing=standing_of(_at),
             note="at Δ = 1/32, on i.i.d. scores",
         )
 

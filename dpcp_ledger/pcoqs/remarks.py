@@ -30,7 +30,7 @@ from dpcp_audit.extensions.theorems import (
 )
 from dpcp_ledger.headings import Heading
 from dpcp_ledger.paper import Paper
-from dpcp_ledger.pcoqs.window_counts import WindowCount
+from dpcp_ledger.pcoqs.pcoqs_rank import WindowCount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

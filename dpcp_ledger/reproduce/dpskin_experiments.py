@@ -8,8 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from dpcp_ledger.reproduce.experiment import Experiment
-from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
+from dpcp_ledger.reproduce.table_cells import Experiment, Form, Printed, ReproducedNumber, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

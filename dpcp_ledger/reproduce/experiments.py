@@ -19,7 +19,7 @@ from dpcp_ledger.reproduce.simulation_study import Effort
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_ledger.reproduce.experiment import Experiment
+    from dpcp_ledger.reproduce.table_cells import Experiment
 
 
 DIGITS = (partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC),)

@@ -19,9 +19,15 @@ from dpcp_audit.extensions.mechanisms import (
     dkw_width,
     hoeffding_width,
 )
-from dpcp_ledger.reproduce.experiment import Experiment, Inputs
 from dpcp_ledger.reproduce.simulation_study import stream
-from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
+from dpcp_ledger.reproduce.table_cells import (
+    Experiment,
+    Form,
+    Inputs,
+    Printed,
+    ReproducedNumber,
+    TableCell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,16 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from dpcp_ledger.reproduce.experiment import Experiment, Inputs
 from dpcp_ledger.reproduce.simulation import HistogramSeed, Model, ModelKind
 from dpcp_ledger.reproduce.simulation_study import Condition, Demand, Metric, SimulatedMethod
-from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
+from dpcp_ledger.reproduce.table_cells import (
+    Experiment,
+    Form,
+    Inputs,
+    Printed,
+    ReproducedNumber,
+    TableCell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,9 +16,8 @@ from dpcp_audit.extensions.mechanisms import (
     dpsgd_pool,
     tuned_exponq,
 )
-from dpcp_ledger.reproduce.experiment import Experiment, Inputs
 from dpcp_ledger.reproduce.simulation_study import stream
-from dpcp_ledger.reproduce.table_cells import ReproducedNumber, TableCell
+from dpcp_ledger.reproduce.table_cells import Experiment, Inputs, ReproducedNumber, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

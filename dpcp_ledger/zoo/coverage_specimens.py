@@ -82,7 +82,6 @@ class Pipeline:
 
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
 _CONFORMAL = Coverage(at_least=1 - broken_quantiles.ALPHA)
-_COVERAGE = frozenset({SpecimenCheck.COVERAGE, SpecimenCheck.EXACT})
 _POST_PROCESSING = "what is done to a private threshold loses no privacy: the claim is true"
 
 
@@ -121,7 +120,6 @@ def _released_ends() -> list[Specimen]:
             "threshold rounded to two decimals",
             "rounded",
             exact=partial(exact_losses.atom_miscoverage, _rounded, 0.124, claimed=missed),
-            caught_by=_COVERAGE,
             unseen=unseen,
         ),
         mutant_of(
@@ -130,7 +128,6 @@ def _released_ends() -> list[Specimen]:
             "the bisection's lower end, where there are too few scores, is returned",
             "lower_end",
             exact=partial(exact_losses.atom_miscoverage, _lower_end, 0.5, claimed=missed),
-            caught_by=_COVERAGE,
             unseen=unseen,
         ),
         long,
@@ -140,7 +137,6 @@ def _released_ends() -> list[Specimen]:
             "APS as printed, whose scores reach 2, searched on [0, 1]",
             options={"upper": 1.0},
             exact=partial(exact_losses.atom_miscoverage, _up_to_1, 1.5, claimed=missed),
-            caught_by=_COVERAGE,
         ),
     ]
 
@@ -187,7 +183,6 @@ def _conformal() -> list[Specimen]:
             "the score one rank below the conformal one",
             options={"offset": -1},
             exact=partial(exact_losses.rank_miscoverage, rank - 1, n),
-            caught_by=_COVERAGE,
         ),
         mutant_of(
             conformal,
@@ -196,7 +191,6 @@ def _conformal() -> list[Specimen]:
             "numpy_quantile",
             sizes=(50,),
             exact=partial(exact_losses.rank_miscoverage, 0.9 * 49 + 1, 50),
-            caught_by=_COVERAGE,
         ),
         mutant_of(
             conformal,
@@ -204,7 +198,6 @@ def _conformal() -> list[Specimen]:
             "sets of the labels with a score strictly below the threshold, with tied scores",
             strict=True,
             exact=partial(_strict_miscoverage, 0.5),
-            caught_by=_COVERAGE,
         ),
         labelled,
         mutant_of(
@@ -213,7 +206,6 @@ def _conformal() -> list[Specimen]:
             "calibrated on the score of the likeliest label, not of the true one",
             options={"score": "predicted-label"},
             exact=partial(exact_losses.predicted_label_miscoverage, "predicted-label"),
-            caught_by=_COVERAGE,
         ),
         mutant_of(
             labelled,
@@ -221,7 +213,6 @@ def _conformal() -> list[Specimen]:
             "the conformal threshold rounded to two decimals",
             "rounded_down",
             exact=partial(_rounded_miscoverage, released),
-            caught_by=_COVERAGE,
         ),
     ]
 
@@ -272,7 +263,6 @@ def _theorems() -> list[Specimen]:
             options={"debiasing": "printed"},
             theorem=printed.check(),
             exact=partial(exact_failure, printed),
-            caught_by=frozenset({SpecimenCheck.THEOREM, SpecimenCheck.EXACT}),
             unseen={
                 SpecimenCheck.COVERAGE: "every set is the whole label set, so it covers too much: "
                 "the lower bound that is claimed holds, the upper one of the theorem does not"
@@ -301,7 +291,6 @@ def _pipelines() -> list[Specimen]:
             "the classifier is calibrated on the rows that it was fitted to",
             pipeline=_pipeline(held_out=False),
             exact=partial(exact_losses.memorised_miscoverage, held_out=False),
-            caught_by=frozenset({SpecimenCheck.PIPELINE, SpecimenCheck.EXACT}),
             unseen={
                 SpecimenCheck.COVERAGE: "the calibrator is right: its scores are not those of "
                 "fresh rows, and an audit that hands it scores cannot know"

@@ -16,8 +16,7 @@ from dpcp_audit.extensions.claims import (
     number,
 )
 from dpcp_ledger.zoo.specimen import SpecimenCheck
-from dpcp_ledger.zoo.specimens import mutants, twins
-from dpcp_ledger.zoo.zoo_rows import row_id
+from dpcp_ledger.zoo.zoo_rows import mutants, row_id, twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

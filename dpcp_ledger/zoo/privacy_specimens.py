@@ -16,7 +16,6 @@ from dpcp_ledger.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
 _PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(broken_quantiles.RHO), LocalDP(broken_randomizers.EPSILON)
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
-_PRIVACY = frozenset({SpecimenCheck.BLACK_BOX, SpecimenCheck.EXACT})
 _FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
 _EVEN = (np.arange(500) + 0.5) / 500
 _MANY = {"scores": _EVEN, "neighbour_scores": np.append(_EVEN[1:], 1.0)}
@@ -69,7 +68,6 @@ def _search() -> Specimen:
 
 def _searches() -> list[Specimen]:
     twin = _search()
-    private = {"coverage": None, "caught_by": _PRIVACY}
     deterministic = partial(exact_losses.deterministic_loss, guarantee=_ZCDP)
     return [
         twin,
@@ -80,7 +78,7 @@ def _searches() -> list[Specimen]:
             "σ from ⌈log2 L⌉ rounds in place of ⌈log2(L/Δ)⌉: 0 on [0, 1]",
             "sigma_of_range",
             exact=partial(exact_losses.search_loss, 0.0),
-            **private,
+            coverage=None,
         ),
         mutant_of(
             twin,
@@ -88,7 +86,7 @@ def _searches() -> list[Specimen]:
             "all of ρ spent in each of 20 rounds",
             "undivided_budget",
             exact=partial(exact_losses.search_loss, broken_quantiles.noise_scale(rounds=1)),
-            **private,
+            coverage=None,
         ),
         mutant_of(
             twin,
@@ -97,7 +95,7 @@ def _searches() -> list[Specimen]:
             "one_draw",
             draws=100_000,
             exact=exact_losses.one_draw_loss,
-            **private,
+            coverage=None,
         ),
         mutant_of(
             twin,
@@ -111,7 +109,7 @@ def _searches() -> list[Specimen]:
                 scores=[0.4, 0.4],
                 neighbour_scores=[0.4, 1.0],
             ),
-            **private,
+            coverage=None,
         ),
         mutant_of(
             twin,
@@ -119,7 +117,7 @@ def _searches() -> list[Specimen]:
             f"the plain quantile where n < {broken_quantiles.FEWEST}",
             "falls_back",
             exact=partial(deterministic, broken_quantiles.falls_back, size=1, **_FEW),
-            **private,
+            coverage=None,
         ),
         mutant_of(
             twin,
@@ -129,7 +127,7 @@ def _searches() -> list[Specimen]:
             vectorised=False,
             draws=5000,
             exact=partial(deterministic, broken_quantiles.seed_of_data, **_MANY),
-            **private,
+            coverage=None,
         ),
         mutant_of(
             twin,
@@ -139,7 +137,7 @@ def _searches() -> list[Specimen]:
             vectorised=False,
             draws=5000,
             exact=partial(deterministic, broken_quantiles.fixed_seed, **_MANY),
-            **private,
+            coverage=None,
         ),
     ]
 
@@ -154,7 +152,6 @@ def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
         exact=partial(exact_losses.search_loss, factor * broken_quantiles.noise_scale()),
         draws=draws,
         coverage=None,
-        caught_by=_PRIVACY if seen else frozenset({SpecimenCheck.EXACT}),
         hidden=frozenset() if seen else frozenset({SpecimenCheck.BLACK_BOX}),
         unseen={} if seen else {SpecimenCheck.BLACK_BOX: _COMPARISONS},
     )
@@ -170,7 +167,6 @@ def _weak_noise(twin: Specimen, factor: float, draws: int) -> Specimen:
         options={**twin.options, "factor": factor},
         exact=partial(exact_losses.additive_loss, _guarantee(twin), pair),
         draws=draws,
-        caught_by=_PRIVACY,
     )
 
 
@@ -214,7 +210,6 @@ def _additive() -> list[Specimen]:
             "noise for a sensitivity of clip/n, as of a mean (at n = 500)",
             options={"over_n": True},
             exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((500.0,))),
-            caught_by=_PRIVACY,
         ),
         mutant_of(
             laplace,
@@ -222,7 +217,6 @@ def _additive() -> list[Specimen]:
             "Gaussian noise of σ = 1/ε where ε-DP needs Laplace noise",
             options={"noise": "gaussian"},
             exact=partial(exact_losses.additive_loss, _PURE, GaussianPair(1.0)),
-            caught_by=_PRIVACY,
             draws=50_000,
         ),
         gaussian,
@@ -233,7 +227,6 @@ def _additive() -> list[Specimen]:
             "Laplace noise of the standard deviation that ρ-zCDP asks of Gaussian noise",
             options={"noise": "laplace-as-gaussian"},
             exact=partial(exact_losses.additive_loss, _ZCDP, deviation),
-            caught_by=_PRIVACY,
             draws=400_000,
         ),
         histogram,
@@ -243,7 +236,6 @@ def _additive() -> list[Specimen]:
             "histogram noise of scale 1/ε under substitution, which moves two counts",
             options={"neighbours": "add-remove"},
             exact=partial(exact_losses.histogram_loss, Relation.ADD_REMOVE),
-            caught_by=_PRIVACY,
             draws=100_000,
         ),
     ]
@@ -273,7 +265,6 @@ def _exponential() -> list[Specimen]:
             "ExponQ's published normaliser, at small n·ε",
             options={"normaliser": "published"},
             exact=partial(exact_losses.exponq_loss, "published"),
-            caught_by=_PRIVACY,
         ),
         gaps,
         mutant_of(
@@ -282,7 +273,6 @@ def _exponential() -> list[Specimen]:
             "exp(ε·u) in place of exp(ε·u/2)",
             options={"sensitivity": 0.5},
             exact=partial(exact_losses.gaps_loss, 0.5),
-            caught_by=_PRIVACY,
             draws=100_000,
         ),
     ]
@@ -319,7 +309,6 @@ def _randomizers() -> list[Specimen]:
             "k-RR over ten labels with the keep probability of two",
             options={"k": 2},
             exact=partial(exact_losses.channel_loss, wrong_k),
-            caught_by=_PRIVACY,
         ),
         mutant_of(
             response,
@@ -327,7 +316,6 @@ def _randomizers() -> list[Specimen]:
             "k-RR whose other labels are drawn near the true one more often",
             "nearby_labels",
             exact=partial(exact_losses.channel_loss, near),
-            caught_by=_PRIVACY,
         ),
         bits,
         mutant_of(
@@ -336,6 +324,5 @@ def _randomizers() -> list[Specimen]:
             "two bits, each flipped with the probability for all of ε",
             options={"share": 1.0},
             exact=partial(exact_losses.channel_loss, broken_randomizers.two_bit_channel(1.0)),
-            caught_by=_PRIVACY,
         ),
     ]

@@ -118,11 +118,21 @@ class Specimen:
 def mutant_of(
     twin: Specimen, name: str, words: str, function: str = "", **changes: Any
 ) -> Specimen:
-    """Return a broken twin: the same claims, other code."""
+    """Return a broken twin: the same claims, other code.
+
+    Every check of what it claims is meant to see it, but those that are hidden or named in
+    ``unseen``.
+    """
     module = twin.target.partition(":")[0]
     target = f"{module}:{function}" if function else twin.target
-    bare: dict[str, Any] = {"exact": None}
-    return replace(
-        twin,
-        **(bare | {"name": name, "words": words, "twin": twin.name, "target": target} | changes),
-    )
+    own: dict[str, Any] = {"name": name, "words": words, "twin": twin.name, "target": target}
+    broken = replace(twin, **({"exact": None} | own | changes))
+    tried = {
+        SpecimenCheck.BLACK_BOX: broken.privacy,
+        SpecimenCheck.COVERAGE: broken.coverage,
+        SpecimenCheck.EXACT: broken.exact,
+        SpecimenCheck.THEOREM: broken.theorem,
+        SpecimenCheck.PIPELINE: broken.pipeline,
+    }
+    seen = {check for check, by in tried.items() if by is not None}
+    return replace(broken, caught_by=frozenset(seen - {*broken.hidden, *broken.unseen}))

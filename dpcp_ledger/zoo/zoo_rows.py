@@ -9,11 +9,27 @@ from dpcp_audit.extensions.audits import Scope
 from dpcp_audit.extensions.claims import Claim, Computed, Outcome, Row, Source, Standing, Verdict
 from dpcp_audit.extensions.targets import COVERAGE_SIZE, TargetCoverage, TargetPrivacy, TargetTrace
 from dpcp_audit.extensions.theorems import CoverageAudit
+from dpcp_ledger.zoo.coverage_specimens import coverage_specimens
+from dpcp_ledger.zoo.privacy_specimens import privacy_specimens
 from dpcp_ledger.zoo.specimen import Specimen, SpecimenCheck
-from dpcp_ledger.zoo.specimens import specimens
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Check, Context, PlainData
+
+
+def specimens() -> tuple[Specimen, ...]:
+    """Return all specimens, each mutant after its twin."""
+    return (*privacy_specimens(), *coverage_specimens())
+
+
+def mutants() -> tuple[Specimen, ...]:
+    """Return the broken ones."""
+    return tuple(specimen for specimen in specimens() if specimen.twin)
+
+
+def twins() -> tuple[Specimen, ...]:
+    """Return the correct ones."""
+    return tuple(specimen for specimen in specimens() if not specimen.twin)
 
 
 _STATEMENTS = {

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.extensions.claims import Overview, Suite, Table, TableColumn
 from dpcp_ledger.zoo.detection_table import WRONG, Mark, failures, heat_map, lines_of, reasons
 from dpcp_ledger.zoo.specimen import SpecimenCheck
-from dpcp_ledger.zoo.specimens import mutants, twins
-from dpcp_ledger.zoo.zoo_rows import rows
+from dpcp_ledger.zoo.zoo_rows import mutants, rows, twins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -24,9 +24,15 @@ from dpcp_ledger.claims import reproduced_tables
 from dpcp_ledger.claims.reproduced_tables import Reproduced, WithPrivateModels
 from dpcp_ledger.reproduce import experiments, pcoqs_networks, simulation_study
 from dpcp_ledger.reproduce.cell_table import cell_table
-from dpcp_ledger.reproduce.experiment import Experiment, Inputs
 from dpcp_ledger.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
-from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
+from dpcp_ledger.reproduce.table_cells import (
+    Experiment,
+    Form,
+    Inputs,
+    Printed,
+    ReproducedNumber,
+    TableCell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

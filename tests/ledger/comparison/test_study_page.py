@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from support.comparisons import compare
 
-from dpcp_ledger.comparison.best_method import Panel, choose, elected, shortfalls
 from dpcp_ledger.comparison.calibrator_study import (
     Comparison,
     ComparisonRow,
@@ -16,8 +15,12 @@ from dpcp_ledger.comparison.calibrator_study import (
 )
 from dpcp_ledger.comparison.private_calibrator import Trust
 from dpcp_ledger.comparison.study_heatmaps import (
+    Panel,
     choice_figure,
+    choose,
+    elected,
     number_figures,
+    shortfalls,
 )
 
 POOL = "digits-logistic"

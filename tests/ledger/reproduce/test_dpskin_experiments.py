@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpcp_ledger.reproduce import dpskin_experiments, experiments
-from dpcp_ledger.reproduce.experiment import Experiment, Inputs
-from dpcp_ledger.reproduce.table_cells import Form, TableCell
+from dpcp_ledger.reproduce.table_cells import Experiment, Form, Inputs, TableCell
 
 LEVEL = 1e-6
 

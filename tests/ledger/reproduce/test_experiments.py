@@ -14,10 +14,9 @@ from dpcp_ledger.reproduce import (
     pcoqs_experiments,
     simulation_study,
 )
-from dpcp_ledger.reproduce.experiment import Inputs
 from dpcp_ledger.reproduce.simulation import Model, ModelKind
 from dpcp_ledger.reproduce.simulation_study import Condition, Demand
-from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
+from dpcp_ledger.reproduce.table_cells import Form, Inputs, Printed, ReproducedNumber, TableCell
 
 LEVEL = 1e-3 / 1810
 """Two-sided, where c is 5.0 for a normal mean."""

@@ -12,8 +12,8 @@ from support.absences import output_without
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.laws.scores import hps, prediction_sets
 from dpcp_ledger.reproduce import experiments
-from dpcp_ledger.reproduce.experiment import Inputs
 from dpcp_ledger.reproduce.pcoqs_networks import _pool_cells
+from dpcp_ledger.reproduce.table_cells import Inputs
 
 if TYPE_CHECKING:
     from pathlib import Path

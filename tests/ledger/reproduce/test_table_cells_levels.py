@@ -10,8 +10,7 @@ from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims.reproduced_tables import Reproduced
 from dpcp_ledger.reproduce import experiments
-from dpcp_ledger.reproduce.experiment import Experiment
-from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
+from dpcp_ledger.reproduce.table_cells import Experiment, Form, Printed, ReproducedNumber, TableCell
 
 RUNS, CELLS, SIGNIFICANCE = 600, 20, 0.1
 
