@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.checks import Row
 
 
+_ADVICE = "help(dpcp_audit.audit) describes every argument"
 _CALLER = 5
 """From a warning here to whoever called the public function."""
 
@@ -96,7 +97,28 @@ def spec_of(
     ValueError
         Naming the option, or what is wrong with the function.
     """
-    given = _known(given)
+    with options.hinted(_ADVICE):
+        return _spec_of(
+            *(function, guarantees, _known(given)),
+            file=file,
+            draws=draws,
+            detect=detect,
+            forced_draws=forced_draws,
+            claimed=claimed,
+        )
+
+
+def _spec_of(
+    function: Callable[..., Any] | str,
+    guarantees: Sequence[Guarantee],
+    given: dict[str, Any],
+    *,
+    file: str,
+    draws: int | None,
+    detect: float | None,
+    forced_draws: int | None,
+    claimed: bool,
+) -> CheckSpec:
     if claimed:
         _require_guarantees(guarantees)
     require_one_effort(given)
@@ -123,13 +145,15 @@ def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> 
     ValueError
         Naming the option.
     """
-    given = _known(given) | {"kind": kind}
-    _require_guarantees([guarantee])
-    target = target_of(given, InProcess, spell=options.plain, target=f"any:{kind}", function=closed)
-    spec = CheckSpec.of(target, [guarantee], {"name": kind} | given, spell=options.plain)
-    if spec.privacy:
-        require_pairs(spec)
-    return planned(spec, {})
+    with options.hinted(_ADVICE):
+        given = _known(given) | {"kind": kind}
+        _require_guarantees([guarantee])
+        place = f"any:{kind}"
+        target = target_of(given, InProcess, spell=options.plain, target=place, function=closed)
+        spec = CheckSpec.of(target, [guarantee], {"name": kind} | given, spell=options.plain)
+        if spec.privacy:
+            require_pairs(spec)
+        return planned(spec, {})
 
 
 def telling_calls(row: Row, tell: Callable[[str], object]) -> AbstractContextManager[None]:

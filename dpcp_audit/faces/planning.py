@@ -169,7 +169,7 @@ def announcement(row: Row, significance: float) -> str:
     again = f" {cut} --draws {calls} repeats them." if cut else ""
     short = short_words(check, power)
     beyond = f" {short}" if short else ""
-    return f"{row.claim.id}: {seen}{beyond}{again}"
+    return f"{seen}{beyond}{again}"
 
 
 def time_limit(spec: CheckSpec) -> float:

@@ -100,7 +100,8 @@ def resumed(path: Path, *, targets: Sequence[CheckSpec] = ()) -> tuple[list[Row]
         names = ", ".join(shown(spec.name, 60) for spec in settings.targets) or "no code"
         raise UsageError(
             f"--resume: {path} is of checks of {names}, with options that the command line must "
-            "name too: repeat the command that began it, with --resume in place of --journal"
+            "name too",
+            hint="repeat the command that began it, with --resume in place of --journal",
         )
     rows = suite(settings.suite, **settings.given)
     return [row for row in rows if row.claim.id in ids], settings
@@ -123,7 +124,10 @@ def _listeners(
     listeners: list[Callable[[Event], None]] = []
     if options.resume is not None:
         if options.journal is not None:
-            raise UsageError("--resume goes on with its own journal: leave out --journal")
+            raise UsageError(
+                "--journal cannot be combined with --resume, which continues its own journal",
+                hint="leave --journal out",
+            )
         journal, recorded = stack.enter_context(Journal.resume(options.resume, rows, settings))
         past = recorded.past(rows)
         if recorded.torn:

@@ -201,7 +201,7 @@ def _allowed(evidence: Mapping[str, Any]) -> str:
 def _event(event: object, *, outside: bool) -> str:
     """Return the outputs of an event: "an output above 0.5"."""
     if not is_list(event) or len(event) != 1 or not is_list(event[0]) or len(event[0]) != 2:
-        return "the outputs of the event below"
+        return "one set of outputs"
     low, high = map(to_float, event[0])
     if outside:
         if math.isinf(high):
@@ -275,7 +275,8 @@ def _remedy(finding: Mapping[str, Any]) -> str:
     line = f"Line {location.get('line')}"
     scale, law = row.get("noise scale"), row.get("law", "")
     if not scale or row.get("draws a run") != "1":
-        return f"{line} spends {row['share']} of the loss." if row.get("share") else ""
+        spent = row.get("share", "").replace("%", " %")
+        return f"{line} spends {spent} of the loss." if spent else ""
     wanted = _enough(finding["evidence"], law, row.get("realised sensitivity", ""))
     would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if wanted else ""
     return f"{line} adds {law} noise of scale {scale}{would_do}."

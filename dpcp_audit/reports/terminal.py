@@ -252,9 +252,7 @@ def _witnesses(
                 command = command.removesuffix(_PLACEHOLDER) + shlex.quote(str(results))
             yield f"  replay:  {plain_line(command)}"
     if refuted and results is None:
-        yield (
-            "  replay:  with --report json=results.json, by dpcp-audit replay CLAIM results.json"
-        )
+        yield "  replay:  --report json=results.json keeps what 'dpcp-audit replay' needs"
 
 
 def summary_line(document: dict[str, Any]) -> str:
@@ -354,7 +352,12 @@ def _shown(table: Mapping[str, Any]) -> Table:
     )
     for column in table["columns"]:
         name = Text(printable(column["name"]), style="bold")
-        shown.add_column(name, justify="right" if numeric(column) else "left", overflow="fold")
+        shown.add_column(
+            name,
+            justify="right" if numeric(column) else "left",
+            overflow="fold",
+            min_width=max(map(len, name.plain.split()), default=0),
+        )
     above = ""
     for place, (first, *rest) in enumerate(lines(table)):
         cells = ["" if first == above else first, *rest]

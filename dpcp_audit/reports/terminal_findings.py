@@ -83,7 +83,9 @@ def print_findings(
         line = _line(finding, expected=expected)
         console.print(Text(line.verdict, style=line.style), Text(line.claim), soft_wrap=True)
         print_indented(sentence(finding), console)
-        _print_proof(finding, line.claim, console)
+        _print_proof(finding, console)
+        if finding["verdict"] == "INCONCLUSIVE" and not finding.get("power") and not verbose:
+            print_indented(finding["note"] or "", console)
         if verbose:
             _print_details(finding, console)
 
@@ -164,23 +166,24 @@ def _print_stacked(line: _Line, console: Console) -> None:
 def _print_details(finding: Mapping[str, Any], console: Console) -> None:
     power = finding.get("power") or {}
     of = f"The power is of violations {power['detail']}." if power.get("detail") else ""
-    for text in (finding["statement"], finding["note"], of):
-        if text:
-            print_indented(text, console)
+    for text in (finding["statement"], finding["note"] or "", of):
+        print_indented(text, console)
 
 
-def _print_proof(finding: Mapping[str, Any], claim: str, console: Console) -> None:
+def _print_proof(finding: Mapping[str, Any], console: Console) -> None:
     """Print the account and the assumptions of a proof from the source, or why there is none."""
     note, proof = finding["note"] or "", finding.get("proof")
     start = note.find(f"{NOT_PROVED.capitalize()}: ")
     if start >= 0:
-        console.print(Text(plain_line(f"{claim}: {note[start:]}")), soft_wrap=True)
+        print_indented(note[start:], console)
     elif proof and "assumptions" in proof["parameters"]:
-        console.print(Text(plain_line(f"{claim}: {note}")), soft_wrap=True)
+        print_indented(note, console)
 
 
 def print_indented(text: str, console: Console) -> None:
-    """Print a text as an indented paragraph, its words whole."""
+    """Print a text as an indented paragraph, its words whole; an empty one not at all."""
+    if not text:
+        return
     margin = " " * 4
     filled = textwrap.fill(
         plain_line(text),

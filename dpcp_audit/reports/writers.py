@@ -41,7 +41,10 @@ def format_for(path: Path, *, option: str = "path") -> ReportFormat:
     fitting = [suffix for suffix in known if path.name.endswith(suffix)]
     if not fitting:
         suffixes = ", ".join(sorted(known))
-        raise UsageError(f"{option} must end in one of {suffixes}, got {str(path)!r}")
+        raise UsageError(
+            f"{option} must end in one of {suffixes}, got {str(path)!r}",
+            hint="or name the format: html=PATH",
+        )
     return known[max(fitting, key=len)]
 
 
@@ -60,7 +63,10 @@ def parse_reports(
     paths = [writer.path for writer in writers]
     for path in paths:
         if paths.count(path) > 1:
-            raise UsageError(f"--report: {path or 'stdout'} is named more than once")
+            raise UsageError(
+                f"--report: {path or 'stdout'} is named more than once",
+                hint="give each report a file of its own",
+            )
     return writers
 
 
@@ -71,9 +77,13 @@ def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:
         wanted = format_for(Path(argument), option="--report")
         name, target = next(name for name in names if report_format(name) is wanted), argument
     elif not found or not target:
-        raise UsageError(f"--report must be FORMAT=PATH, got {argument!r}")
+        raise UsageError(
+            f"--report must be FORMAT=PATH, got {argument!r}", hint="such as html=report.html"
+        )
     if name not in names:
-        raise UsageError(f"--report: unknown format {name!r}, use one of {', '.join(names)}")
+        raise UsageError(
+            f"--report: unknown format {name!r}", hint=f"use one of {', '.join(names)}"
+        )
     known = report_format(name)
     known.require()
     render = known.render if formats is None else formats[name]

@@ -179,13 +179,13 @@ def read(
     for each in options:
         value = given.get(name := spell(each.name))
         if value is not None:
-            with _hinted(each.help):
+            with hinted(each.help):
                 found[each.name] = each.value.read(value, name)
     return found
 
 
 @contextmanager
-def _hinted(hint: str) -> Generator[None]:
+def hinted(hint: str) -> Generator[None]:
     """Give errors of usage that are raised inside a hint, unless they have one."""
     try:
         yield

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _EVERYONE = 0o666
+HINT = "\nhint: "
+"""Between what is wrong and what to do about it."""
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -90,7 +92,7 @@ class UsageError(ValueError):
     """
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
-        super().__init__(f"{message}\nhint: {hint}" if hint else message)
+        super().__init__(f"{message}{HINT}{hint}" if hint else message)
 
 
 class IncompleteError(RuntimeError):

@@ -70,5 +70,4 @@ def test_its_picture_shows_the_counts_that_it_prints() -> None:
         shown = picture.text
     assert shown["overall"] in README
     assert f"{shown['claims']} claims test all this" in README
-    assert int(shown["claims"]) == len(suite())
     assert re.fullmatch(r"\d+ of \d+ claims are refuted", shown["headline"])

@@ -17,7 +17,7 @@ from dpcp_audit.words.options import Group, dashed, described, flag_of, parser_o
 from dpcp_audit.words.plain import shown
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.values import Duration, is_whole, whole_of
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.whole_files import HINT, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -60,7 +60,7 @@ def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> N
     names = sorted(set(_OPTION.findall(parser.format_usage() + parser.format_help())))
     given = [word.partition("=")[0] for word in unknown if word.startswith("--")]
     near = [" or ".join(meant) for word in given if (meant := _meant(word, names))]
-    hint = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+    hint = f"{HINT}did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 

@@ -10,12 +10,12 @@ import io
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from dpcp_audit import __version__
 from dpcp_audit.engine import cell_template
 from dpcp_audit.faces.cli.commands import EXIT_CODES, add_commands
-from dpcp_audit.words.whole_files import IncompleteError, MissingExtraError, UsageError
+from dpcp_audit.words.whole_files import HINT, IncompleteError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,11 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _fail(command: str, error: object, code: int) -> int:
-    print(f"{f'dpcp-audit {command}'.rstrip()}: error: {error}", file=sys.stderr)
+    """Print an error; one of usage has a second line, which says what to do."""
+    name, said = f"dpcp-audit {command}".rstrip(), str(error)
+    if isinstance(error, UsageError) and HINT not in said:
+        said += f"{HINT}'{name} --help' lists the arguments"
+    print(f"{name}: error: {said}", file=sys.stderr)
     return code
 
 
@@ -116,9 +120,19 @@ def _abandon_stdout() -> int:
     return 3
 
 
+class HintingParser(argparse.ArgumentParser):
+    """A parser whose errors have a second line, which says what to do."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage, error and hint, and exit with 2."""
+        if HINT not in message:
+            message += f"{HINT}'{self.prog} --help' lists the arguments"
+        super().error(message)
+
+
 def parser_of_commands(given: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line, with the options of one command, or of all."""
-    parser = argparse.ArgumentParser(
+    parser = HintingParser(
         prog="dpcp-audit",
         description="Test the promises of private conformal predictors.",
         epilog=EXIT_CODES,

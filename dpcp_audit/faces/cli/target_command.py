@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from dpcp_audit.words.options import Option
 
 
-NO_TARGET = "give a TARGET (package.module:function or file.py:function)"
+def no_target() -> UsageError:
+    """Return the error that there is nothing to be checked."""
+    return UsageError(
+        "TARGET must be given: package.module:function or file.py:function",
+        hint="such as mine.py:private_quantile --kind quantile --pure-dp 1",
+    )
 
 
 def kinds() -> str:
@@ -89,9 +94,9 @@ def config_of(
 
     given = arguments.given(options, TABLE)
     if options.resume is not None:
-        raise UsageError(f"--resume is not for {what}: run them again")
+        raise UsageError(f"--resume is not for {what}", hint="run the command again without it")
     if "target" not in given and not (programs and "command" in given):
-        raise UsageError(NO_TARGET)
+        raise no_target()
     return config_file.of_options(given, claimed=claimed)
 
 

@@ -26,6 +26,7 @@ from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.words.options import Option, dashed, described, parser_of
 from dpcp_audit.words.values import MOST_DRAWS, Factor, Whole
+from dpcp_audit.words.whole_files import HINT
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -259,14 +260,17 @@ def _setting(config: pytest.Config, option: Option) -> Any:
     try:
         return parser_of(option)(written)
     except argparse.ArgumentTypeError as error:
-        raise pytest.UsageError(f"{_key(option)} {error}") from None
+        raise pytest.UsageError(f"{_key(option)} {error}{HINT}{option.help}") from None
 
 
 def _truth(written: str, name: str) -> bool:
     try:
         return _TRUTH[written.lower()]
     except KeyError:
-        raise pytest.UsageError(f"{name} must be true or false, got {written!r}") from None
+        raise pytest.UsageError(
+            f"{name} must be true or false, got {written!r}{HINT}correct it in the "
+            "configuration file of pytest"
+        ) from None
 
 
 def _key(option: Option) -> str:

@@ -407,7 +407,10 @@ def check_calibrator(
 
 def _require_fitted(estimator: object, kind: object) -> None:
     if kind is not None and kind not in _KINDS:
-        raise UsageError(f"kind must be one of {', '.join(_KINDS)}, got {shown(kind, 60)}")
+        raise UsageError(
+            f"kind must be one of {', '.join(_KINDS)}, got {shown(kind, 60)}",
+            hint="dp.audit takes the other kinds",
+        )
     if kind is None and kind_of(estimator) is None:
         what = (
             shown(estimator, 60) if isinstance(estimator, str) else f"a {type(estimator).__name__}"

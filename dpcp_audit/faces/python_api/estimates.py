@@ -226,7 +226,10 @@ def estimate(
     1.098612
     """
     if len(guarantees) > 1:
-        raise UsageError(f"guarantees must hold one at most, got {len(guarantees)}")
+        raise UsageError(
+            f"guarantees must hold one at most, got {len(guarantees)}",
+            hint="dp.audit tests several at once",
+        )
     for each in guarantees:
         _validate.instance(PrivacyGuarantee, guarantees=each)
     given, run = run_settings_of({"rng": rng, **options})
@@ -236,12 +239,18 @@ def estimate(
     claim = guarantees[0] if guarantees else None
     if samples is not None:
         if function is not None or given:
-            raise UsageError("samples must be given alone, without a function, a pair or options")
+            raise UsageError(
+                "samples must be given alone, without a function, a pair or options",
+                hint="seed, rng and false_alarm are the only others",
+            )
         return _of_samples(samples, claim, settings)
     if given.get("budget") is not None:
         raise UsageError("estimate takes no budget", hint="give draws")
     if function is None:
-        raise UsageError("function must be given, or samples of its outputs")
+        raise UsageError(
+            "function must be given, or samples of its outputs",
+            hint="dp.estimate(f, n=20), or dp.estimate(samples=(outputs, outputs_of_neighbour))",
+        )
     spec = spec_of(function, guarantees, given, file=_HERE, draws=DEFAULT_DRAWS, claimed=False)
     return _of_target(spec, claim, settings, own.get("paths", 1000))
 
@@ -281,10 +290,16 @@ def _of_samples(
     samples: tuple[ArrayLike, ArrayLike], claim: PrivacyGuarantee | None, settings: RunSettings
 ) -> LossEstimates:
     if not isinstance(samples, tuple) or len(samples) != 2:
-        raise UsageError("samples must be a tuple of two arrays, one for each input")
+        raise UsageError(
+            "samples must be a tuple of two arrays, one for each input",
+            hint="dp.estimate(samples=(outputs, outputs_of_neighbour))",
+        )
     first, second = (_outputs(each) for each in samples)
     if first.ndim != second.ndim or first.shape[1:] != second.shape[1:]:
-        raise UsageError(f"samples must be alike, got shapes {first.shape} and {second.shape}")
+        raise UsageError(
+            f"samples must be alike, got shapes {first.shape} and {second.shape}",
+            hint="only the numbers of outputs may differ",
+        )
     rng = np.random.default_rng(settings.seed)
     size = round(_PILOT * min(len(first), len(second)))
     mixed = [rng.permutation(each) for each in (first, second)]
@@ -301,10 +316,13 @@ def _outputs(sample: ArrayLike) -> FloatArray:
     if array.ndim not in (1, 2) or len(array) < _FEWEST:
         raise UsageError(
             f"samples must have shape (size,) or (size, d) with {_FEWEST} outputs or more, got "
-            f"shape {array.shape}"
+            f"shape {array.shape}",
+            hint="draw more outputs of each input",
         )
     if np.isnan(array).any():
-        raise UsageError("samples must be numbers, got nan")
+        raise UsageError(
+            "samples must be numbers, got nan", hint="give an output that is missing a number"
+        )
     return array
 
 

@@ -262,7 +262,9 @@ def explore(
     """
     said = tables.read(RUN_OPTIONS, {"seed": seed_of(seed, rng)})
     if "seed" not in said:
-        raise UsageError("seed must be a whole number of at least 0, got None")
+        raise UsageError(
+            "seed must be a whole number of at least 0, got None", hint="leave seed out for 0"
+        )
     law, sources = law_given(pool, scores, probabilities, labels)
     grid = TheoremGrid.of(name, parameters | sources, law=law)
     return exploration(grid, said["seed"])

@@ -138,7 +138,9 @@ def _check(target: Any, guarantee: Guarantee, given: dict[str, Any]) -> TargetCl
         return check_of(spec_of(target, [guarantee], given, file="__main__"), guarantee)
     kind = Choice(Kind).read(target, "target")
     if given.get("kind", kind) != kind:
-        raise UsageError(f"kind must be {str(kind)!r}, as target, got {given['kind']!r}")
+        raise UsageError(
+            f"kind must be {str(kind)!r}, as target, got {given['kind']!r}", hint="leave kind out"
+        )
     return check_of(spec_of_kind(kind, guarantee, given), guarantee)
 
 

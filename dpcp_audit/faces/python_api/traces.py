@@ -231,7 +231,9 @@ def trace(
     _validate.integer(draws=draws, at_least=2, at_most=_MOST_DRAWS)
     for each in guarantees:
         if not isinstance(each, PrivacyGuarantee):
-            raise UsageError(f"guarantee must be a privacy claim, got {each}")
+            raise UsageError(
+                f"guarantee must be a privacy claim, got {each}", hint="such as dp.ZCDP(0.5)"
+            )
     relation = Choice(Relation).read(neighbours, "neighbours")
     if not all(each.of_one_report for each in guarantees):
         require_inputs_one_apart(x, x_neighbour, relation)
@@ -378,11 +380,14 @@ def law_given(
     arrays = [key for key, value in at_hand.items() if value is not None and key not in named]
     given = [*named, *arrays]
     if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} are two laws of the scores: give one")
+        raise UsageError(f"{' and '.join(given)} are two laws of the scores", hint="give one")
     if (probabilities is None) is not (labels is None):
-        raise UsageError("probabilities and labels go together: give both")
+        raise UsageError("probabilities and labels go together", hint="give both")
     if pool is not None and "pool" not in named:
-        raise UsageError(f"pool must name a file or a pool, got {type(pool).__name__}")
+        raise UsageError(
+            f"pool must name a file or a pool, got {type(pool).__name__}",
+            hint="give arrays as scores, or as probabilities and labels",
+        )
     if not arrays:
         return None, named
     if probabilities is not None and labels is not None:

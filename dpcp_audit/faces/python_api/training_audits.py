@@ -100,7 +100,10 @@ def audit_training(
     seed = seed_of(seed, rng)
     _validate.integer(seed=seed, at_least=0)
     if guarantee is not None and "delta" not in loss_of(guarantee).at:
-        raise UsageError(f"guarantee must be ApproxDP(epsilon, delta), got {guarantee}")
+        raise UsageError(
+            f"guarantee must be ApproxDP(epsilon, delta), got {guarantee}",
+            hint="such as dp.ApproxDP(3.0, 1e-5)",
+        )
     training = EngineTraining(
         engine=privacy_engine,
         model=model,

@@ -66,7 +66,7 @@ def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None
         ({"swapped": True}, "changing one from 0 to 1 makes an output above 0.5"),
         ({"event": [["-inf", 0.25]]}, "makes an output of at most 0.25"),
         ({"event": [[0.25, 0.5]]}, "makes an output in (0.25, 0.5]"),
-        ({"event": {"feature": {}, "intervals": []}}, "makes the outputs of the event below"),
+        ({"event": {"feature": {}, "intervals": []}}, "makes one set of outputs"),
         ({"scores": [0.5] * 19}, "With 20 scores, removing one of 1 makes"),
     ],
 )

@@ -98,14 +98,20 @@ def _planned(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
 
 def _announce(rows: Sequence[Row], settings: RunSettings) -> None:
     """Say with how many calls each claim is tested, and what power they buy."""
-    import sys
+    from rich.console import Console
 
     from dpcp_audit.engine.runner import share
     from dpcp_audit.faces.planning import announcement
+    from dpcp_audit.reports.terminal_findings import print_indented
 
-    significance = share(settings, rows)
+    console, significance = Console(stderr=True), share(settings, rows)
     for row in rows:
-        sys.stderr.write(f"{announcement(row, significance)}\n")
+        said = announcement(row, significance)
+        if console.is_terminal:
+            console.print(row.claim.id, markup=False, highlight=False, soft_wrap=True)
+            print_indented(said, console)
+        else:
+            console.file.write(f"{row.claim.id}: {said}\n")
 
 
 def _chosen(options: argparse.Namespace, config: Config) -> dict[str, Any]:
@@ -121,13 +127,19 @@ def _config(options: argparse.Namespace) -> Config:
     given = arguments.given(options, TABLE)
     if not {"target", "command"} & given.keys():
         if given:
-            raise UsageError(f"--{next(iter(given))} needs a TARGET, or a --command")
+            raise UsageError(
+                f"--{next(iter(given))} needs a TARGET, or a --command",
+                hint="dpcp-audit check mine.py:function --kind quantile --pure-dp 1",
+            )
         path = options.config or config_file.found()
         if path is None:
-            raise UsageError(target_command.NO_TARGET)
+            raise target_command.no_target()
         return config_file.load(path)
     if options.config is not None:
-        raise UsageError("--config cannot be combined with TARGET or --command")
+        raise UsageError(
+            "--config cannot be combined with TARGET or --command",
+            hint="name the target in the file, or leave --config out",
+        )
     return config_file.of_options(given)
 
 
@@ -141,7 +153,10 @@ def _recipes(options: argparse.Namespace) -> tuple[Config, tuple[Skipped, ...]]:
     if given or options.config is not None:
         other = next(iter(given), "config")
         other = "TARGET" if other == "target" else f"--{other}"
-        raise UsageError(f"--recipe goes without {other}: a recipe is a target with its claims")
+        raise UsageError(
+            f"--recipe cannot be combined with {other}",
+            hint="a recipe is a target with its claims: leave the other out",
+        )
     return recipes.runnable(recipes.select(options.recipe, efforts))
 
 

@@ -91,7 +91,10 @@ def execute(options: argparse.Namespace) -> int:
             hint="dpcp-audit new-claim test_my_paper.py",
         )
     if not options.paper.isprintable() or set(options.paper) & set("\\\"'"):
-        raise UsageError(f"--paper must be a title without quotes, got {options.paper!r}")
+        raise UsageError(
+            f"--paper must be a title without quotes, got {options.paper!r}",
+            hint="edit the title in the file",
+        )
     text = TEMPLATE.replace("PAPER", options.paper).replace("FILE", path.name)
     write_whole(path, text)
     print(f"{path}: run it by 'python {path.name}', or as a test by 'pytest {path.name}'")

@@ -79,7 +79,9 @@ def execute(options: argparse.Namespace) -> int:
     if options.list:
         return _list()
     if options.name is None:
-        raise UsageError("give the NAME of a theorem, such as ldpcp-4; --list shows them all")
+        raise UsageError(
+            "NAME of a theorem must be given", hint="such as ldpcp-4; --list shows them all"
+        )
     named = named_theorem(options.name)
     try:
         parsed = _parsed(named, options.words)
@@ -107,6 +109,7 @@ def _parsed(named: NamedTheorem, words: list[str]) -> argparse.Namespace:
 
 def parser_of(named: NamedTheorem) -> argparse.ArgumentParser:
     """Return the parser of a theorem: its parameters, the law of the scores, the run."""
+    from dpcp_audit.faces.cli.main import HintingParser
     from dpcp_audit.words.options import Group, dashed
 
     says = named.statement
@@ -116,7 +119,7 @@ def parser_of(named: NamedTheorem) -> argparse.ArgumentParser:
         f"Assumed: {says.assumptions}.",
     )
     required = " ".join(f"--{dashed(each.name)} {each.metavar}" for each in _required(named))
-    parser = argparse.ArgumentParser(
+    parser = HintingParser(
         prog=f"dpcp-audit theorem {named.name}",
         usage=f"%(prog)s --pool FILE.npz|NAME {required} [OPTION]...",
         description="\n\n".join(textwrap.fill(line, _WIDTH) for line in told),
@@ -171,8 +174,8 @@ def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Nam
     for name in _OF_ONE_CASE:
         if getattr(parsed, name) not in (None, False, []):
             raise UsageError(
-                f"--{dashed(name)} applies to one case, and several were given; from Python, "
-                "dpcp_audit.explore returns a data frame or plain data for JSON"
+                f"--{dashed(name)} applies to one case, and several were given",
+                hint="from Python, dpcp_audit.explore returns a data frame or plain data for JSON",
             )
     found = exploration(TheoremGrid.of(named.name, given, spell=dashed), parsed.seed or 0)
     print(found, end="")

@@ -53,7 +53,10 @@ def execute(options: argparse.Namespace) -> int:
     (spec,) = target_command.config_of(options, "proofs").checks
     claims = [each for each in spec.guarantees if isinstance(each, PrivacyGuarantee)]
     if spec.target.kind is not Kind.QUANTILE or len(claims) < len(spec.guarantees):
-        raise UsageError("prove takes --kind quantile and claims of privacy; use check for others")
+        raise UsageError(
+            "prove takes --kind quantile and claims of privacy",
+            hint="dpcp-audit check tests all other kinds and claims",
+        )
     proofs = [
         prove(
             load(spec.target.target),

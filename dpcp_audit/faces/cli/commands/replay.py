@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
@@ -112,7 +113,14 @@ def _recorded(results: dict[str, Any], finding_id: str) -> dict[str, Any]:
     for finding in results["findings"]:
         if finding.get("id") == finding_id:
             return dict(finding)
-    raise UsageError(f"the results hold no finding {finding_id!r}")
+    raise UsageError(f"the results hold no finding {finding_id!r}", hint=_near(results, finding_id))
+
+
+def _near(results: dict[str, Any], finding_id: str) -> str:
+    """Return the ids that a reader may have meant."""
+    ids = [finding["id"] for finding in results["findings"]]
+    near = difflib.get_close_matches(finding_id, ids, n=2, cutoff=0.3) or ids[:2]
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else "they hold no finding"
 
 
 def _measured(finding: dict[str, Any]) -> str:

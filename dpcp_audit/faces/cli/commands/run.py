@@ -86,7 +86,8 @@ def run_suite(
         rows, settings = resumed(options.resume)
         if only:
             raise UsageError(
-                "--only cannot be combined with --resume, which continues the original claims"
+                "--only cannot be combined with --resume",
+                hint="leave --only out: the claims are those that the run was begun with",
             )
         refuse_others(chosen, settings)
     results = watch(rows, settings, options)
@@ -117,4 +118,7 @@ def refuse_others(chosen: Mapping[str, Any], settings: RunSettings) -> None:
     for name, value in chosen.items():
         if (recorded := getattr(settings, name)) != value:
             option = name.replace("_", "-").replace("pools", "pool")
-            raise UsageError(f"--{option}: the resumed run was begun with {recorded}, got {value}")
+            raise UsageError(
+                f"--{option}: the resumed run was begun with {recorded}, got {value}",
+                hint=f"leave --{option} out: a resumed run has the settings that it was begun with",
+            )
