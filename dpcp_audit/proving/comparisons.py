@@ -134,7 +134,7 @@ def unary(reading: Interpreter, name: str, value: Value) -> Value:
             return value.within(Fraction(0), Fraction(1), boolean=True)
         raise reading.refuse(f"{name} of records is not followed")
     if name == "USub" and isinstance(value, Statistic):
-        return value.copied()
+        return value.times(Surd.of(-1), keeps_integers=True)
     if name == "USub" and isinstance(value, Noise) and value.law in SYMMETRIC:
         return value.negative
     value = reading.release(value)

@@ -292,12 +292,20 @@ def exponential(value: Any, argument: Any) -> Any:
     return found
 
 
+class OutsideList(tuple[Any, ...]):
+    """The entries of a list from outside of the function, which must not be changed there."""
+
+    __slots__ = ()
+
+
 def plain(value: Any) -> Any:
     """Return a value without the real numbers that its doubles stand for."""
     if isinstance(value, Real):
         return np.float64(value) if value.of_numpy else float(value)
     if isinstance(value, RealArray):
         return value.view(np.ndarray)
+    if type(value) is OutsideList:
+        return [plain(each) for each in value]
     if type(value) in {tuple, list}:
         return type(value)(plain(each) for each in value)
     return value

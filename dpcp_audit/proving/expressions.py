@@ -25,9 +25,8 @@ from dpcp_audit.proving.distances import (
     is_public,
     shape_of,
 )
-from dpcp_audit.proving.exact_numbers import is_scalar, plain
+from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.paths import Contents, join_returns
-from dpcp_audit.proving.sources import OutsideList
 from dpcp_audit.proving.statements import Statements
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain, remember
+from dpcp_audit.proving.exact_numbers import OutsideList, exact_of, is_scalar, plain, remember
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import OutsideList, is_narrow
+from dpcp_audit.proving.sources import is_narrow
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

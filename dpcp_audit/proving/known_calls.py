@@ -301,7 +301,7 @@ def _known(
                 raise
             found = NotImplemented
         if found is not NotImplemented:
-            return _of_these(rule, found, [*args, *kw.values()])
+            return _of_these(reader, rule, found, [*args, *kw.values()])
     opened = [_argument(reader, each) for each in args]
     named = {name: _argument(reader, each) for name, each in kw.items()}
     if all_known(opened, named) and target is not print:
@@ -335,8 +335,10 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
         raise reader.refuse(f"{rule.name} of a list that is no array", "use NumPy's function")
 
 
-def _of_these(rule: Rule, found: Value, args: list[Value]) -> Value:
+def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) -> Value:
     """Return a statistic of records as one of these records only; records as an array."""
+    if isinstance(found, Statistic) and found.size is not None:
+        in_range(reader, found)
     if isinstance(found, Records) and rule.name.startswith("np."):
         return replace(found, listed=False)
     records = [each for each in args if isinstance(each, Records)]

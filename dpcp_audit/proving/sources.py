@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving.distances import Refusal
+from dpcp_audit.proving.exact_numbers import OutsideList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,12 +87,6 @@ def is_plain(value: Any) -> bool:
     """Tell whether a value is an immutable number or text of Python's or NumPy's own types."""
     numpys = isinstance(value, np.generic) and type(value).__module__ == "numpy"
     return type(value) in _PLAIN or numpys
-
-
-class OutsideList(tuple[Any, ...]):
-    """The entries of a list from outside of the function, which must not be changed there."""
-
-    __slots__ = ()
 
 
 def admitted(value: Any, name: str, line: int) -> Any:

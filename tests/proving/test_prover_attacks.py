@@ -15,6 +15,7 @@ from proving import (
     attack_functions_python,
     attack_functions_rules,
     attack_functions_shapes,
+    attack_functions_sizes,
     attack_functions_thresholds,
     attack_functions_values,
 )
@@ -33,6 +34,7 @@ ATTACKS = [
     *attack_functions_arrays.ATTACKS,
     *attack_functions_memory.ATTACKS,
     *attack_functions_shapes.ATTACKS,
+    *attack_functions_sizes.ATTACKS,
     *attack_functions_values.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
