@@ -7,7 +7,7 @@
 ``mechanisms``        the reference mechanisms, each with its law and proved guarantee
 ``training``          private training and its audits; needs the extra ``dpsgd``
 ``audits``            audits of privacy claims: exact, sampled, local, of membership
-``theorems``          coverage theorems as objects, their checks, the search for hostile laws
+``theorems``          coverage theorems as objects, their checks, the laws of scores to try
 ``targets``           third-party code as a target: kinds, specifications of checks
 ``runs``              runs of suites, and commands of the command line
 ``reports``           results documents, figures and tables

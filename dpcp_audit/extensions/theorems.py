@@ -10,12 +10,12 @@ from dpcp_audit.theorems.admission import standing_of as standing_of
 from dpcp_audit.theorems.admission import window_count_for as window_count_for
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit as CoverageAudit
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem as LabelTheorem
-from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem as ScoreTheorem
-from dpcp_audit.theorems.ldpcp_exact import exact_failure as exact_failure
-from dpcp_audit.theorems.ldpcp_exact import failure_probability as failure_probability
 from dpcp_audit.theorems.ldpcp_labels import ConfidentLabels as ConfidentLabels
 from dpcp_audit.theorems.ldpcp_labels import NoiselessEvent as NoiselessEvent
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent as UniformEvent
+from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem as ScoreTheorem
+from dpcp_audit.theorems.ldpcp_scores import exact_failure as exact_failure
+from dpcp_audit.theorems.ldpcp_scores import failure_probability as failure_probability
 from dpcp_audit.theorems.mean_checks import MeanBound as MeanBound
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading as CoverageReading
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem as CoverageTheorem
@@ -24,7 +24,7 @@ from dpcp_audit.theorems.pcoqs_coverage import RankError as RankError
 from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error as noise_rank_error
 from dpcp_audit.theorems.pcoqs_coverage import planted as planted
 from dpcp_audit.theorems.pcoqs_coverage import with_errors as with_errors
-from dpcp_audit.theorems.search.adversary import DistributionSearch as DistributionSearch
+from dpcp_audit.theorems.search.law_shrinking import shrink as shrink
 from dpcp_audit.theorems.search.law_space import BoundedWindows as BoundedWindows
 from dpcp_audit.theorems.search.law_space import LawSpace as LawSpace
 from dpcp_audit.theorems.split import Calibrator as Calibrator

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent
+from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, RankError
 from dpcp_audit.theorems.score_laws import law_of_probabilities
 from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage

@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 from dpcp_audit.theorems.admission import admission, window_count_for
 from dpcp_audit.theorems.catalogue import CATALOGUE, named_theorem
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
-from dpcp_audit.theorems.ldpcp_exact import coverage_law
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
+from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, coverage_law
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.theorems.statement import promises_nothing
 from dpcp_audit.theorems.theorem_case import SOURCES, TheoremCase

@@ -1,17 +1,15 @@
-"""The coverage theorems of LDP-CP: Theorem 3 (labels), Theorem 4 (scores), starred calibration."""
+"""What a search of LDP-CP promises, and Theorem 3, of labels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.window import LabelSearch, OnMiss
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
 from dpcp_audit.words import validate as _validate
@@ -25,15 +23,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcp_audit.laws.pools import ProbabilityPool
-    from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.ldpcp.window import WindowSearch
     from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.computed import Computation
     from dpcp_audit.words.results import PlainData
 
 
-_LEAST = 1e-9
-"""The multiple of Δ_S that stands in for none: a window has a width."""
 ON_MISS = parameter(Choice(OnMiss), "what is returned where no estimate met the window")
 SEARCH = parameter(Choice(LabelSearch), "the aggregator's search: Algorithm 2's, or NACP's own")
 _RETURNS = {
@@ -42,7 +36,7 @@ _RETURNS = {
 }
 
 
-def _says(about: Statement, search: WindowSearch) -> Statement:
+def says_of(about: Statement, search: WindowSearch) -> Statement:
     """Return a statement in the words of a case: starred or not, and what a miss returns."""
     nacp = isinstance(search, NoiseAwareLabels)
     returning = (
@@ -64,7 +58,7 @@ def _says(about: Statement, search: WindowSearch) -> Statement:
     )
 
 
-def _lower_bound(search: WindowSearch) -> dict[str, float]:
+def lower_bound(search: WindowSearch) -> dict[str, float]:
     """Return 1−α−Δ, or 1−α where the calibration is starred."""
     if search.starred:
         return {"1−α": 1 - search.alpha}
@@ -72,7 +66,7 @@ def _lower_bound(search: WindowSearch) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SearchTheorem(Stated):
+class SearchTheorem(Stated):
     """A bisection of LDP-CP on n users covers 1−α−Δ, or starred 1−α, with probability ≥ 1−δ."""
 
     n: int = field(metadata=N)
@@ -98,12 +92,12 @@ class _SearchTheorem(Stated):
     @property
     def says(self) -> Statement:
         """What is printed, starred or not, and what a miss returns."""
-        return _says(self.about, self.mechanism)
+        return says_of(self.about, self.mechanism)
 
     @property
     def bounds(self) -> dict[str, float]:
         """The lower bound on the coverage."""
-        return _lower_bound(self.mechanism)
+        return lower_bound(self.mechanism)
 
     @property
     def _case(self) -> PlainData:
@@ -126,126 +120,7 @@ class _SearchTheorem(Stated):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreTheorem(_SearchTheorem):
-    """Theorem 4: LDP-CP-S covers at least 1−α−Δ with probability ≥ 1−δ.
-
-    Δ is ``hoeffding_width``, the explicit form of the paper's O(·); the algorithm's window
-    has the same width. Scores are admissible if no interval of length 2^(−T) holds more than
-    Δ of their mass. Starred, it runs at 1−α+Δ and is to cover at least 1−α.
-
-    ``two_sided`` adds what the proof says of the output, that it is the (1−α)-quantile: a
-    window of width Δ and estimates within Δ put the coverage at 1−α+2Δ at most.
-    """
-
-    about: ClassVar[Statement] = Statement(
-        words="LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ.",
-        formula="P(F(q̂) ≥ 1−α−Δ_S) ≥ 1−δ",
-        source=Source(paper="LDP-CP", section="Theorem 4"),
-        assumptions=(
-            "i.i.d. scores in [0, 1]; no interval of length τ = 2^(−T) holds more than Δ_S of "
-            "their mass; each user is asked once and the sum is divided by the block's size"
-        ),
-        bound="Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n)), in units of coverage",
-    )
-
-    correction_name: ClassVar[str] = "Δ_S"
-
-    population: Population
-    window: Window = field(
-        default=Window.FINAL,
-        metadata=parameter(Choice(Window), "the edition whose window ends the search"),
-    )
-    debiasing: Debiasing = field(
-        default=Debiasing.CORRECTED,
-        metadata=parameter(Choice(Debiasing), "what a block's sum is divided by"),
-    )
-    blocks: Blocks = field(
-        default=Blocks.CORRECTED,
-        metadata=parameter(Choice(Blocks), "which users each round asks"),
-    )
-    two_sided: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.integer(rounds=self.rounds, at_least=1)
-        _validate.integer(n=self.n, at_least=self.rounds)
-        _validate.open_unit(delta=self.delta)
-        _validate.positive(correction=self.correction)
-
-    @property
-    def says(self) -> Statement:
-        """Theorem 4, starred calibration, or what Algorithm 3 is said to return."""
-        if not self.two_sided:
-            return _says(self.about, self.mechanism)
-        return replace(
-            self.about,
-            words=(
-                f"Algorithm 3 ({self.debiasing}) returns the (1−α)-quantile up to Δ_S: the "
-                "coverage lies in [1−α−Δ_S, 1−α+2Δ_S] with probability at least 1−δ."
-            ),
-            formula="P(1−α−Δ_S ≤ F(q̂) ≤ 1−α+2Δ_S) ≥ 1−δ",
-            source=Source(paper="LDP-CP", section="Algorithm 3 and the proof of Theorem 4"),
-        )
-
-    @property
-    def mechanism(self) -> LDPCPScores:
-        """The algorithm, with a window as wide as the bound."""
-        whole_blocks = self.n - self.n % self.rounds
-        width = hoeffding_width(
-            n=whole_blocks, epsilon=self.epsilon, rounds=self.rounds, delta=self.delta
-        )
-        return LDPCPScores(
-            alpha=self.alpha,
-            epsilon=self.epsilon,
-            rounds=self.rounds,
-            window_width=self.correction * width,
-            window=self.window,
-            on_miss=self.on_miss,
-            debiasing=self.debiasing,
-            blocks=self.blocks,
-            starred=self.starred,
-        )
-
-    @property
-    def bounds(self) -> dict[str, float]:
-        """The lower bound on the coverage, and the upper one where the claim is two-sided."""
-        search = self.mechanism
-        upper = {"1−α+2Δ": 1 - search.alpha + 2 * search.window_width}
-        return _lower_bound(search) | (upper if self.two_sided else {})
-
-    @property
-    def parameters(self) -> PlainData:
-        """The case, as plain data."""
-        return self._case | {
-            "debiasing": str(self.debiasing),
-            "blocks": str(self.blocks),
-            "population": self.population.name,
-        }
-
-    def scaled(self, factor: float) -> Self:
-        """Return the theorem with Δ_S multiplied by ``factor`` ≥ 0, in bound and window."""
-        return replace(self, correction=max(factor, _LEAST))
-
-    @property
-    def computed(self) -> bool:
-        """Yes, by the law of the threshold."""
-        return True
-
-    def failure_probability(self) -> float:
-        """Compute the failure probability."""
-        return failure_probability(self)
-
-    def exact(self) -> Computation:
-        """Compute the failure probability, as evidence."""
-        return exact_failure(self)
-
-    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
-        """Run the algorithm on fresh users; the cost does not grow with n."""
-        run = self.mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
-        return self._judged(run.coverage)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelTheorem(_SearchTheorem):
+class LabelTheorem(SearchTheorem):
     """Theorem 3: LDP-CP-L covers at least 1−α−Δ with probability ≥ 1−δ.
 
     Δ is Theorem 1's ``dkw_width``. The users are drawn with replacement from a pool of a

@@ -174,7 +174,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
     Examples
     --------
     >>> from dpcp_audit.laws.populations import Uniform
-    >>> from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+    >>> from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
     >>> case = ScoreTheorem(population=Uniform(), n=11_080, epsilon=4.0, delta=0.1)
     >>> print(tightness_of(case).words)
     Δ_S × 0.13 would do.

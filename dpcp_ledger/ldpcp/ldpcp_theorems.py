@@ -18,7 +18,6 @@ from dpcp_audit.extensions.laws import (
 from dpcp_audit.extensions.mechanisms import Blocks, Debiasing, LabelSearch, OnMiss, Window
 from dpcp_audit.extensions.theorems import (
     BoundedWindows,
-    DistributionSearch,
     FailureRate,
     LabelTheorem,
     LawSpace,
@@ -29,6 +28,7 @@ from dpcp_audit.extensions.theorems import (
 from dpcp_ledger.claims.claim_pools import digits, raps_of_digits
 from dpcp_ledger.headings import Heading
 from dpcp_ledger.ldpcp.failure_regions import failure_with_regions
+from dpcp_ledger.ldpcp.law_search import DistributionSearch
 from dpcp_ledger.paper import Paper
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from support.row_outcomes import least_effort
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import share
 from dpcp_audit.engine.suites import built_in, find, row_of, select, suite
-from dpcp_audit.theorems.search.adversary import DistributionSearch
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_audit.words.whole_files import UsageError
+from dpcp_ledger.ldpcp.law_search import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.words.checks import Row

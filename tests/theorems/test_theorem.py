@@ -20,8 +20,8 @@ from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
-from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
+from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,

@@ -1,27 +1,36 @@
-"""Theorem 4 of LDP-CP without sampling: its failure probability, exactly."""
+"""Theorem 4 of LDP-CP, of scores, and its failure probability without sampling."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from flint import arb, ctx
 
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, Window
 from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclosed_hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
 from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, at_most, exact
-from dpcp_audit.theorems.statement import inputs_of
+from dpcp_audit.theorems.ldpcp_coverage import SearchTheorem, lower_bound, says_of
+from dpcp_audit.theorems.statement import Statement, inputs_of
 from dpcp_audit.theorems.theorem import outside
+from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.computed import Computation
 from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.options import parameter
 from dpcp_audit.words.proofs import ProofMethod
 from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Source
+from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.stats.enclosures import Number
-    from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+    from dpcp_audit.theorems.theorem import TheoremTrials
     from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.results import PlainData
 
 _ARGUMENT = (
     "Given its midpoint, a block's sum of reports is binomial, and rounds are independent: the law "
@@ -31,12 +40,133 @@ _ARGUMENT = (
 )
 
 
+_LEAST = 1e-9
+"""The multiple of Δ_S that stands in for none: a window has a width."""
 _TINY = 1e-15
 """A δ so small that what is pruned by default is not negligible beside it."""
 _BITS, _DIGITS = (96, 192, 384), 60
 """The precisions that are tried, and the relative accuracy that is enough, in bits."""
 _ROUNDING = 1e-14
 """By how much a few operations on doubles may be off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreTheorem(SearchTheorem):
+    """Theorem 4: LDP-CP-S covers at least 1−α−Δ with probability ≥ 1−δ.
+
+    Δ is ``hoeffding_width``, the explicit form of the paper's O(·); the algorithm's window
+    has the same width. Scores are admissible if no interval of length 2^(−T) holds more than
+    Δ of their mass. Starred, it runs at 1−α+Δ and is to cover at least 1−α.
+
+    ``two_sided`` adds what the proof says of the output, that it is the (1−α)-quantile: a
+    window of width Δ and estimates within Δ put the coverage at 1−α+2Δ at most.
+    """
+
+    about: ClassVar[Statement] = Statement(
+        words="LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ.",
+        formula="P(F(q̂) ≥ 1−α−Δ_S) ≥ 1−δ",
+        source=Source(paper="LDP-CP", section="Theorem 4"),
+        assumptions=(
+            "i.i.d. scores in [0, 1]; no interval of length τ = 2^(−T) holds more than Δ_S of "
+            "their mass; each user is asked once and the sum is divided by the block's size"
+        ),
+        bound="Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n)), in units of coverage",
+    )
+
+    correction_name: ClassVar[str] = "Δ_S"
+
+    population: Population
+    window: Window = field(
+        default=Window.FINAL,
+        metadata=parameter(Choice(Window), "the edition whose window ends the search"),
+    )
+    debiasing: Debiasing = field(
+        default=Debiasing.CORRECTED,
+        metadata=parameter(Choice(Debiasing), "what a block's sum is divided by"),
+    )
+    blocks: Blocks = field(
+        default=Blocks.CORRECTED,
+        metadata=parameter(Choice(Blocks), "which users each round asks"),
+    )
+    two_sided: bool = False
+
+    def __post_init__(self) -> None:
+        _validate.integer(rounds=self.rounds, at_least=1)
+        _validate.integer(n=self.n, at_least=self.rounds)
+        _validate.open_unit(delta=self.delta)
+        _validate.positive(correction=self.correction)
+
+    @property
+    def says(self) -> Statement:
+        """Theorem 4, starred calibration, or what Algorithm 3 is said to return."""
+        if not self.two_sided:
+            return says_of(self.about, self.mechanism)
+        return replace(
+            self.about,
+            words=(
+                f"Algorithm 3 ({self.debiasing}) returns the (1−α)-quantile up to Δ_S: the "
+                "coverage lies in [1−α−Δ_S, 1−α+2Δ_S] with probability at least 1−δ."
+            ),
+            formula="P(1−α−Δ_S ≤ F(q̂) ≤ 1−α+2Δ_S) ≥ 1−δ",
+            source=Source(paper="LDP-CP", section="Algorithm 3 and the proof of Theorem 4"),
+        )
+
+    @property
+    def mechanism(self) -> LDPCPScores:
+        """The algorithm, with a window as wide as the bound."""
+        whole_blocks = self.n - self.n % self.rounds
+        width = hoeffding_width(
+            n=whole_blocks, epsilon=self.epsilon, rounds=self.rounds, delta=self.delta
+        )
+        return LDPCPScores(
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            rounds=self.rounds,
+            window_width=self.correction * width,
+            window=self.window,
+            on_miss=self.on_miss,
+            debiasing=self.debiasing,
+            blocks=self.blocks,
+            starred=self.starred,
+        )
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The lower bound on the coverage, and the upper one where the claim is two-sided."""
+        search = self.mechanism
+        upper = {"1−α+2Δ": 1 - search.alpha + 2 * search.window_width}
+        return lower_bound(search) | (upper if self.two_sided else {})
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        return self._case | {
+            "debiasing": str(self.debiasing),
+            "blocks": str(self.blocks),
+            "population": self.population.name,
+        }
+
+    def scaled(self, factor: float) -> Self:
+        """Return the theorem with Δ_S multiplied by ``factor`` ≥ 0, in bound and window."""
+        return replace(self, correction=max(factor, _LEAST))
+
+    @property
+    def computed(self) -> bool:
+        """Yes, by the law of the threshold."""
+        return True
+
+    def failure_probability(self) -> float:
+        """Compute the failure probability."""
+        return failure_probability(self)
+
+    def exact(self) -> Computation:
+        """Compute the failure probability, as evidence."""
+        return exact_failure(self)
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Run the algorithm on fresh users; the cost does not grow with n."""
+        run = self.mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
+        return self._judged(run.coverage)
 
 
 def exact_failure(theorem: ScoreTheorem) -> Computation:

@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
-from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
-from dpcp_audit.theorems.search.law_shrinking import shrink
-from dpcp_audit.theorems.search.law_space import LawSpace
-from dpcp_audit.theorems.theorem import outside
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computed
-from dpcp_audit.words.figures import (
+from dpcp_audit.extensions.claims import (
+    ROUNDING,
+    Computed,
     Figure,
     FigureKind,
+    Quantity,
     Series,
 )
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import ROUNDING
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.mechanisms import threshold_law
+from dpcp_audit.extensions.theorems import (
+    LawSpace,
+    exact_failure,
+    failure_probability,
+    outside,
+    shrink,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.laws.piecewise import PiecewiseConstant
-    from dpcp_audit.laws.populations import Population
-    from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
-    from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.computed import Computation
-    from dpcp_audit.words.results import Outcome
+    from dpcp_audit.extensions.claims import Computation, Context, Outcome
+    from dpcp_audit.extensions.laws import PiecewiseConstant, Population
+    from dpcp_audit.extensions.theorems import ScoreTheorem
 
 
 _PATIENCE = 60
