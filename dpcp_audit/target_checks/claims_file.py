@@ -62,7 +62,7 @@ def _rows(module: str, file: str) -> list[Row]:
     with options.in_place(str(path)):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         options.require_known(data, ("claim",))
-        return [_row(module, KeywordTable().read(each, "claim")) for each in data["claim"]]
+        return [_row(module, KeywordTable().read(each, "claim")) for each in data.get("claim", [])]
 
 
 def _row(module: str, given: Mapping[str, Any]) -> Row:
