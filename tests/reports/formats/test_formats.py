@@ -47,7 +47,7 @@ def test_a_format_is_one_file(planted: Path) -> None:
 
 def test_without_the_file_it_is_not_known(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match="unknown format 'planted_count', use one of cells, csv, html"
+        UsageError, match="unknown format 'planted_count'\nhint: use one of cells, csv, html"
     ):
         parse_reports([f"planted_count={tmp_path / 'a.txt'}"])
 

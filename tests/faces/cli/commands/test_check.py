@@ -151,7 +151,7 @@ def test_exit_codes(arguments: list[str], code: int, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give a TARGET"),
+        ([], "TARGET must be given"),
         (["mine.py:nan"], "kind is missing"),
         (["mine.py:leaky", "--kind", "median", "--pure-dp", "1"], "kind must be one of"),
         (["mine.py:leaky", *QUANTILE], "nothing is claimed"),
@@ -188,15 +188,16 @@ def test_exit_codes(arguments: list[str], code: int, capsys: pytest.CaptureFixtu
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_a_wrong_use_is_told_in_one_line(
+def test_a_wrong_use_is_told_in_a_line_and_a_hint(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = check([*arguments, "--jobs", "1"], capsys)
-    said = [line for line in err.splitlines() if not line.startswith("hint: ")]
+    *_, said, hint = err.splitlines()
     assert code == 2, err
     assert not out
-    assert said[-1].startswith("dpcp-audit check: error: ")
-    assert message in said[-1]
+    assert said.startswith("dpcp-audit check: error: ")
+    assert message in said
+    assert hint.startswith("hint: ")
     assert "Traceback" not in err
 
 
@@ -352,7 +353,7 @@ def test_a_journal_runs_nothing_that_the_command_line_does_not_name(
     for command in (["check", *named], ["check"], ["run"], ["selftest"], ["reproduce"]):
         assert main([*command, "--resume", "j.ndjson"]) == 2
         said = capsys.readouterr().err
-        assert "name too" in said or "give a TARGET" in said
+        assert "name too" in said or "TARGET must be given" in said
     assert not (folder / "taken").exists()
 
 

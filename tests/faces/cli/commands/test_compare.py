@@ -305,7 +305,7 @@ def test_reports_go_where_they_are_told(tmp_path: Path, capsys: Any) -> None:
 def test_other_formats_and_files_are_usage_errors(tmp_path: Path, capsys: Any) -> None:
     good = write(tmp_path / "o.json", one(rate(200)))
     assert main(["compare", good, good, "--report", "csv=x.csv"]) == 2
-    assert "unknown format 'csv', use one of html, json, markdown" in capsys.readouterr().err
+    assert "unknown format 'csv'\nhint: use one of html, json, markdown" in capsys.readouterr().err
     assert main(["compare", good, str(tmp_path / "none.json")]) == 2
     assert "none.json: No such file" in capsys.readouterr().err
 
