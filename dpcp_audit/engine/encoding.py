@@ -22,7 +22,7 @@ from dpcp_audit.words.plain import is_record, is_sequence
 from dpcp_audit.words.results import Outcome, PlainData
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from pydantic import TypeAdapter
 
@@ -35,7 +35,7 @@ def encode(value: object) -> Any:
     TypeError
         If something in it is neither plain data nor a dataclass of such.
     """
-    return _plain(value, lambda number: number)
+    return _plain(value, strict=False)
 
 
 def plain_record(record: Mapping[str, object]) -> PlainData:
@@ -45,23 +45,23 @@ def plain_record(record: Mapping[str, object]) -> PlainData:
 
 def plain_data(value: object) -> object:
     """Return the value as JSON-ready data: arrays as lists, infinities and NaN as strings."""
-    return _plain(value, str)
+    return _plain(value, strict=True)
 
 
-def _plain(value: object, of_infinite: Callable[[float], object]) -> Any:
-    """Return the value as plain data; ``of_infinite`` stands for floats that JSON lacks."""
-    if is_dataclass(value) and not isinstance(value, type):
+def _plain(value: object, *, strict: bool) -> Any:
+    """Return the value as plain data; strictly, without dataclasses and floats that JSON lacks."""
+    if not strict and is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if is_record(value):
-        return {str(key): _plain(item, of_infinite) for key, item in value.items()}
+        return {str(key): _plain(item, strict=strict) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(cast("Any", value).tolist(), of_infinite)
+        return _plain(cast("Any", value).tolist(), strict=strict)
     if is_sequence(value):
-        return [_plain(item, of_infinite) for item in value]
-    if isinstance(value, StrEnum):
+        return [_plain(item, strict=strict) for item in value]
+    if isinstance(value, StrEnum) or (
+        strict and isinstance(value, float) and not math.isfinite(value)
+    ):
         return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return of_infinite(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise TypeError(f"value must be plain data, got {type(value).__name__}")
