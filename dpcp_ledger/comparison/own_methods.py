@@ -199,8 +199,8 @@ def _proved(case: Case, *, kind: type[PCOQS | ExponQ], starred: bool) -> Calibra
         scores = case.subject.population.sample(case.n, rng=rng)
         return lambda: chosen.sample(scores, 1, rng=rng)
 
-    rank = "none up to n: every label" if chosen.every_label else f"{chosen.rank:g}"
-    return Calibrated(draw=draw, release=release, parameter=f"rank {rank}")
+    bought = "no rank up to n: every label" if chosen.every_label else f"rank {chosen.rank:g}"
+    return Calibrated(draw=draw, release=release, parameter=bought)
 
 
 MEAN_COVERAGE = "mean coverage ≥ 1−α"

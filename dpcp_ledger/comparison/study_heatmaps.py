@@ -152,8 +152,9 @@ _ERRORS = 3.0
 _CAP = 3.0
 _KEYS = (
     "Of P-COQS, claimed has the noise of its zCDP claim, proven what its bits are proved to need, "
-    "coarse the same with Δ = 1/n; exponq-full spends all of ε; ldpcp-l keeps labels alone "
-    "private; shuf is shuffled; a star aims higher, so that a theorem speaks of 1−α."
+    "coarse the same with Δ = 1/n; exponq-full spends all of ε; proved is what dp.calibrate "
+    "returns, at a proved rank; ldpcp-l keeps labels alone private; shuf is shuffled; a star aims "
+    "higher, so that a theorem speaks of 1−α."
 )
 _PANELS = ("theorem", "as measured", "no curator")
 """Names of ``PANELS`` that fit before a figure."""
