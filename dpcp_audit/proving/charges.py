@@ -27,7 +27,7 @@ from dpcp_audit.stats.enclosures import ball, upper
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcp_audit.proving.distances import Part
+    from dpcp_audit.proving.distances import Part, Sample
 
 _BITS = 192
 _MOST_PATHS = 12
@@ -56,6 +56,8 @@ class Charge:
         The noise's scale, for people.
     where : int
         The records that it may depend on, as bits: 1 << place. The two inputs differ in one.
+    sample : Sample or None
+        The sample of the records of which the value is a statistic, and which nothing else shows.
     """
 
     law: str
@@ -66,6 +68,7 @@ class Charge:
     rate: Fraction = Fraction(0)
     scale: float = 0.0
     where: int = -1
+    sample: Sample | None = None
 
     def of_vector(self, layers: int, rate: Fraction) -> Charge:
         """Return the charge for every number of the part's vector, ``layers`` times."""
@@ -88,6 +91,20 @@ def _rational(number: Callable[[], arb]) -> Fraction:
 def pure_epsilon(charge: Charge) -> Fraction | None:
     """Return ε; None where there is none."""
     return None if charge.law == "gaussian" else charge.size
+
+
+def amplified(epsilon: Fraction, share: Fraction) -> Fraction:
+    """Return ε of what is ε-DP of a sample without replacement, of all records.
+
+    Reference: Balle, Barthe and Gaboardi 2018, Theorem 9. The samples that do not hold the replaced
+    record are those of both inputs; each other one is compared with the same sample of the other
+    input, and with those that hold a further record in its place.
+    """
+
+    def whole() -> arb:
+        return (1 + ball(share) * (ball(epsilon).exp() - 1)).log()
+
+    return min(epsilon, _rational(whole))
 
 
 def rho(charge: Charge) -> Fraction:

@@ -14,6 +14,7 @@ from dpcp_audit.proving.charges import (
     Account,
     Charge,
     Ledger,
+    amplified,
     mu_squared,
     pure_epsilon,
     renyi,
@@ -87,7 +88,7 @@ def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
     if kind is not PureDP:
         ledger = _whole(ledger)
     if kind is PureDP:
-        return _sum(ledger, pure_epsilon, "ε", decimal(claim.parameters["epsilon"]))
+        return _pure(ledger, decimal(claim.parameters["epsilon"]))
     if kind is ZCDP:
         return _sum(ledger, rho, "ρ", decimal(claim.parameters["rho"]))
     if isinstance(claim, RenyiDP):
@@ -119,6 +120,28 @@ def _whole(ledger: Ledger) -> Ledger:
     return Ledger([Counter([Charge("pure", whole.value, line, "noisy thresholds")])])
 
 
+def _pure(ledger: Ledger, limit: Fraction) -> Total:
+    """Add up ε over each path, that of each sample of the records amplified."""
+    return _sum(
+        Ledger(_of_all_records(each) for each in ledger.accounts()), pure_epsilon, "ε", limit
+    )
+
+
+def _of_all_records(account: Account) -> Account:
+    """Return an account in which a sample's charges are one of all records."""
+    samples = {each.sample for each in account} - {None}
+    found = Counter({each: k for each, k in account.items() if each.sample is None})
+    for sample in samples:
+        of_it = {each: k for each, k in account.items() if each.sample == sample}
+        costs = {each: pure_epsilon(each) for each in of_it}
+        if sample is None or None in costs.values():
+            return account
+        spent = sum((k * (costs[each] or 0) for each, k in of_it.items()), Fraction(0))
+        line = max(of_it, key=lambda each: costs[each] or 0).line
+        found[Charge("pure", amplified(spent, sample.share), line, "noise on a sample")] += 1
+    return found
+
+
 def _sum(
     ledger: Ledger, cost: Callable[[Charge], Fraction | None], unit: str, limit: Fraction
 ) -> Total:
@@ -140,7 +163,7 @@ def _sum(
 
 def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
     """Return δ at the claim's ε."""
-    pure = _sum(ledger, pure_epsilon, "ε", decimal(claim.epsilon))
+    pure = _pure(ledger, decimal(claim.epsilon))
     if pure.within:
         return Total("δ", Fraction(0), decimal(claim.delta), pure.shares)
     shares = _sum(ledger, rho, "ρ", Fraction(0)).shares

@@ -68,6 +68,17 @@ UNKNOWN = Public(None)
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """A sample of the records without replacement, of which only statistics are ever used.
+
+    ``share`` is its size over the number of records.
+    """
+
+    token: int
+    share: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Records:
     """An array with one entry for each record, the same function of that record alone.
 
@@ -95,6 +106,8 @@ class Records:
         Whether this is a list, whose ``+`` and ``*`` are those of lists.
     floats : bool
         Whether the entries are doubles, and no whole numbers of NumPy, which wrap around.
+    sample : Sample or None
+        The sample of the records that these are.
     """
 
     low: Fraction
@@ -110,6 +123,7 @@ class Records:
     placed: bool = False
     listed: bool = False
     floats: bool = True
+    sample: Sample | None = None
 
     def largest_sum(self, n: int | None) -> Fraction:
         """Return a bound of the absolute value of a sum over these of n records."""
@@ -192,6 +206,8 @@ class Statistic:
         The name and the memory of the vector of which this is the largest entry.
     topped : bool
         Whether the largest entry is 0.
+    sample : Sample or None
+        The sample that it is a statistic of, and of nothing else.
     memory : frozenset of int
         The arrays that this may be, or may be a slice of.
     name : int
@@ -211,6 +227,7 @@ class Statistic:
     floats: bool = False
     peak: tuple[int, frozenset[int]] | None = None
     topped: bool = False
+    sample: Sample | None = None
     memory: frozenset[int] = field(default_factory=lambda: frozenset({next(tokens)}), compare=False)
     name: int = field(default_factory=lambda: next(tokens))
 
@@ -238,6 +255,7 @@ class Statistic:
             size=None if self.size is None else self.size * size,
             floats=self.floats,
             topped=self.topped and factor.sign > 0,
+            sample=self.sample,
         )
 
     def plus(self, other: Statistic) -> Statistic:
@@ -249,7 +267,7 @@ class Statistic:
             found = replace(larger_of(self, other), where=where, integer=integer).copied()
             return replace(found, size=size, floats=floats)
         l2 = root_above(self.l2_squared) + root_above(other.l2_squared)
-        return statistic(
+        found = statistic(
             self.shape,
             self.l1 + other.l1,
             l2 * l2,
@@ -261,6 +279,7 @@ class Statistic:
             size=size,
             floats=floats,
         )
+        return replace(found, sample=self.sample if self.sample == other.sample else None)
 
 
 def statistic(

@@ -345,7 +345,7 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
     if len(records) != 1 or len(args) - len(records) != sum(map(is_public, args)):
         return found
     if isinstance(found, Statistic):
-        return replace(found, where=records[0].where)
+        return replace(found, where=records[0].where, sample=records[0].sample)
     return found
 
 

@@ -32,6 +32,7 @@ from dpcp_audit.proving.distances import (
     Private,
     Public,
     Records,
+    Sample,
     Shape,
     Statistic,
     Value,
@@ -240,8 +241,34 @@ def _scale(reader: Interpreter, scale: Value) -> tuple[Surd | None, Shape]:
     raise reader.refuse("the scale of noise is not followed")
 
 
+def _sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> Records:
+    """Return a sample of the records without replacement: one record is in it at most once."""
+    n = reader.n if records.count is None else records.count
+    size = given.get("size")
+    whole = isinstance(size, int) and not isinstance(size, bool)
+    if n is None or records.single or records.chosen or not whole or not 1 <= size <= n:  # type: ignore[operator]
+        raise reader.refuse("a sample of the records whose size, or theirs, is not public")
+    if given.get("replace", True) is not False or given.get("p") is not None:
+        raise reader.refuse(
+            "one record may be more than once in a sample of the records", "give replace=False"
+        )
+    reader.rules.add("a sample without replacement: Balle, Barthe and Gaboardi 2018, Theorem 9")
+    sample = Sample(next(tokens), Fraction(size, n)) if records.sample is None else None
+    return records.within(
+        records.low,
+        records.high,
+        boolean=records.boolean,
+        order=next(tokens),
+        placed=False,
+        count=size,
+        sample=sample,
+    )
+
+
 def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
     """Return a choice: by a public law, or by the exponential mechanism."""
+    if isinstance(given.get("a"), Records):
+        return _sampled(reader, given["a"], given)
     p = reader.gathered(given.get("p"))
     if isinstance(p, gaps.Gaps):
         if given.get("size") is not None or not is_known(given.get("replace", True)):
@@ -292,7 +319,8 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     part = x.part
     factor = Fraction(0) if part is None else part.factor * rate
     says = f"{noise.law} noise"
-    return Charge(law, cost, value.line, says, part, factor, float(noise.scale), x.where)
+    scale = float(noise.scale)
+    return Charge(law, cost, value.line, says, part, factor, scale, x.where, x.sample)
 
 
 def _below(scale: Surd) -> Fraction:

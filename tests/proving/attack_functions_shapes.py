@@ -290,3 +290,35 @@ def stats_law_shape(scores, *, rng):
 def stats_law_freeze(scores, *, rng):
     law = stats.laplace(np.sum(scores), 1.0)
     return [law.rvs(random_state=rng), law.rvs(random_state=rng)]
+
+
+@attack("a sample counts as one only without replacement", PureDP(0.63), n=8)
+def sample_with_replacement(scores, *, rng):
+    return np.sum(rng.choice(scores, 4)) + rng.laplace(0, 1.0)
+
+
+@attack("two statistics of one sample are no two samples", PureDP(1.25), n=8)
+def one_sample_twice(scores, *, rng):
+    sub = rng.choice(scores, 4, replace=False)
+    return np.sum(sub) + rng.laplace(0, 1.0), np.sum(sub > 0.5) + rng.laplace(0, 1.0)
+
+
+@attack("a statistic of a sample and of all records is none of the sample", PureDP(0.63), n=8)
+def sample_and_all(scores, *, rng):
+    sub = rng.choice(scores, 4, replace=False)
+    return np.sum(sub) + np.sum(scores) + rng.laplace(0, 2.0)
+
+
+@attack("a sample that is shown", n=8)
+def sample_shown(scores, *, rng):
+    return np.sort(rng.choice(scores, 4, replace=False))
+
+
+@attack("a sample of a private number of records", PureDP(0.63), n=8, neighbours="add-remove")
+def sample_of_a_private_number(scores, *, rng):
+    return np.sum(rng.choice(scores, 4, replace=False)) + rng.laplace(0, 1.0)
+
+
+@attack("a sample does not lower ρ as it lowers ε", ZCDP(0.0625), n=8)
+def sample_of_gaussian(scores, *, rng):
+    return np.sum(rng.choice(scores, 4, replace=False)) + rng.normal(0, 1.0)

@@ -1,0 +1,63 @@
+"""What is private of a sample without replacement is more so of all records, by a known amount."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+from scipy.stats import hypergeom
+
+import dpcp_audit as dp
+
+
+def of_a_sample(scores, *, rng, size=2, epsilon=1.0) -> float:
+    sample = rng.choice(scores, size=size, replace=False)
+    return np.count_nonzero(sample > 0.5) + rng.laplace(0, 1 / epsilon)
+
+
+def log_density(places, n, ones, size, epsilon) -> np.ndarray:
+    """Return the logarithm of the exact density of ``of_a_sample``, for ``ones`` large scores."""
+    counts = np.arange(size + 1)
+    with np.errstate(divide="ignore"):
+        chances = hypergeom(n, ones, size).logpmf(counts)
+    of_noise = math.log(epsilon / 2) - epsilon * np.abs(places[:, None] - counts)
+    return logsumexp(chances + of_noise, axis=1)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    n=st.integers(1, 30),
+    size=st.integers(1, 30),
+    ones=st.integers(0, 29),
+    epsilon=st.floats(0.1, 4),
+)
+def test_the_exact_loss_is_at_most_what_is_proved(n, size, ones, epsilon) -> None:
+    """It is reached by the first large score, far out."""
+    size, ones = min(size, n), min(ones, n - 1)
+    proof = dp.prove(
+        of_a_sample, dp.PureDP(epsilon), n=n, options={"size": size, "epsilon": epsilon}
+    )
+    assert proof.proved
+    places = np.linspace(-5.0, n + 5.0, 200)
+    one, other = (log_density(places, n, k, size, epsilon) for k in (ones, ones + 1))
+    loss = np.max(np.abs(one - other))
+    assert loss <= proof.total * (1 + 1e-9)
+    if ones == 0:
+        assert loss == pytest.approx(proof.total, rel=1e-6)
+
+
+def test_two_statistics_of_one_sample_add_up_before_it_counts_as_a_sample() -> None:
+    def two(scores, *, rng) -> list[float]:
+        sample = rng.choice(scores, 10, replace=False)
+        return [np.sum(sample) + rng.laplace(), np.count_nonzero(sample > 0.5) + rng.laplace()]
+
+    proof = dp.prove(two, dp.PureDP(2.0), n=40)
+    assert proof.total == pytest.approx(math.log(1 + (math.exp(2) - 1) / 4))
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("settings_of_n", [{"neighbours": "add-remove"}, {"n": 1}])
+def test_a_sample_needs_a_public_number_that_is_large_enough(settings_of_n) -> None:
+    assert not dp.prove(of_a_sample, dp.PureDP(9.0), **settings_of_n).proved
