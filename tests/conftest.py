@@ -22,9 +22,7 @@ settings.load_profile("ci")
 SLOW_MARKS = ("statistical", "known_bad", "study")
 SLOW_FILES = frozenset(
     {
-        "audits/search/test_exact_pairs.py",
         "audits/test_blackbox.py",
-        "audits/test_sampled.py",
         "audits/training/canaries/test_canary_audit.py",
         "audits/training/test_one_run.py",
         "docs/test_comparison_page.py",
