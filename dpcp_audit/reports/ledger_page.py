@@ -43,7 +43,7 @@ _RUN_COLUMNS = ("suite", "date", "with", "profile", "seed", "false alarm", "clai
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class LedgerPage:
     """What the page shows.
 
     Parameters
@@ -67,7 +67,7 @@ class Ledger:
     missing: tuple[tuple[str, str], ...]
 
 
-def ledger_of(data: Mapping[str, Any]) -> Ledger:
+def ledger_of(data: Mapping[str, Any]) -> LedgerPage:
     """Return the ledger of ``runs``, results documents, and ``missing``, summaries by suite."""
     documents: Sequence[Mapping[str, Any]] = data["runs"]
     entries = [
@@ -78,7 +78,7 @@ def ledger_of(data: Mapping[str, Any]) -> Ledger:
     papers: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda each: each.paper.casefold()):
         papers.setdefault(entry.paper, []).append(entry)
-    return Ledger(
+    return LedgerPage(
         papers=papers,
         counted=tuple(_counted(entries)),
         runs=(_RUN_COLUMNS, *map(_run, documents)),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.report_document import HOSTILE, document
 
-from dpcp_audit.reports.ledger import ledger_of, render_markdown, render_page
+from dpcp_audit.reports.ledger_page import ledger_of, render_markdown, render_page
 
 
 def data(*runs: dict[str, Any]) -> dict[str, Any]:
