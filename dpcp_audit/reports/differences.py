@@ -10,13 +10,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from dpcp_audit.reports.formats.html import page_environment
 from dpcp_audit.reports.sentences import shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named
-from dpcp_audit.reports.terminal_findings import plain_line, print_indented
+from dpcp_audit.reports.terminal_findings import plain_line, print_indented, print_rows
 from dpcp_audit.reports.two_runs import Movement
 from dpcp_audit.words.formatting import DASH, counted, number, to_float
 
@@ -179,7 +178,8 @@ def _escape(text: str) -> str:
 
 
 _FOLDED = {"quantity", "remark"}
-_NARROWEST, _WIDTH, _GAP = 24, 180, 1
+_WIDTH = 180
+"""Where there is no terminal."""
 
 
 def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
@@ -189,34 +189,9 @@ def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
     columns = columns_of(data)
     rows = [tuple(map(plain_line, cells_of(row))) for row in data["changes"] if row["changed"]]
     if rows:
-        needed = _needed(columns, rows)
-        if not console.is_terminal:
-            Console(file=stream, width=max(_WIDTH, needed)).print(_table(columns, rows))
-        elif needed <= console.width:
-            console.print(_table(columns, rows))
-        else:
-            for row in rows:
-                _print_stacked(row, console)
+        wide = console if console.is_terminal else Console(file=stream, width=_WIDTH)
+        print_rows(columns, rows, wide, folded=_FOLDED, style=_style, stacked=_print_stacked)
     console.print(Text(summary(comparison)), soft_wrap=not console.is_terminal)
-
-
-def _needed(columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> int:
-    """Return the fewest characters in which the table breaks no id and no number."""
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    for place, name in enumerate(columns):
-        if name in _FOLDED:
-            words = max((len(word) for row in rows for word in row[place].split()), default=0)
-            widths[place] = min(widths[place], max(_NARROWEST, words))
-    return sum(widths) + 2 * _GAP * len(widths)
-
-
-def _table(columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, no_wrap=column not in _FOLDED)
-    for standing, *others in rows:
-        table.add_row(Text(standing, style=_style(standing)), *map(Text, others))
-    return table
 
 
 def _print_stacked(row: tuple[str, ...], console: Console) -> None:

@@ -8,7 +8,7 @@ finding has two lines, the id on one of its own.
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -21,9 +21,10 @@ from dpcp_audit.words.formatting import number, printable, telling_digits
 from dpcp_audit.words.quantities import Bound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
+R = TypeVar("R", bound=tuple[str, ...])
 _STYLES = {
     "REFUTED": "bold red",
     "PROVED": "green",
@@ -33,6 +34,7 @@ _STYLES = {
     "ERROR": "bold magenta",
 }
 _COLUMNS = ("verdict", "claim", "quantity", "claimed", "measured", "interval")
+_NUMBERS = frozenset({"claimed", "measured", "interval"})
 _NARROWEST = 24
 """The fewest characters in which a quantity's name is folded."""
 _GAP = 2
@@ -47,10 +49,6 @@ class _Line(NamedTuple):
     claimed: str = ""
     measured: str = ""
     interval: str = ""
-
-    @property
-    def style(self) -> str:
-        return _STYLES[self.verdict.split()[0]]
 
     def sentence(self) -> str:
         """Return the evidence in a line."""
@@ -81,7 +79,8 @@ def print_findings(
     """
     for finding in findings:
         line = _line(finding, expected=expected)
-        console.print(Text(line.verdict, style=line.style), Text(line.claim), soft_wrap=True)
+        head = Text(line.verdict, style=_style(line.verdict))
+        console.print(head, Text(line.claim), soft_wrap=True)
         print_indented(sentence(finding), console)
         _print_proof(finding, console)
         if finding["verdict"] == "INCONCLUSIVE" and not finding.get("power") and not verbose:
@@ -94,18 +93,44 @@ def print_table(
     findings: Sequence[Mapping[str, Any]], console: Console, *, expected: bool = True
 ) -> None:
     """Print the findings in their order, a line each as a table where it fits."""
-    _print_lines([_line(finding, expected=expected) for finding in findings], console)
+    lines = [_line(finding, expected=expected) for finding in findings]
+    print_rows(_COLUMNS, lines, console, folded={"quantity"}, style=_style, stacked=_print_stacked)
 
 
-def _print_lines(lines: Sequence[_Line], console: Console) -> None:
-    needed = _width(lines)
+def print_rows(
+    columns: Sequence[str],
+    rows: Sequence[R],
+    console: Console,
+    *,
+    folded: Collection[str],
+    style: Callable[[str], str],
+    stacked: Callable[[R, Console], None],
+) -> None:
+    """Print rows as a table where it fits the terminal without breaking an id or a number.
+
+    Parameters
+    ----------
+    folded : collection of str
+        The columns whose words may be put on several lines.
+    style : callable
+        Returns the style of a row's first cell.
+    stacked : callable
+        Prints a row where the table does not fit.
+    """
+    needed = _needed(columns, rows, folded)
+    if console.is_terminal and needed > console.width:
+        for row in rows:
+            stacked(row, console)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for column in columns:
+        right = column in _NUMBERS
+        table.add_column(column, justify="right" if right else "left", no_wrap=column not in folded)
+    for first, *others in rows:
+        table.add_row(Text(first, style=style(first)), *map(Text, others))
     if not console.is_terminal:
-        Console(file=console.file, width=max(console.width, needed)).print(_table(lines))
-    elif needed <= console.width:
-        console.print(_table(lines))
-    else:
-        for line in lines:
-            _print_stacked(line, console)
+        console = Console(file=console.file, width=max(console.width, needed))
+    console.print(table)
 
 
 def plain_line(text: str) -> str:
@@ -138,27 +163,24 @@ def _claimed(evidence: Mapping[str, Any], digits: int) -> str:
     return f"{Bound(evidence['bound']).sign} {number(evidence['claimed'], digits=digits)}"
 
 
-def _width(lines: Sequence[_Line]) -> int:
+def _needed(
+    columns: Sequence[str], rows: Sequence[tuple[str, ...]], folded: Collection[str]
+) -> int:
     """Return the fewest characters in which the table breaks no id and no number."""
-    widths = [max(map(len, column)) for column in zip(_COLUMNS, *lines, strict=True)]
-    quantity = _COLUMNS.index("quantity")
-    words = max(len(word) for line in lines for word in line.quantity.split() or [""])
-    widths[quantity] = min(widths[quantity], max(_NARROWEST, words))
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for place, name in enumerate(columns):
+        if name in folded:
+            words = max((len(word) for row in rows for word in row[place].split()), default=0)
+            widths[place] = min(widths[place], max(_NARROWEST, words))
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _table(lines: Sequence[_Line]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
-    for column in _COLUMNS:
-        words = column in ("verdict", "claim", "quantity")
-        table.add_column(column, justify="left" if words else "right", no_wrap=column != "quantity")
-    for line in lines:
-        table.add_row(Text(line.verdict, style=line.style), *map(Text, line[1:]))
-    return table
+def _style(verdict: str) -> str:
+    return _STYLES[verdict.split(maxsplit=1)[0]]
 
 
 def _print_stacked(line: _Line, console: Console) -> None:
-    head = Text(line.verdict, style=line.style)
+    head = Text(line.verdict, style=_style(line.verdict))
     console.print(head, Text(line.claim), soft_wrap=True)
     print_indented(line.sentence(), console)
 

@@ -14,7 +14,7 @@ from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_options
 from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.faces.python_api.audits import checked_here
-from dpcp_audit.faces.python_api.result_text import frame_of, latex_of
+from dpcp_audit.faces.python_api.result_text import frame_of
 from dpcp_audit.target_checks.estimate_rows import (
     DEFAULT_DRAWS,
     ESTIMATE_OPTIONS,
@@ -137,10 +137,6 @@ class LossEstimates:
         if "claimed" in named:
             columns["claimed"] = named["claimed"].values
         return frame_of(columns, library)
-
-    def to_latex(self) -> str:
-        """Return the table as a ``tabular`` of LaTeX."""
-        return latex_of(*result_text.texts_of(self._table))
 
     def plot(self, ax: Axes | None = None, *, figure: int = 0) -> Axes:
         """Draw the law of log(P/Q), or with ``figure=1`` log(P/Q) along the outputs."""

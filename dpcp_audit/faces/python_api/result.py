@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpcp_audit.faces.python_api import result_text
-from dpcp_audit.faces.python_api.result_text import frame_of, latex_of
+from dpcp_audit.faces.python_api.result_text import frame_of
 from dpcp_audit.reports.document import agree
 from dpcp_audit.reports.sentences import shown_estimate
 from dpcp_audit.reports.severity import headline
@@ -238,10 +238,6 @@ class Result:
         return frame_of(
             {name: [row[name] for row in rows] for name in result_text.COLUMNS}, library
         )
-
-    def to_latex(self) -> str:
-        """Return a ``tabular`` of LaTeX with a row for each claim, the worst first."""
-        return latex_of(*result_text.cells(self._rows))
 
     def plot(self, ax: Axes | None = None, *, figure: int = 0) -> Axes:
         """Draw a figure of the worst claim that has one; ``result[...].plot`` draws another's.

@@ -1,6 +1,6 @@
 """Results on a screen: at most 80 columns and 24 lines, however many claims there are.
 
-Tables of results in other people's forms: frames of pandas and polars, and LaTeX.
+Tables of results as data frames of pandas or polars.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dpcp_audit.words.formatting import (
 from dpcp_audit.words.results import Standing, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dpcp_audit.words.outcome_tables import Table
     from dpcp_audit.words.results import PlainData
@@ -78,11 +78,6 @@ def table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str
         for each in cells
     ]
     return "\n".join([*_heading(document), *lines, *_rest(rows)])
-
-
-def cells(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the head and the cells of the table, of all rows."""
-    return tuple(name for name, _ in _SHOWN), [_cells(row) for row in rows]
 
 
 def html_table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -216,57 +211,3 @@ def frame_of(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
 def columns_of(table: Table) -> dict[str, list[Any]]:
     """Return a table's columns: numbers in full precision, where a column has them."""
     return {each.name: list(each.values or each.texts) for each in table.columns}
-
-
-def latex_of(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    r"""Return rows of texts as a ``tabular`` of plain LaTeX, for whatever engine.
-
-    Examples
-    --------
-    >>> print(latex_of(["verdict", "ε"], [["REFUTED", "1.2 [1, ∞)"]]))
-    \begin{tabular}{ll}
-    \hline
-    verdict & $\varepsilon$ \\
-    \hline
-    REFUTED & 1.2 [1, $\infty$) \\
-    \hline
-    \end{tabular}
-    """
-    lines = [" & ".join(map(_escaped, row)) + r" \\" for row in (head, *rows)]
-    begin = rf"\begin{{tabular}}{{{'l' * len(head)}}}"
-    return "\n".join([begin, r"\hline", lines[0], r"\hline", *lines[1:], r"\hline", _END])
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
-
-
-_END = r"\end{tabular}"
-_SYMBOLS = {
-    "α": r"\alpha",
-    "δ": r"\delta",
-    "ε": r"\varepsilon",
-    "μ": r"\mu",
-    "ρ": r"\rho",
-    "σ": r"\sigma",
-    "∞": r"\infty",
-    "≤": r"\leq",
-    "≥": r"\geq",
-    "−": "-",
-    "·": r"\cdot",
-    "×": r"\times",
-    "√": r"\surd",
-    "…": r"\dots",
-    "<": "<",
-    ">": ">",
-    "⁻": "^{-}",
-}
-_DIGITS = {letter: f"^{{{i}}}" for i, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {
-    letter: f"_{{{i}}}" for i, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")
-}
-_LATEX = (
-    {letter: rf"\{letter}" for letter in "#$%&_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {letter: f"${command}$" for letter, command in (_SYMBOLS | _DIGITS).items()}
-)
-"""What LaTeX has a meaning of its own for, and letters that not every engine knows."""

@@ -19,9 +19,7 @@ from dpcp_audit.faces.python_api.result_text import (
     aligned,
     columns_of,
     frame_of,
-    latex_of,
     preformatted,
-    texts_of,
 )
 from dpcp_audit.target_checks.one_meaning import require_inputs_one_apart
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
@@ -144,10 +142,6 @@ class Trace:
         """Return the lines that draw as a data frame of pandas or "polars", a row for each."""
         table = lines_table(self.lines)
         return frame_of(columns_of(table), library)
-
-    def to_latex(self) -> str:
-        """Return the lines that draw as a ``tabular`` of LaTeX."""
-        return latex_of(*texts_of(lines_table(self.lines)))
 
     @staticmethod
     def _laws(pair: FinitePair) -> tuple[FinitePair, FinitePair]:

@@ -143,14 +143,6 @@ def test_the_frame_has_a_row_for_each_claim(result) -> None:
     assert frame.loc[0, "claimed"] == 1.0
 
 
-def test_a_result_is_a_table_of_latex(result) -> None:
-    lines = result.to_latex().splitlines()
-    assert lines[2] == r"verdict & claim & measured & claimed \\"
-    assert len(lines) == 6 + len(result)
-    assert lines[4].startswith(r"REFUTED & pure\_dp & ")
-    assert r"& $\geq$ " in lines[4]
-
-
 def test_every_figure_can_be_drawn(result) -> None:
     from matplotlib import pyplot as plt  # noqa: PLC0415
 

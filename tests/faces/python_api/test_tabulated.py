@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcp_audit.faces.python_api.result_text import columns_of, frame_of, latex_of
+from dpcp_audit.faces.python_api.result_text import columns_of, frame_of
 from dpcp_audit.words.outcome_tables import Table, TableColumn
 
 COLUMNS = {"claim": ["a", "b"], "value": [1.5, None]}
@@ -33,8 +33,3 @@ def test_numbers_go_before_their_texts() -> None:
         ],
     )
     assert columns_of(table) == {"x": [1 / 3], "y": ["word"]}
-
-
-def test_what_latex_has_a_meaning_for_is_escaped() -> None:
-    row = latex_of(["a"], [["50 % of x_1 & {y} \\ 10⁻⁵"]]).splitlines()[4]
-    assert row == r"50 \% of x\_1 \& \{y\} \textbackslash{} 10$^{-}$$^{5}$ \\"

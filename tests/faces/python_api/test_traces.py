@@ -31,7 +31,6 @@ def test_a_trace_without_claims_has_the_loss_law_and_the_lines() -> None:
     assert "which line spends" in repr(found).lower()
     assert found._repr_html_().startswith("<pre>Which line spends")
     assert found.to_frame()["law"].tolist() == ["laplace"]
-    assert "& laplace &" in found.to_latex()
     with pytest.raises(ValueError, match="claims must be given"):
         found.report("a.html")
 
