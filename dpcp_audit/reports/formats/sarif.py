@@ -29,6 +29,8 @@ _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _ROOT = "%SRCROOT%"
+_NOWHERE = {"uri": "no-file-of-this-claim", "uriBaseId": _ROOT}
+"""In place of a source file: GitHub takes no result without one (its rule GH1001)."""
 RULES = {
     "DP101": (
         "Leaks more than promised",
@@ -81,7 +83,7 @@ def render_sarif(document: Mapping[str, Any]) -> str:
 
     One rule a kind of failure, with a stable code. A finding with a ``location`` points at that
     line of its file, relative to the working directory where the file lies in it; others name
-    their claim.
+    their claim, at a file that is not there.
 
     Parameters
     ----------
@@ -192,11 +194,10 @@ def _location(finding: Mapping[str, Any]) -> PlainData:
     logical = {"fullyQualifiedName": finding["id"]}
     location: PlainData = finding.get("location") or {}
     artifact = _artifact(str(location["file"])) if location else None
-    if artifact is None:
-        return {"logicalLocations": [logical]}
-    physical: PlainData = {"artifactLocation": artifact}
-    if location.get("line"):
-        physical["region"] = {"startLine": location["line"]}
+    physical = {
+        "artifactLocation": artifact or _NOWHERE,
+        "region": {"startLine": (location.get("line") if artifact else None) or 1},
+    }
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 

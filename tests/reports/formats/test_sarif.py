@@ -142,7 +142,10 @@ def test_locations_inside_the_working_directory_are_relative(
         "region": {"startLine": 7},
     }
     relative = physical({"file": "sub/f.py", "line": None})["physicalLocation"]
-    assert relative == {"artifactLocation": {"uri": "sub/f.py", "uriBaseId": "%SRCROOT%"}}
+    assert relative == {
+        "artifactLocation": {"uri": "sub/f.py", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 1},
+    }
 
 
 def test_other_locations_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +163,11 @@ def test_paths_that_lead_out_of_the_working_directory_are_left_out(file: str) ->
 
 
 def test_without_a_location_the_claim_is_named() -> None:
-    assert physical(None) == {"logicalLocations": [{"fullyQualifiedName": "f"}]}
+    """GitHub takes no result without a file and a line (GH1001)."""
+    found = physical(None)
+    assert found["logicalLocations"] == [{"fullyQualifiedName": "f"}]
+    assert found["physicalLocation"]["artifactLocation"]["uri"] == "no-file-of-this-claim"
+    assert found["physicalLocation"]["region"] == {"startLine": 1}
 
 
 def test_braces_and_links_are_text() -> None:
