@@ -39,9 +39,11 @@ def test_every_standing_has_a_section() -> None:
     assert set(update_findings._STANDINGS) == set(Standing)
 
 
-def test_the_counts_are_those_of_the_suite() -> None:
+def test_the_counts_are_those_of_the_ledger() -> None:
+    """Claims that came since wait for the next renewal, as docs/maintaining/release.md asks."""
     (total,) = re.findall(r"(\d+) claims test all this", FINDINGS)
-    assert int(total) == len(suite())
+    own = {row.claim.id for row in suite()}
+    assert int(total) == len(own & update_statements.found_in_ledger().keys())
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     (said,) = re.findall(r"^Of \d+ statements of the three papers.*", FINDINGS, re.MULTILINE)
     assert said in readme
