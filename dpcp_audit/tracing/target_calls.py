@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, FrameType
 
-    from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.tracing.draws import Ordering
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.source_lines import Line
@@ -206,7 +205,8 @@ class TracedTarget:
     written : object
         The function as the user wrote it.
     read : callable or None
-        What its source says of one input: what may decide the output besides it and the draws.
+        What its source says of one input: the line and reason of what may decide the output besides
+        it and the draws, or None.
     """
 
     function: Callable[..., Any]
@@ -216,7 +216,7 @@ class TracedTarget:
     reach: Reach = Reach()  # noqa: RUF009  (frozen)
     code: CodeType | None = None
     written: object = None
-    read: Callable[[Any], Refusal | None] | None = None
+    read: Callable[[Any], Any] | None = None
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> TracedTarget:
