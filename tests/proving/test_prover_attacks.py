@@ -7,6 +7,7 @@ import pytest
 from proving import (
     attack_functions_arrays,
     attack_functions_data,
+    attack_functions_filled,
     attack_functions_flow,
     attack_functions_forms,
     attack_functions_gaps,
@@ -30,6 +31,7 @@ ATTACKS = [
     *attack_functions_gaps.ATTACKS,
     *attack_functions_thresholds.ATTACKS,
     *attack_functions_rules.ATTACKS,
+    *attack_functions_filled.ATTACKS,
     *attack_functions_flow.ATTACKS,
     *attack_functions_arrays.ATTACKS,
     *attack_functions_memory.ATTACKS,
