@@ -261,8 +261,9 @@ class Statistic:
     def plus(self, other: Statistic) -> Statistic:
         """Return the sum or difference of two statistics of the same shape."""
         where, integer = self.where | other.where, self.integer and other.integer
-        sizes, floats = (self.size, other.size), self.floats or other.floats
-        size = None if None in sizes else sum((each or 0 for each in sizes), Fraction(0))
+        floats, size = self.floats or other.floats, None
+        if self.size is not None and other.size is not None:
+            size = self.size + other.size
         if not self.where & other.where:  # one record moves one of them only
             found = replace(larger_of(self, other), where=where, integer=integer).copied()
             return replace(found, size=size, floats=floats)

@@ -431,9 +431,7 @@ def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") 
     """Counts of records below public numbers: each moves by at most 1, all the same way."""
     if not (isinstance(a, Records) and a.ordered and not a.chosen):
         return NotImplemented
-    if is_known(v) and not is_scalar(v):
-        v = reader.gathered(v)
-    v = reader.public(v, "a threshold")
+    v = reader.public(reader.gathered(v), "a threshold")
     shape = shape_of(v)
     if shape == ():
         return counted(reader, a)

@@ -137,11 +137,6 @@ def is_own(file: str | None) -> bool:
     return file is not None and not file.startswith(_PACKAGE) and not is_library(file)
 
 
-def is_of_package(file: str) -> bool:
-    """Tell whether a file is this package's, which hands targets their inputs."""
-    return file.startswith(_PACKAGE)
-
-
 def _held(function: FunctionType) -> Iterator[Any]:
     """Yield what a function holds besides its module's names."""
     yield from function.__defaults__ or ()
