@@ -74,7 +74,6 @@ level.
 """
 _EARLIER = {
     "rule: event": "in an audit of one pair that chose its event and judged it in the same way",
-    "membership": "its attacks were ratios of cells, where they are the observers' log-odds",
     "both sides of a function": "its search halves the pairs in turn",
 }
 """Rows whose auditor has changed since they were counted, and how; at equality that matters little,

@@ -30,7 +30,7 @@ from dpcp_audit.audits.membership.release_games import through_sets as through_s
 from dpcp_audit.audits.membership.release_membership import (
     MembershipInference as MembershipInference,
 )
-from dpcp_audit.audits.search.features import Ones as Ones
+from dpcp_audit.audits.membership.score_attacks import BisectionBits as BisectionBits
 from dpcp_audit.audits.search.pair_space import FixedPairs as FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs as ScorePairs
 from dpcp_audit.audits.traced_privacy import Scope as Scope

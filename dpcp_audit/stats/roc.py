@@ -298,29 +298,3 @@ def _caps(ratios: FloatArray) -> list[tuple[float, float]]:
     above, below = float(ratios[2].max()), float(-ratios[1].min())
     caps = [(0.0, math.exp(above))] if above < 600 else []
     return [*caps, (-math.expm1(-below), math.exp(-below))] if below < 600 else caps
-
-
-def rank_pvalues(
-    scores: FloatArray, reference: FloatArray, *, rng: np.random.Generator | int | None = None
-) -> FloatArray:
-    """Return randomised conformal p-values of scores against reference scores.
-
-    (#{r > s} + U·(#{r = s} + 1))/(m + 1). Of scores of the reference law they are uniform on
-    [0, 1] over the draw of both, ties or not (Vovk, Gammerman and Shafer 2005), so that the rule
-    "p <= t" has a false-positive rate of t on average, at every t.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (size,)
-    reference : ndarray, shape (m,)
-
-    Returns
-    -------
-    ndarray, shape (size,)
-    """
-    generator = _validate.generator(rng)
-    ordered = np.sort(reference)
-    below = np.searchsorted(ordered, scores, side="left")
-    above = ordered.size - np.searchsorted(ordered, scores, side="right")
-    ties = ordered.size - below - above
-    return (above + generator.random(scores.size) * (ties + 1)) / (ordered.size + 1)

@@ -9,15 +9,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_ndtr
 
-from dpcp_audit.extensions.audits import MembershipInference, Ones
+from dpcp_audit.extensions.audits import BisectionBits, MembershipInference
 from dpcp_audit.extensions.claims import Neighbours
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import Flaw, digits
 from dpcp_ledger.training.step_observer import CanaryStatistic, Watcher
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.extensions.claims import FloatArray
     from dpcp_audit.extensions.mechanisms import DPSGD, PCOQS, PrivatePipeline
+
+
+@dataclass(frozen=True, slots=True)
+class AsItIs:
+    """The release is a score already; ``name`` says which."""
+
+    name: str = "log-likelihood ratio of the steps and of the search's bits"
+
+    def fit(self, member: FloatArray, other: FloatArray, /) -> Callable[[FloatArray], FloatArray]:  # noqa: ARG002
+        """Return the identity."""
+        return lambda releases: releases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +106,11 @@ class PipelineCanary:
         mechanism = self.calibrator
         inputs = mechanism.worst_pair(self.scores)
         thresholds = mechanism.sample(inputs[0 if value else 1], size, rng=rng)
-        count = Ones(
+        search = BisectionBits(
             bounds=mechanism.bounds, rounds=mechanism.rounds, resolution=mechanism.resolution
         )
         shift = 1 / mechanism.noise_scale
-        ones = count(thresholds)
+        ones = search.ones(thresholds)
         one, zero = (-math.log(2) - float(log_ndtr(sign * shift)) for sign in (1, -1))
         return ones * one + (mechanism.rounds - ones) * zero
 
@@ -110,6 +123,7 @@ def pipeline_canary(
         sample=game,
         guarantee=guarantee,
         neighbours=Neighbours(relation=guarantee.training.relation, value=1, neighbour=0),
+        attacks=(AsItIs(),),
         n_samples=n_samples,
         witness={
             "settings": repr(game.settings),

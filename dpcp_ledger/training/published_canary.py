@@ -17,6 +17,7 @@ from dpcp_audit.extensions.audits import MembershipInference
 from dpcp_audit.extensions.claims import Neighbours, Relation
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import Examples, digits
+from dpcp_ledger.training.pipeline_canary import AsItIs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -38,6 +39,12 @@ class PublishedView(StrEnum):
 
     STEPS = "the noisy gradients of all steps"
     LOSS = "the final model's loss"
+
+
+_ATTACKS = {
+    PublishedView.STEPS: "log-likelihood ratio of the noisy gradients",
+    PublishedView.LOSS: "loss of the final model on both batches",
+}
 
 
 class HeadFeatures(StrEnum):
@@ -198,6 +205,7 @@ def published_canary(
         sample=game,
         guarantee=guarantee,
         neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=1, neighbour=0),
+        attacks=(AsItIs(name=_ATTACKS[game.view]),),
         n_samples=n_samples,
         witness={"game": repr(game)},
     )

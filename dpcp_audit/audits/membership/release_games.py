@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.search.features import Ones
+from dpcp_audit.audits.membership.score_attacks import BisectionBits, CellLikelihood
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.words import validate as _validate
@@ -119,12 +119,14 @@ def pcoqs_threshold(
     ``claim`` is the guarantee that the attack is compared with, the mechanism's own unless given.
     """
     scores, neighbour_scores = mechanism.worst_pair(n)
-    ones = Ones(bounds=mechanism.bounds, rounds=mechanism.rounds, resolution=mechanism.resolution)
+    bits = BisectionBits(
+        bounds=mechanism.bounds, rounds=mechanism.rounds, resolution=mechanism.resolution
+    )
     return MembershipInference(
         sample=mechanism.sample,
         guarantee=claim or mechanism.guarantee,
         neighbours=_substituted(scores, neighbour_scores),
-        features=(ones,),
+        attacks=(CellLikelihood(), CellLikelihood(feature=bits.ones), bits),
         exact=partial(_laws, mechanism, scores, neighbour_scores),
         n_samples=n_samples,
         witness={"n": n, "alpha": mechanism.alpha, "rho": mechanism.rho}
@@ -198,7 +200,7 @@ def through_sets(game: MembershipInference, query_scores: Sequence[float]) -> Me
     return replace(
         game,
         sample=ThroughSets(game.sample, query_scores),
-        features=(),
+        attacks=(CellLikelihood(cells=max(2, len(query_scores) + 1)),),
         witness=game.witness | witness,
     )
 

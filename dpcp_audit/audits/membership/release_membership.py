@@ -1,7 +1,7 @@
 """Membership inference on a release: how well an attacker infers whether the target was in.
 
 The game: a release comes from one of two neighbours, with the target (in) or with another in
-its place (out). Half of the games are pilots, from which attacks learn and thresholds are
+its place (out). Half of the games are pilots, on which attacks are fitted and thresholds
 chosen; the other half, fresh, certify the rates. A guarantee bounds every attack, so that a
 certified rate above its bound refutes it. An attack that stays below says nothing of others.
 """
@@ -19,9 +19,8 @@ from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.estimates.shown_losses import Rate
-from dpcp_audit.audits.guessing.experts import DistinctValues, experts_for
+from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.roc import rank_pvalues
 from dpcp_audit.targets.degenerate import require_independent, unprobed
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import conclude
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.words.arrays import FloatArray
@@ -47,13 +45,6 @@ _LARGEST, _TELLING = "largest advantage", "most telling"
 _TESTS = 2
 _DESCRIBED = 0.05
 _OF_ATTACK = "of the attack"
-_AS_IT_IS = "the release as it is"
-_LOOKED_AT = {
-    "value": "the release",
-    "ones": "the bits of the release",
-    "decimals": "the decimals of the release",
-}
-"""What a kind of feature looks at, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +130,12 @@ class _Fitted(NamedTuple):
 class MembershipInference:
     """Test a guarantee against the best of several membership attacks on one pair.
 
-    An attack scores a release by its value, or by learned log-odds that the target was in, those
-    of the observers of a guessing game (``experts_for``). They learn from a quarter of the games; a
-    second quarter chooses among them and sets four thresholds; the last half tests two of these,
-    each at half of the significance, but for the millionth that probes the pilot for serial
-    dependence. The advantage, by Clopper–Pearson limits of its two rates; and the threshold that
-    the pilot finds most telling, by the exact test of the claim's own curve (``certify``). A true
-    claim is refuted with probability at most the significance. The rates of the other thresholds
-    are described, at 95 %.
+    The attacks are fitted on a quarter of the games; a second quarter chooses among them and
+    sets four thresholds; the last half tests two of these, each at half of the significance, but
+    for the millionth that probes the pilot for serial dependence. The advantage, by
+    Clopper–Pearson limits of its two rates; and the threshold that the pilot finds most telling,
+    by the exact test of the claim's own curve (``certify``). A true claim is refuted with
+    probability at most the significance. The rates of the other thresholds are described, at 95 %.
 
     Parameters
     ----------
@@ -156,8 +145,8 @@ class MembershipInference:
         The claim.
     neighbours : Neighbours
         The input with the target (``value``) and without it (``neighbour``).
-    features : tuple of Feature
-        Numbers of a release to look at beside its value, such as its bits.
+    attacks : tuple of Attack
+        The attacks to try.
     exact : callable, optional
         Computes the exact laws of the release with and without the target.
     n_samples : int
@@ -169,13 +158,15 @@ class MembershipInference:
     sample: Sampler
     guarantee: PrivacyGuarantee
     neighbours: Neighbours[Any]
-    features: tuple[Feature, ...] = ()
+    attacks: tuple[Attack, ...] = (CellLikelihood(),)
     exact: Callable[[], FinitePair] | None = None
     n_samples: int = 40_000
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.integer(n_samples=self.n_samples, at_least=400)
+        if not self.attacks:
+            raise ValueError("attacks must hold at least one attack, got none")
 
     @property
     def sampled(self) -> bool:
@@ -213,7 +204,7 @@ class MembershipInference:
         fitted = self._fit(pilot[0], pilot[1], context.rng(2))
         fresh = [self._draw(x, half, context.rng(3 + i)) for i, x in enumerate(inputs)]
         member, other = (
-            rank_pvalues(fitted.score(drawn), fitted.reference, rng=context.rng(5 + i))
+            membership_pvalues(fitted.score(drawn), fitted.reference, rng=context.rng(5 + i))
             for i, drawn in enumerate(fresh)
         )
         thresholds = self._thresholds(fitted.pilot)
@@ -267,19 +258,13 @@ class MembershipInference:
         return max(400, 2 * games)
 
     def _fit(self, member: FloatArray, other: FloatArray, rng: np.random.Generator) -> _Fitted:
-        """Let every expert learn from half of the pilot games; the rest choose the best."""
-        releases = np.concatenate([member[::2], other[::2]])
-        coins = np.arange(releases.size) < member[::2].size
-        scores: list[tuple[str, Callable[[FloatArray], FloatArray]]] = [(_AS_IT_IS, np.asarray)]
-        for expert in (*experts_for(releases), *map(DistinctValues, self.features)):
-            learned = expert(releases, coins)
-            looked_at = _LOOKED_AT[learned.feature.as_data()["kind"]]
-            scores.append((f"learned log-odds of {looked_at}", learned))
+        """Fit every attack on half of the pilot games; the rest choose the best."""
         fitted: list[_Fitted] = []
-        for name, score in scores:
+        for attack in self.attacks:
+            score = attack.fit(member[::2], other[::2])
             reference = score(other[1::2])
-            pilot = rank_pvalues(score(member[1::2]), reference, rng=rng)
-            fitted.append(_Fitted(name, score, reference, pilot))
+            pilot = membership_pvalues(score(member[1::2]), reference, rng=rng)
+            fitted.append(_Fitted(attack.name, score, reference, pilot))
         return max(fitted, key=lambda one: float((_shares(one.pilot) - _LEVELS).max()))
 
     def _thresholds(self, pilot: FloatArray) -> dict[str, float]:

@@ -21,7 +21,7 @@ import numpy as np
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
@@ -166,12 +166,26 @@ class Coordinate:
         return {"kind": "coordinate", "index": self.index}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ones:
-    """The number of ones among the bits of an output that a bisection has found.
+def bisected(
+    outputs: FloatArray, *, bounds: tuple[float, float], rounds: int, resolution: float
+) -> Iterator[BoolArray]:
+    """Yield the bits of outputs that a bisection has found, shape (size,), from the first on.
 
     A bit is one where the output lies above the midpoint of the interval that is left; the
     search then goes on above it, from ``resolution`` beyond, and else below it.
+    """
+    left, right = (np.full(outputs.shape, end) for end in bounds)
+    for _ in range(rounds):
+        middle = (left + right) / 2
+        one = outputs > middle
+        left = np.where(one, middle + resolution, left)
+        right = np.where(one, right, middle)
+        yield one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ones:
+    """The number of ones among the bits of an output that a bisection has found.
 
     Parameters
     ----------
@@ -206,13 +220,10 @@ class Ones:
         """Return the counts, shape (size,)."""
         if self.bounds == (0, 1) and not self.resolution and self.rounds <= _MOST_BITS:
             return self._of_fractions(outputs)
-        left, right = (np.full(outputs.shape, end) for end in self.bounds)
         count = np.zeros(outputs.shape)
-        for bit in range(self.stop or self.rounds):
-            middle = (left + right) / 2
-            one = outputs > middle
-            left = np.where(one, middle + self.resolution, left)
-            right = np.where(one, right, middle)
+        stop = self.stop or self.rounds
+        bits = bisected(outputs, bounds=self.bounds, rounds=stop, resolution=self.resolution)
+        for bit, one in enumerate(bits):
             if bit >= self.start:
                 count += one
         return count

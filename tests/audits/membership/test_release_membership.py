@@ -14,7 +14,6 @@ from support.samplers import context, gaussian, laplace, response
 
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits
-from dpcp_audit.audits.guessing.experts import LogOdds
 from dpcp_audit.audits.membership import release_membership
 from dpcp_audit.audits.membership.release_games import (
     ThroughSets,
@@ -27,7 +26,11 @@ from dpcp_audit.audits.membership.release_games import (
     score_answer,
     through_sets,
 )
-from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.membership.score_attacks import (
+    BisectionBits,
+    CellLikelihood,
+    membership_pvalues,
+)
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
@@ -35,7 +38,6 @@ from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.stats.roc import rank_pvalues
 from dpcp_audit.targets.degenerate import unprobed
 from dpcp_audit.words.checks import Check
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
@@ -55,6 +57,41 @@ def grid(shift: float = 0.0) -> np.ndarray:
     return ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES) + shift
 
 
+def test_the_cell_attack_orders_releases_by_their_likelihood_ratio() -> None:
+    score = CellLikelihood(cells=16).fit(grid(1.0), grid())
+    scores = score(np.linspace(-2.0, 3.0, 11))
+    assert (np.diff(scores) >= 0).all()
+    assert scores[0] < -0.5
+    assert scores[-1] > 0.5
+
+
+def test_the_cells_may_be_those_of_a_feature() -> None:
+    score = CellLikelihood(feature=np.abs).fit(3 * grid(), grid())
+    np.testing.assert_array_equal(score(np.array([-4.0, -0.1])), score(np.array([4.0, 0.1])))
+    assert score(np.array([4.0]))[0] > 0 > score(np.array([0.1]))[0]
+
+
+def test_bits_are_those_of_the_bisection() -> None:
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=3)
+    found = bits.bits(np.array([0.1, 0.3, 0.6, 0.99])).T.astype(int)
+    assert found.tolist() == [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
+    assert bits.ones(np.array([0.1, 0.99])).tolist() == [0.0, 3.0]
+
+
+def test_the_upper_half_begins_a_resolution_beyond_the_midpoint() -> None:
+    """As P-COQS has it: 0.78 lies above 1/2, below (0.6 + 1)/2 and above (0.6 + 0.8)/2."""
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=3, resolution=0.1)
+    assert bits.bits(np.array([0.78]))[:, 0].tolist() == [True, False, True]
+
+
+def test_the_bit_attack_finds_the_bit_that_differs() -> None:
+    out = (np.arange(1024) + 0.5) / 1024
+    member = np.where((out * 4).astype(int) % 2 == 1, out, (out + 0.25) % 1)  # second bit mostly 1
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=2)
+    scores = bits.fit(member, out)(np.array([0.1, 0.3, 0.6, 0.9]))
+    assert min(scores[1], scores[3]) > 0 > max(scores[0], scores[2])
+
+
 @pytest.mark.parametrize(
     ("score", "above", "ties"), [(-5.0, 9, 0), (1.0, 6, 3), (2.5, 3, 0), (9.0, 0, 0)]
 )
@@ -62,7 +99,7 @@ def test_a_pvalue_counts_what_is_above_and_a_share_of_the_ties(
     score: float, above: int, ties: int
 ) -> None:
     reference = np.repeat([1.0, 2.0, 3.0], 3)
-    drawn = rank_pvalues(np.full(2000, score), reference, rng=0)
+    drawn = membership_pvalues(np.full(2000, score), reference, rng=0)
     low, high = above / 10, (above + ties + 1) / 10
     assert low <= drawn.min() < low + 0.01
     assert high - 0.01 < drawn.max() <= high
@@ -163,7 +200,7 @@ def test_the_figure_shows_allowed_exact_measured_and_certified() -> None:
 
 def test_the_bits_of_pcoqs_tell_more_than_its_value() -> None:
     check = pcoqs_threshold(PCOQS(alpha=0.1, rho=0.5), n=50, n_samples=20_000)
-    by_value = replace(check, features=())
+    by_value = replace(check, attacks=(CellLikelihood(),))
     assert check.exact is not None
     variation = check.exact().total_variation()
     reached, reached_by_value = (
@@ -259,10 +296,16 @@ def test_odd_samples_are_refused(sample: Sampler, message: str) -> None:
 
 def test_odd_arguments_are_refused() -> None:
     check = game(laplace(1.0), PureDP(1.0))
+    with pytest.raises(ValueError, match="attacks must hold at least one"):
+        replace(check, attacks=())
     with pytest.raises(ValueError, match="n_samples must be an integer >= 400"):
         replace(check, n_samples=100)
     with pytest.raises(ValueError, match="query_scores must"):
         through_sets(check, [math.nan])
+    with pytest.raises(ValueError, match="cells must be an integer"):
+        CellLikelihood(cells=1)
+    with pytest.raises(ValueError, match="rounds must be an integer"):
+        BisectionBits(bounds=(0.0, 1.0), rounds=0)
     with pytest.raises(ValueError, match="n must be at least 1/alpha - 1"):
         balanced_pair(5, alpha=0.1)
 
@@ -316,24 +359,26 @@ def test_the_threshold_that_tells_most_by_hand(power) -> None:
     }
 
 
-def test_an_attack_learns_from_half_of_the_pilot_and_the_rest_chooses(monkeypatch) -> None:
+def test_an_attack_is_fitted_on_half_of_the_pilot_and_the_rest_chooses() -> None:
     """One that tells the first of each two releases is no better than chance on the second."""
-    seen: list[tuple[list[float], list[bool]]] = []
+    seen: list[tuple[list[float], list[float]]] = []
 
-    def expert(sign: float) -> Callable[[np.ndarray, np.ndarray], LogOdds]:
-        def learn(outputs: np.ndarray, coins: np.ndarray) -> LogOdds:
-            seen.append((outputs.tolist(), coins.tolist()))
-            steps = sign * np.array([-1.0, 1.0])
-            return LogOdds(feature=ScalarValue(), cuts=np.array([5.0]), steps=steps)
+    class Attack:
+        def __init__(self, name: str, sign: float) -> None:
+            self.name, self.sign = name, sign
 
-        return learn
+        def fit(self, member, other) -> Callable[[np.ndarray], np.ndarray]:
+            seen.append((member.tolist(), other.tolist()))
+            return lambda releases: self.sign * releases
 
-    monkeypatch.setattr(release_membership, "experts_for", lambda _: (expert(-1.0), expert(1.0)))
+    check = replace(
+        game(laplace(1.0), PureDP(1.0)), attacks=(Attack("worse", -1.0), Attack("better", 1.0))
+    )
     member, other = np.arange(8.0) + 4, np.arange(8.0)
-    fitted = game(laplace(1.0), PureDP(1.0))._fit(member, other, np.random.default_rng(0))
-    learned = [4.0, 6.0, 8.0, 10.0, 0.0, 2.0, 4.0, 6.0]
-    assert seen == [(learned, [True] * 4 + [False] * 4)] * 2
-    assert fitted.reference.tolist() in ([1.0, 3.0, 5.0, 7.0], [-1.0, -1.0, -1.0, 1.0])
+    fitted = check._fit(member, other, np.random.default_rng(0))
+    assert seen == [([4.0, 6.0, 8.0, 10.0], [0.0, 2.0, 4.0, 6.0])] * 2
+    assert fitted.name == "better"
+    assert fitted.reference.tolist() == [1.0, 3.0, 5.0, 7.0]
     assert fitted.pilot.shape == (4,)
 
 
@@ -342,11 +387,3 @@ def test_games_needed_are_twice_those_that_certify() -> None:
     certified = event_power.draws_needed(PureDP(1.0), 1.2, significance=unprobed(0.05) / 2)
     assert check.draws_needed(1.2, significance=0.05) == 2 * certified > 400
     assert check.draws_needed(40.0, significance=0.5) == 400
-
-
-def test_pvalues_by_hand() -> None:
-    """Of four reference scores one lies above 2, and two are 2: (1 + 3·U)/5."""
-    reference = np.array([2.0, 1.0, 3.0, 2.0])
-    found = rank_pvalues(np.array([2.0, 4.0, 0.0]), reference, rng=7)
-    coins = np.random.default_rng(7).random(3)
-    assert found == pytest.approx((np.array([1, 0, 4]) + coins * np.array([3, 1, 1])) / 5)

@@ -5,6 +5,8 @@ Each of the tests raises a false alarm with probability at most 1e-6.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -13,11 +15,11 @@ from support.refusals import WaldTest, refutes
 from support.samplers import context, laplace
 
 from dpcp_audit.audits.membership.release_games import label_report, pcoqs_threshold
+from dpcp_audit.audits.membership.score_attacks import BisectionBits, membership_pvalues
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, rate_detected
-from dpcp_audit.stats.roc import rank_pvalues
 from dpcp_audit.targets.degenerate import PROBED
 from dpcp_audit.words.guarantees import (
     ApproxDP,
@@ -69,7 +71,7 @@ def test_pvalues_hold_their_false_positive_rate() -> None:
     rng = np.random.default_rng(0)
     drawn = np.array(
         [
-            rank_pvalues(row[:1], row[1:], rng=rng)[0]
+            membership_pvalues(row[:1], row[1:], rng=rng)[0]
             for row in rng.integers(5, size=(4000, 20)).astype(float)
         ]
     )
@@ -110,3 +112,8 @@ def test_the_bits_reach_the_best_attack() -> None:
     reached = check.play(context(0, significance=ALARM)).advantage
     assert reached.lower <= variation
     assert reached.upper > 0.97 * variation
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=5, resolution=2**-5)
+    releases = mechanism.sample(mechanism.worst_pair(50)[0], 5000, rng=1)
+    distinct = len(np.unique(bits.bits(releases), axis=1).T)
+    assert distinct <= len(np.unique(releases)) <= 2**5
+    assert math.isfinite(bits.fit(releases, releases)(releases).sum())
