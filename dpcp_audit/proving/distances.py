@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpcp_audit.proving.exact_numbers import Surd, is_scalar, root_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from fractions import Fraction
 
 Value: TypeAlias = Any
 """A plain Python object, which is public and known, or one of the kinds below."""

@@ -95,9 +95,10 @@ def test_rows_that_cannot_be_used_are_a_usage_error(
 ) -> None:
     change(folder, changes)
     assert main(RUN) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line, hint = capsys.readouterr().err.splitlines()
     assert "mine:SUITE of the package mine-and-broken returns no rows: " in line
     assert said in line
+    assert hint.startswith("hint: ")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.tracing import reachable_names
 from dpcp_audit.tracing.pair_traces import trace_pair
 
 if TYPE_CHECKING:
@@ -28,14 +27,14 @@ own = np.random.RandomState
 """
 
 
-@pytest.fixture
-def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+@pytest.fixture(params=["site-packages"])
+def library(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """A library as numba: what it finds at its first import is what it keeps."""
-    folder = tmp_path / "site-packages"
+    folder = tmp_path / request.param
     folder.mkdir()
     (folder / f"{_LIBRARY}.py").write_text(_SOURCE)
-    installed = (*reachable_names._INSTALLED, str(folder))
-    monkeypatch.setattr(reachable_names, "_INSTALLED", installed)
     monkeypatch.syspath_prepend(str(folder))
     yield _LIBRARY
     sys.modules.pop(_LIBRARY, None)
@@ -58,11 +57,9 @@ def test_a_library_imported_in_a_call_keeps_the_generators_themselves(library: s
     assert not found.unfollowed, "the draws after the import are followed"
 
 
-def test_a_module_of_the_targets_own_is_followed_at_its_import(
-    library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("library", ["mine"], indirect=True)
+def test_a_module_of_the_targets_own_is_followed_at_its_import(library: str) -> None:
     """Its draws are the target's: they must not go unseen."""
-    monkeypatch.setattr(reachable_names, "_INSTALLED", reachable_names._INSTALLED[:-1])
     found = trace_pair(late, 0.0, 1.0, draws=2, rng=0)
     assert library not in sys.modules
     assert "random bytes of the system" in found.unfollowed[0].says
