@@ -27,7 +27,7 @@ from dpcp_audit.stats.enclosures import ball, upper
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcp_audit.proving.distances import Part, Sample
+    from dpcp_audit.proving.distances import Part, Subsample
 
 _BITS = 192
 _MOST_PATHS = 12
@@ -56,7 +56,7 @@ class Charge:
         The noise's scale, for people.
     where : int
         The records that it may depend on, as bits: 1 << place. The two inputs differ in one.
-    sample : Sample or None
+    sample : Subsample or None
         The sample of the records of which the value is a statistic, and which nothing else shows.
     """
 
@@ -68,7 +68,7 @@ class Charge:
     rate: Fraction = Fraction(0)
     scale: float = 0.0
     where: int = -1
-    sample: Sample | None = None
+    sample: Subsample | None = None
 
     def of_vector(self, layers: int, rate: Fraction) -> Charge:
         """Return the charge for every number of the part's vector, ``layers`` times."""

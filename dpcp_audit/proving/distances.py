@@ -68,7 +68,7 @@ UNKNOWN = Public(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class Subsample:
     """A sample of the records without replacement, of which only statistics are ever used.
 
     ``share`` is its size over the number of records.
@@ -106,7 +106,7 @@ class Records:
         Whether this is a list, whose ``+`` and ``*`` are those of lists.
     floats : bool
         Whether the entries are doubles, and no whole numbers of NumPy, which wrap around.
-    sample : Sample or None
+    sample : Subsample or None
         The sample of the records that these are.
     """
 
@@ -123,7 +123,7 @@ class Records:
     placed: bool = False
     listed: bool = False
     floats: bool = True
-    sample: Sample | None = None
+    sample: Subsample | None = None
 
     def largest_sum(self, n: int | None) -> Fraction:
         """Return a bound of the absolute value of a sum over these of n records."""
@@ -206,7 +206,7 @@ class Statistic:
         The name and the memory of the vector of which this is the largest entry.
     topped : bool
         Whether the largest entry is 0.
-    sample : Sample or None
+    sample : Subsample or None
         The sample that it is a statistic of, and of nothing else.
     memory : frozenset of int
         The arrays that this may be, or may be a slice of.
@@ -227,7 +227,7 @@ class Statistic:
     floats: bool = False
     peak: tuple[int, frozenset[int]] | None = None
     topped: bool = False
-    sample: Sample | None = None
+    sample: Subsample | None = None
     memory: frozenset[int] = field(default_factory=lambda: frozenset({next(tokens)}), compare=False)
     name: int = field(default_factory=lambda: next(tokens))
 

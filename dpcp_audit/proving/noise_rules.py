@@ -32,7 +32,7 @@ from dpcp_audit.proving.distances import (
     Private,
     Public,
     Records,
-    Sample,
+    Subsample,
     Shape,
     Statistic,
     Value,
@@ -253,7 +253,7 @@ def _sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> 
             "one record may be more than once in a sample of the records", "give replace=False"
         )
     reader.rules.add("a sample without replacement: Balle, Barthe and Gaboardi 2018, Theorem 9")
-    sample = Sample(next(tokens), Fraction(size, n)) if records.sample is None else None
+    sample = Subsample(next(tokens), Fraction(size, n)) if records.sample is None else None
     return records.within(
         records.low,
         records.high,
