@@ -1,4 +1,4 @@
-"""What the commands that take a TARGET have in common: check, estimate and trace."""
+"""The common part of the commands that take a TARGET: check, estimate, prove and trace."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def no_target() -> UsageError:
 
 
 def kinds() -> str:
-    """Return a line for each kind of target, of how one is written."""
+    """Return a line for each kind of target: how its function is written."""
     wide = max(len(kind) for kind in Kind)
     lines = (f"--kind {kind.value:<{wide}}  {kind.row.form}" for kind in Kind)
     return textwrap.indent("\n".join(lines), "  ")

@@ -1,4 +1,4 @@
-"""What the fixture ``dp_audit`` offers: audits of functions, in the process of their test."""
+"""The fixture ``dp_audit``: audits of functions, in the process of their test."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class DPAudit:
     audits: int = 0
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Fail: what is tested is said by a method."""
+        """Fail: a method names the claim."""
         __tracebackhide__ = True
         says = "call a method of dp_audit: private, proved, covers, local or traced"
         _fail(f"{_caller()}: {says}")

@@ -1,10 +1,4 @@
-"""What a session of pytest knows of its audits: the settings, and what was found so far.
-
-Every module of the plugin reads it, and it reads none of them; it is light, as every session of
-pytest loads it.
-
-A session of pytest as a results document, its reports, its comparison and its last words.
-"""
+"""A session of pytest as a results document, its reports, its comparison and its summary."""
 
 from __future__ import annotations
 

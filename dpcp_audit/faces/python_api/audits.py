@@ -52,7 +52,7 @@ _TARGETS = "targets"
 _N = 50
 """Records that a calibrator is fitted to, unless an option says otherwise."""
 _HERE = "__main__"
-"""What a function is said to be written in whose file is not known."""
+"""The file of a function that has none."""
 
 
 @takes_options(*RUN_OPTIONS, **RUN_DEFAULTS)
@@ -76,16 +76,16 @@ def audit(
         int``; of kind "local" that returns a number or an array. Or 'package.module:function',
         or 'path/to/file.py:function'.
     *guarantees
-        What it promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
-        ``GaussianDP``, ``Coverage``; several at once.
+        The promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
+        ``GaussianDP``, ``Coverage``; one or several.
     rng : int or Generator, optional
-        The seed of the audit, or a generator that draws it (SPEC 7); the same as ``seed``. How the
-        function takes its own randomness is said by ``randomness``.
+        The seed of the audit, or a generator that draws it (SPEC 7); the same as ``seed``. Use
+        ``randomness`` to say how the function takes its own randomness.
 
     Returns
     -------
     Result
-        What became of each claim.
+        A verdict with its evidence for each claim.
 
     Raises
     ------
@@ -185,12 +185,12 @@ def run(
     strict : bool
         Whether an inconclusive verdict contradicts what is expected.
     **given
-        What the suite takes besides, such as ``pools``.
+        Arguments of the suite, such as ``pools``.
 
     Returns
     -------
     Result
-        What became of each claim, by its id.
+        A verdict with its evidence for each claim, by its id.
 
     Raises
     ------
@@ -348,11 +348,11 @@ def check_calibrator(
     rng: int | np.random.Generator | None = None,
     **options: Unpack[AuditKeywords],
 ) -> Result:
-    """Check what a conformal object owes its users, whatever method is behind it.
+    """Test a conformal predictor for the properties that its users rely on.
 
-    Coverage on the worst law of rows that a search finds; that it repeats, under a seed; that
-    the order of the records, lists and frames change nothing; that its data are left as they were;
-    ties, tiny data sets and empty sets; and the privacy that is claimed.
+    The checks: coverage on the worst law of rows that a search finds; the same sets for the same
+    seed; the same sets for records in another order, as lists or as data frames; inputs left
+    unchanged; ties, tiny data sets and empty sets; and the privacy that is claimed.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def check_calibrator(
         one, or the name of it. Where ``calibrate(X, y)`` or ``conformalize(X, y)`` needs ``fit``
         first, the first half of the records is fitted to, and the rest calibrated on.
     *guarantees
-        What it promises besides, such as ``PureDP(1.0)``.
+        Further promises, such as ``PureDP(1.0)``.
     at_least : float
         The coverage that it promises, in (0, 1).
     rng : int or Generator, optional

@@ -60,9 +60,9 @@ class LossEstimates:
     Parameters
     ----------
     pair : PairEstimate
-        What is known of the pair.
+        The bounds on the loss of the pair.
     claim : PrivacyGuarantee or None
-        What is claimed.
+        The claim, if one was given.
     result : Result
         The estimates as a report shows them.
     """
@@ -177,19 +177,19 @@ def estimate(
     rng: int | np.random.Generator | None = None,
     **options: Unpack[EstimateKeywords],
 ) -> LossEstimates:
-    """Estimate how much a function loses of its input's privacy, with intervals.
+    """Estimate the privacy loss of a function, with intervals.
 
-    On the worst pair of neighbours that a search finds, or on a given one. Lower ends come from
-    outputs; upper ends from the trace of the noise or its exact law where the function can be
-    followed. Else ``upper`` is infinite, and ``partition_upper`` bounds the loss over a partition
-    of the outputs, which the release may exceed.
+    The loss is estimated on the worst pair of neighbours that a search finds, or on a given pair.
+    Lower ends come from outputs. Upper ends come from the trace of the noise or its exact law, if
+    the function can be followed. Otherwise ``upper`` is infinite, and ``partition_upper`` bounds
+    the loss over a partition of the outputs, which the loss of the release may exceed.
 
     Parameters
     ----------
     function : callable or str
         As ``audit`` takes it; None where ``samples`` are given.
     *guarantees
-        What it promises, one at most: shown beside the estimates, and what pairs are searched for.
+        One promise at most. It is shown beside the estimates and directs the search for a pair.
     samples : tuple of array_like, optional
         Outputs of two neighbouring inputs that were drawn beforehand, each of shape (size,) or
         (size, d) and independent of each other.

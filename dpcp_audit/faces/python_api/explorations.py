@@ -1,4 +1,4 @@
-"""``explore``: what a coverage theorem promises over a grid of parameters, and what is reached."""
+"""``explore``: the coverage that a theorem promises and the one reached, over a parameter grid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNMET = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Exploration:
-    """A coverage theorem over a grid of parameters: what it promises, and what is reached.
+    """The coverage that a theorem promises and the one that is reached, over a parameter grid.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``power`` and ``draws_needed``: what an audit would refute, before anything is called.
+"""``power`` and ``draws_needed``: the violation that an audit would refute, before any call.
 
 Both take what ``audit`` takes, and ask the very check that it would run.
 """

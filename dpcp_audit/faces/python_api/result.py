@@ -1,4 +1,4 @@
-"""What became of claims: of one, and of all claims of an audit or a run."""
+"""The results of an audit or a run: of one claim, and of all of them."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _WORST_FIRST = (
     Verdict.PROVED,
 )
 _SAME = ("verdict", "evidence", "witness")
-"""What a replay must find again, up to the rounding of other machines."""
+"""The fields that a replay must reproduce, up to the rounding of other machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class ClaimResult:
-    """What became of one claim.
+    """The result for one claim: verdict, evidence, power, witness and proof.
 
     Parameters
     ----------
     key : str
-        What the claim is called in a ``Result``: "zcdp", or "zcdp(0.5)" where several are of its
-        kind, "coverage"; of a run, its id.
+        The claim's name in a ``Result``: "zcdp", "coverage", or "zcdp(0.5)" if there are several
+        of one kind; in a run, its id.
     finding : Finding
         The claim with the outcome of its check.
     entry : dict
@@ -75,7 +75,7 @@ class ClaimResult:
 
     @property
     def verdict(self) -> Verdict:
-        """What the evidence says about the claim."""
+        """The verdict on the claim."""
         return self.finding.verdict
 
     @property
@@ -184,11 +184,11 @@ def _interval(entry: PlainData) -> list[PlainData]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Result:
-    """What became of the claims of an audit or a run: iterate over it, or index it.
+    """The results of an audit or a run, one ``ClaimResult`` for each claim.
 
-    ``result["zcdp"]`` is the ``ClaimResult`` of one claim, by its kind or by its id;
-    ``result[0]`` that of the first. Test the verdict, not the result: it has no truth value, for
-    what is not refuted is not thereby true.
+    Iterate over it, or index it: ``result["zcdp"]`` is the result of one claim, by its kind or its
+    id, and ``result[0]`` that of the first. A result has no truth value, because a claim that is
+    not refuted need not be true: test its verdict.
 
     Parameters
     ----------

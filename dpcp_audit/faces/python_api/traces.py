@@ -57,7 +57,7 @@ _SUITE = "traces"
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Trace:
-    """What the noise of a function reveals on two inputs.
+    """The privacy loss of a function on two inputs, followed draw by draw.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Trace:
 
     @property
     def unfollowed(self) -> tuple[Remark, ...]:
-        """What could not be followed, and where: then nothing is judged."""
+        """The places where the noise could not be followed; then there is no verdict."""
         return self.pair.unfollowed
 
     @property
@@ -185,13 +185,13 @@ def trace(
     x, x_neighbour : object
         The inputs.
     *guarantees
-        What it promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
+        The promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
         ``GaussianDP``.
     draws : int
         Paths in each direction, >= 2.
     scope : str
-        Of what the guarantees speak: "release", or "transcript", every noisy number that the code
-        acts on, as if it were released: what a proof by composition pays for.
+        The output that the guarantees cover: "release", or "transcript", which is every noisy
+        number that the code acts on, as a proof by composition counts them.
     neighbours : str
         How the inputs differ: "substitution", "add-remove", "zero-out" or "one-label".
     seed : int

@@ -1,4 +1,4 @@
-"""``audit_training``: what a user's own Opacus training accounts, does and gives away."""
+"""``audit_training``: the account, the steps and the leakage of a training with Opacus."""
 
 from __future__ import annotations
 
@@ -55,8 +55,7 @@ def audit_training(
     model, optimizer, loader
         What its ``make_private`` returned. Records are pairs (features, label).
     guarantee : ApproxDP, optional
-        What is promised, under adding or removing a record; by default the ε that the accountant
-        says, at δ = 1e-5.
+        The promise, under adding or removing a record; by default the accountant's ε at δ = 1e-5.
     epochs : int
         Passes over the loader, where the model is not trained yet.
     train : callable, optional

@@ -1,4 +1,4 @@
-"""``dpcp-audit estimate``: how much a function loses of its input's privacy, with intervals."""
+"""``dpcp-audit estimate``: the privacy loss of a function, with intervals."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DESCRIPTION = """\
 Estimate the privacy loss of a function on the worst pair of neighbours that a search finds: epsilon
 at several delta, rho and Renyi divergences, the Gaussian mu, total variation, membership advantage
 and true-positive rates, each with an interval, all of which hold at once. Lower ends come from
-outputs, upper ends from the trace of the noise or its exact law where the code can be followed.
-Else there is none: "partition" is the upper end of the loss over a partition of the outputs, which
-the function may exceed. TARGET, its claims and its
-options are those of 'dpcp-audit check'; claims are optional, and shown beside the estimates.
+outputs, upper ends from the trace of the noise or its exact law, if the code can be followed.
+Otherwise there is no upper end: "partition" is that of the loss over a partition of the outputs,
+which the function may exceed. TARGET, its claims and its options are those of 'dpcp-audit check';
+claims are optional, and are shown beside the estimates.
 """
 _EPILOG = """\
 example:

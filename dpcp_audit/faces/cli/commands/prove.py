@@ -1,4 +1,4 @@
-"""``dpcp-audit prove``: what a function promises for every input, from its source."""
+"""``dpcp-audit prove``: prove a promise of privacy for every input, from the source."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 _DEFAULT_N = 100
 _DESCRIPTION = """\
-Prove what a function promises for every input, by reading its source: how far two neighbouring
-inputs can be apart is followed line by line, and each use of noise is charged for. The function
-is not run. What cannot be followed, or leaks, stops the proof at its line. TARGET, its claims
-and its options are those of 'dpcp-audit check'.
+Prove a promise of privacy for every input, by reading the source: line by line, the proof bounds
+how far two neighbouring inputs can be apart, and adds up the cost of each noise draw. The function
+is not run. A line that leaks, or cannot be followed, stops the proof. TARGET, its claims and its
+options are those of 'dpcp-audit check'.
 """
 _EPILOG = """\
 example:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Follow the noise of a function as it stands: every comparison with a noisy number and every noisy
-value that is read is an observation of known probability, on an input and, replayed, on its
-neighbour. Their log-ratio is the privacy loss of that run. Randomizers, and other functions
-of finite randomness, have their whole law enumerated. TARGET, its claims and its options are those
-of 'dpcp-audit check'.
+Follow the noise of an unchanged function, and find the line that spends the privacy loss. Each
+comparison with a noisy number, and each noisy value that is read, is an observation. The trace
+computes its probability on an input and on its neighbour; the log-ratio is the privacy loss of that
+run. The whole law of randomizers, and of other functions with finite randomness, is enumerated.
+TARGET, its claims and its options are those of 'dpcp-audit check'.
 
   --scope release      what leaves the function (default)
   --scope transcript   every noisy number that the code acts on, as if released:
@@ -51,7 +51,7 @@ def add_parser(commands: Commands) -> None:
         "--scope",
         choices=("release", "transcript"),
         default="release",
-        help="of what the claims speak (default: %(default)s)",
+        help="the output that the claims cover (default: %(default)s)",
     )
 
 
