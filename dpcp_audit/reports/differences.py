@@ -120,7 +120,8 @@ def sides_of(row: Mapping[str, Any]) -> list[PlainData | None]:
 
 def quantity_of(row: Mapping[str, Any]) -> str:
     """Return what the numbers are of; "" where nothing was measured."""
-    evidence = (row["new"] or row["old"] or {}).get("evidence")
+    finding: Mapping[str, Any] = row["new"] or row["old"] or {}
+    evidence = finding.get("evidence")
     return named(evidence) if evidence else ""
 
 

@@ -98,13 +98,14 @@ def _counted(entries: Sequence[Entry]) -> Iterable[tuple[str, ...]]:
 
 
 def _run(document: Mapping[str, Any]) -> tuple[str, ...]:
-    finished = (document.get("provenance") or {}).get("finished") or ""
-    tool, libraries = document["tool"], document.get("libraries") or {}
+    provenance: Mapping[str, Any] = document.get("provenance") or {}
+    libraries: Mapping[str, str] = document.get("libraries") or {}
+    tool = document["tool"]
     versions = [f"{tool['name']} {tool['version']}"]
     versions += [f"{name} {version}" for name, version in libraries.items()]
     return (
         str(document["suite"]),
-        str(finished)[:10] or DASH,
+        str(provenance.get("finished") or "")[:10] or DASH,
         ", ".join(versions),
         str(document["profile"]),
         str(document["seed"]),

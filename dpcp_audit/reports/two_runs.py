@@ -206,7 +206,8 @@ class Change:
     @property
     def changed(self) -> bool:
         """True if there is anything to tell: a claim that came or went, or moved."""
-        verdicts = {each and each["verdict"] for each in (self.old, *self.between, self.new)}
+        runs = (self.old, *self.between, self.new)
+        verdicts = {None if each is None else str(each["verdict"]) for each in runs}
         return None in verdicts or len(verdicts) > 1 or self.number in _MOVED
 
 
@@ -300,7 +301,8 @@ def _names(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return what runs are called: the days on which they ended, where these differ."""
     if len(runs) == 2:
         return "old", "new"
-    ends = [str((run.get("provenance") or {}).get("finished") or "")[:10] for run in runs]
+    provenances: list[Mapping[str, Any]] = [run.get("provenance") or {} for run in runs]
+    ends = [str(each.get("finished") or "")[:10] for each in provenances]
     if all(ends) and len(set(ends)) == len(ends):
         return tuple(ends)
     return tuple(f"run {place}" for place in range(1, len(runs) + 1))

@@ -147,7 +147,7 @@ class LabelTheorem(SearchTheorem):
         bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
     )
 
-    correction_name: ClassVar[str] = "Δ_L"
+    correction_name = "Δ_L"
 
     pool_name: str
     pool: Callable[[], ProbabilityPool]

@@ -44,12 +44,12 @@ _EDGE = 1e-9
 class _LabelCase(Stated):
     """n users with labels through k-RR, and Δ_L times a planted ``correction``."""
 
-    correction_name: ClassVar[str] = "Δ_L"
+    correction_name = "Δ_L"
 
     n: int = field(metadata=N)
     epsilon: float = field(metadata=EPSILON)
     delta: float = field(metadata=DELTA)
-    k: int = 2
+    k: int
     correction: float = 1.0
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class UniformEvent(_LabelCase):
         bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
     )
 
-    failure: ClassVar[Quantity] = Quantity.FAILURE
+    failure = Quantity.FAILURE
 
     pool_name: str
     pool: Callable[[], ProbabilityPool]
@@ -164,8 +164,9 @@ class NoiselessEvent(_LabelCase):
     """
 
     about: ClassVar[Statement] = UniformEvent.about
-    failure: ClassVar[Quantity] = Quantity.FAILURE
+    failure = Quantity.FAILURE
 
+    k: int = 2
     two_sided: bool = False
     statistic: str = field(default="uniform error of F̂c", init=False)
 
@@ -243,6 +244,7 @@ class ConfidentLabels(_LabelCase):
 
     about: ClassVar[Statement] = LabelTheorem.about
 
+    k: int = 2
     alpha: float = 0.1
     statistic: str = field(default="F̂c at the first midpoint", init=False)
 

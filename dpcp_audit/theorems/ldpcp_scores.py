@@ -73,7 +73,7 @@ class ScoreTheorem(SearchTheorem):
         bound="Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n)), in units of coverage",
     )
 
-    correction_name: ClassVar[str] = "Δ_S"
+    correction_name = "Δ_S"
 
     population: Population
     window: Window = field(

@@ -118,7 +118,7 @@ class _SearchCase(Stated):
     ``noise`` the mechanism's noise: planted errors.
     """
 
-    correction_name: ClassVar[str] = "τ*"
+    correction_name = "τ*"
 
     mechanism: PCOQS
     n: int = field(metadata=N)
@@ -173,7 +173,7 @@ class RankError(_SearchCase):
         bound="τ* = √((N/ρ)·log(2N/β)), in ranks",
     )
 
-    failure: ClassVar[Quantity] = Quantity.FAILURE
+    failure = Quantity.FAILURE
 
     noise_bound: NoiseBound = NoiseBound.UNION
     statistic: str = field(default="rank error", init=False)

@@ -54,9 +54,9 @@ class Stated:
 
     __slots__ = ()
     about: ClassVar[Statement]
-    correction_name: ClassVar[str] = "the correction"
+    correction_name = "the correction"
     """The correction that its bound adds, as a letter."""
-    failure: ClassVar[Quantity] = Quantity.COVERAGE_FAILURE
+    failure = Quantity.COVERAGE_FAILURE
     """What the failure probability is of."""
 
     @property

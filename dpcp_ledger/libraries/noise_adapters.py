@@ -162,7 +162,11 @@ def _jax_privacy_release(noise_multiplier: float) -> Any:
     """Return the compiled release, of a key and gradients: a privatizer for each key."""
     clipping: Any = import_module("jax_privacy.clipping")
     noise: Any = import_module("jax_privacy.noise_addition")
-    clipped = clipping.clipped_grad(lambda weight, rows: (weight * rows).sum(), l2_clip_norm=1.0)
+
+    def loss(weight: Any, rows: Any) -> Any:
+        return (weight * rows).sum()
+
+    clipped = clipping.clipped_grad(loss, l2_clip_norm=1.0)
 
     def release(key: Any, gradients: Any) -> Any:
         summed = clipped(0.0, gradients)

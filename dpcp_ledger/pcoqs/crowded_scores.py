@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class CrowdedRankError(FixedRankError):
         A planted multiple of M(Δ).
     """
 
-    correction_name: ClassVar[str] = "M(Δ)"
+    correction_name = "M(Δ)"
 
     windowed: float = 1.0
 
@@ -74,7 +74,7 @@ class CrowdedCoverage(CoverageTheorem):
         M(Δ) of the scores; ``window_count`` is what the bound has in its place.
     """
 
-    correction_name: ClassVar[str] = "M(Δ)"
+    correction_name = "M(Δ)"
 
     crowd: int = 1
 

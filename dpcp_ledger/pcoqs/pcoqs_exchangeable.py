@@ -37,7 +37,7 @@ class _Exchangeable(Stated):
     """Theorem 1 or Corollary 1, read marginally, on scores that are exchangeable alone."""
 
     about: ClassVar[Statement] = CoverageTheorem.about
-    correction_name: ClassVar[str] = CoverageTheorem.correction_name
+    correction_name = CoverageTheorem.correction_name
 
     theorem: CoverageTheorem
     statistic: str = field(default="coverage", init=False)

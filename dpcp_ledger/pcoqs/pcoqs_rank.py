@@ -104,8 +104,8 @@ class FixedRankError(Stated):
         assumptions="any scores in [a, b]; the printed bound has one window, two suffice",
         bound="τ* = √((N/ρ)·log(2N/β)) and M(Δ) = max_t #{t < s ≤ t+Δ}, in ranks",
     )
-    correction_name: ClassVar[str] = "τ*"
-    failure: ClassVar[Quantity] = Quantity.FAILURE
+    correction_name = "τ*"
+    failure = Quantity.FAILURE
 
     mechanism: PCOQS
     scores: FloatArray

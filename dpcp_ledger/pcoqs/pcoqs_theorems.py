@@ -144,14 +144,15 @@ _covers(
 )
 
 
-_LARGEST = replace(_CALIBRATED, n=10**12)
+_MANY = 10**12
 _LARGEST = replace(
-    _LARGEST,
+    _CALIBRATED,
+    n=_MANY,
     window_count=window_count_for(
-        _LARGEST.population,
-        n=_LARGEST.n,
+        _CALIBRATED.population,
+        n=_MANY,
         resolution=_DEFAULT.resolution,
-        beta=_LARGEST.beta,
+        beta=_CALIBRATED.beta,
         lost=1,
     ),
 )
