@@ -1,8 +1,8 @@
 """Proofs for every input: a function's source, read over how far two neighbours can be apart.
 
-Read in this order: ``distances`` (kinds of values), ``charges`` (the cost of each use of noise),
-``paths`` (the state of a run), ``rules`` (the known functions), ``gaps`` and ``thresholds`` (two
-mechanisms of their own), ``interpreter``, ``expressions`` and ``statements`` (the Python language),
-``objects`` (classes), ``prover`` (the claim and the result). Nothing here runs the function, draws
-a sample or follows a trace.
+Read in this order: ``statistics`` and ``distances`` (kinds of values), ``charges`` (the cost of
+each use of noise), ``paths`` (the state of a run), ``rules`` (the known functions), ``gaps`` and
+``thresholds`` (two mechanisms of their own), ``interpreter``, ``expressions`` and ``statements``
+(the Python language), ``objects`` (classes), ``prover`` (the claim and the result); ``determined``
+reads functions of public values. Nothing here runs the function, draws a sample or follows a trace.
 """

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.proving.distances import (
     Private,
     Records,
-    Statistic,
     Value,
     is_known,
-    number,
     shape_of,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
+from dpcp_audit.proving.statistics import Statistic, number
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Ledger

@@ -26,7 +26,6 @@ from dpcp_audit.proving.distances import (
     PublicFloat,
     Records,
     Shifted,
-    Statistic,
     Value,
     Weights,
     is_data,
@@ -34,10 +33,9 @@ from dpcp_audit.proving.distances import (
     is_public,
     is_whole,
     shape_of,
-    statistic,
-    tokens,
 )
 from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, frozen, is_scalar, plain
+from dpcp_audit.proving.statistics import Statistic, statistic, tokens
 from dpcp_audit.proving.thresholds import Difference, difference, shifted
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from dpcp_audit.proving.distances import (
     Public,
     PublicFloat,
     Records,
-    Statistic,
     Value,
     Weights,
     is_data,
@@ -36,6 +35,7 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
     remember,
 )
+from dpcp_audit.proving.statistics import Statistic
 from dpcp_audit.proving.thresholds import compared
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from dpcp_audit.proving.distances import (
     Noise,
     Records,
     Reference,
-    Statistic,
     Value,
     is_iterator,
     is_known,
@@ -28,6 +27,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.paths import Contents, join_returns
 from dpcp_audit.proving.statements import Statements
+from dpcp_audit.proving.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,25 +17,20 @@ from dpcp_audit.proving.distances import (
     Noise,
     Noisy,
     Once,
-    Part,
     Public,
     Records,
     Reference,
-    Statistic,
     Value,
-    disjoint,
     is_known,
     is_public,
     is_whole,
-    number,
     same,
     shape_of,
-    statistic,
-    tokens,
 )
 from dpcp_audit.proving.exact_numbers import OutsideList, exact_of, is_scalar, plain, remember
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import is_narrow
+from dpcp_audit.proving.statistics import Part, Statistic, disjoint, number, statistic, tokens
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

@@ -28,7 +28,6 @@ from dpcp_audit.proving.distances import (
     Public,
     Records,
     Reference,
-    Statistic,
     Value,
     is_data,
     is_known,
@@ -49,6 +48,7 @@ from dpcp_audit.proving.sources import (
     is_plain,
     source_of,
 )
+from dpcp_audit.proving.statistics import Statistic
 from dpcp_audit.proving.table import GLOBAL_DRAWS, METHODS, Rule, known_functions, scipy_law
 
 if TYPE_CHECKING:

@@ -32,17 +32,14 @@ from dpcp_audit.proving.distances import (
     Private,
     Public,
     Records,
-    Shape,
-    Statistic,
-    Subsample,
     Value,
     Weights,
     is_known,
     is_public,
     shape_of,
-    tokens,
 )
 from dpcp_audit.proving.exact_numbers import Real, Surd, exact_of, is_scalar, plain
+from dpcp_audit.proving.statistics import Shape, Statistic, Subsample, tokens
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:

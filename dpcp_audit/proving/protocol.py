@@ -8,7 +8,13 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpcp_audit.proving.charges import Charge
-    from dpcp_audit.proving.distances import Noisy, Records, Reference, Refusal, Value
+    from dpcp_audit.proving.distances import (
+        Noisy,
+        Records,
+        Reference,
+        Refusal,
+        Value,
+    )
     from dpcp_audit.proving.paths import Contents, Path
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.proving.threshold_answers import ThresholdAnswers

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcp_audit.proving.currencies import Total, decimal, total
-from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Records, Refusal, Value, tokens
+from dpcp_audit.proving.distances import (
+    Generator,
+    Records,
+    Refusal,
+    Value,
+)
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.paths import Frame
 from dpcp_audit.proving.proof_result import ProofResult
@@ -18,6 +23,7 @@ from dpcp_audit.proving.sources import (
     locals_of,
     source_of,
 )
+from dpcp_audit.proving.statistics import MOST_RECORDS, tokens
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Relation

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.proving import gaps, noise_rules
 from dpcp_audit.proving.arithmetic import kind
-from dpcp_audit.proving.distances import (
-    Noisy,
-    Records,
-    Statistic,
-    Value,
-    statistic,
-)
+from dpcp_audit.proving.distances import Noisy, Records, Value
+from dpcp_audit.proving.statistics import Statistic, statistic
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

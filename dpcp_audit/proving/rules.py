@@ -17,23 +17,19 @@ import numpy as np
 from dpcp_audit.proving import gaps
 from dpcp_audit.proving.arithmetic import is_double
 from dpcp_audit.proving.distances import (
-    MOST_RECORDS,
     Noise,
     Noisy,
     Public,
     Records,
     Shifted,
-    Statistic,
     Value,
     Weights,
     is_known,
     is_public,
-    number,
     shape_of,
-    statistic,
-    tokens,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, numbers_of, plain
+from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, number, statistic, tokens
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

@@ -21,7 +21,6 @@ from dpcp_audit.proving.distances import (
     Public,
     Records,
     Reference,
-    Statistic,
     Value,
     Weights,
     is_iterator,
@@ -31,6 +30,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_computed
 from dpcp_audit.proving.paths import Contents, Path, is_settled, join_paths, join_returns
+from dpcp_audit.proving.statistics import Statistic
 
 _OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
     "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",

@@ -23,7 +23,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcp_audit.proving.charges import Charge
-from dpcp_audit.proving.distances import Hidden, Noise, Noisy, Value, is_public, shape_of, tokens
+from dpcp_audit.proving.distances import (
+    Hidden,
+    Noise,
+    Noisy,
+    Value,
+    is_public,
+    shape_of,
+)
+from dpcp_audit.proving.statistics import tokens
 
 if TYPE_CHECKING:
     from fractions import Fraction
