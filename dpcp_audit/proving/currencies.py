@@ -129,15 +129,18 @@ def _pure(ledger: Ledger, limit: Fraction) -> Total:
 
 def _of_all_records(account: Account) -> Account:
     """Return an account in which a sample's charges are one of all records."""
-    samples = {each.sample for each in account} - {None}
     found = Counter({each: k for each, k in account.items() if each.sample is None})
-    for sample in samples:
-        of_it = {each: k for each, k in account.items() if each.sample == sample}
-        costs = {each: pure_epsilon(each) for each in of_it}
-        if sample is None or None in costs.values():
-            return account
-        spent = sum((k * (costs[each] or 0) for each, k in of_it.items()), Fraction(0))
-        line = max(of_it, key=lambda each: costs[each] or 0).line
+    for sample in {each.sample for each in account if each.sample is not None}:
+        spent, dearest = Fraction(0), Fraction(0)
+        line = 0
+        for each in account:
+            if each.sample == sample:
+                epsilon = pure_epsilon(each)
+                if epsilon is None:
+                    return account
+                spent += account[each] * epsilon
+                line = each.line if epsilon >= dearest else line
+                dearest = max(dearest, epsilon)
         found[Charge("pure", amplified(spent, sample.share), line, "noise on a sample")] += 1
     return found
 

@@ -242,8 +242,8 @@ def _sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> 
     """Return a sample of the records without replacement: one record is in it at most once."""
     n = reader.n if records.count is None else records.count
     size = given.get("size")
-    whole = isinstance(size, int) and not isinstance(size, bool)
-    if n is None or records.single or records.chosen or not whole or not 1 <= size <= n:  # type: ignore[operator]
+    some = n is not None and not records.single and not records.chosen
+    if not some or n is None or type(size) is not int or not 1 <= size <= n:
         raise reader.refuse("a sample of the records whose size, or theirs, is not public")
     if given.get("replace", True) is not False or given.get("p") is not None:
         raise reader.refuse(

@@ -293,11 +293,10 @@ def _extreme(reader: Interpreter, values: list[Value]) -> Value:
         whole = len(statistics) == 1 and all(
             isinstance(each, Statistic) or _whole_number(each) for each in values
         )
-        sizes = [each.size for each in statistics]
         known = all(isinstance(each, Statistic) or is_scalar(each) for each in values)
-        size = None
-        if known and None not in sizes:
-            size = max(each.size if isinstance(each, Statistic) else _size(each) for each in values)
+        sizes = [each.size if isinstance(each, Statistic) else _size(each) for each in values]
+        bounded = [each for each in sizes if each is not None]
+        size = max(bounded) if known and len(bounded) == len(sizes) else None
         return number(
             moved,
             statistics[0].says,
