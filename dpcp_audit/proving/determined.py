@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.proving.distances import Generator, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
@@ -82,5 +82,5 @@ def _of_owner(function: Any) -> tuple[Any, list[Any]]:
     if isinstance(function, types.MethodType):
         return function.__func__, [function.__self__]
     plain = isinstance(function, types.FunctionType | types.BuiltinFunctionType | type)
-    called = None if plain else getattr(type(function), "__call__", None)  # noqa: B004
+    called = None if plain else getattr(cast("Any", type(function)), "__call__", None)  # noqa: B004
     return (called, [function]) if isinstance(called, types.FunctionType) else (function, [])

@@ -371,7 +371,8 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
     """
     if isinstance(a, Statistic) and isinstance(b, Statistic) and a.shape == b.shape:
         return replace(a, memory=a.memory | b.memory) if a == b else larger_of(a, b)
-    if type(a) is type(b) is tuple and len(a) == len(b):
+    plain = type(a) is type(b) is tuple
+    if plain and isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(join(x, y, line, merge) for x, y in zip(a, b, strict=True))
     if same(a, b):
         return a

@@ -4,7 +4,7 @@ An attribute is looked up as Python does: a property of the class, then the obje
 class's. Classes that change how this is done are refused.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Calls on plain values, and the functions of Python that go through or make sequences."""
 
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 import math

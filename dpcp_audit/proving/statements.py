@@ -1,5 +1,6 @@
 """Statements: assignments, branches and loops, and how the paths through them meet."""
 
+# pyright: reportUnknownArgumentType=false
 from __future__ import annotations
 
 import ast

@@ -197,8 +197,11 @@ def _doubt(target: TracedTarget, domain: int) -> str:
     """Return what in the source keeps the laws from being a proof, with its line; "" for none."""
     if target.read is None:
         return f"{_at(target.home)}: its source is not read"
-    found = next(filter(None, map(target.read, range(domain))), None)
-    return "" if found is None else f"{_at((found.file, found.line))}: {found.reason}"
+    for value in range(domain):
+        found = target.read(value)
+        if found is not None:
+            return f"{_at((found.file, found.line))}: {found.reason}"
+    return ""
 
 
 def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
