@@ -126,9 +126,10 @@ def _namespaces(function: FunctionType) -> list[dict[str, Any]]:
 
 def _others(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for value in values:
-        if isinstance(value, FunctionType) and is_own(value.__code__.co_filename):
+        kind = type(value)  # asked of an object itself, a deprecated one warns
+        if issubclass(kind, FunctionType) and is_own(value.__code__.co_filename):
             yield value.__globals__
-        elif isinstance(value, ModuleType) and is_own(getattr(value, "__file__", None)):
+        elif issubclass(kind, ModuleType) and is_own(getattr(value, "__file__", None)):
             yield vars(value)
 
 
@@ -149,7 +150,8 @@ def _held(function: FunctionType) -> Iterator[Any]:
 
 
 def _is_generator(value: Any) -> bool:
-    return isinstance(value, _GENERATORS) and not isinstance(value, random.SystemRandom)
+    kind = type(value)  # as above
+    return issubclass(kind, _GENERATORS) and not issubclass(kind, random.SystemRandom)
 
 
 def _state(generator: Any) -> Any:
