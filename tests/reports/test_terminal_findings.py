@@ -66,7 +66,7 @@ def test_a_long_id_is_whole_in_a_file(document: dict[str, Any]) -> None:
 
 def test_quiet_is_the_sum_alone(document: dict[str, Any]) -> None:
     statements, claims = shown(document, io.StringIO(), quiet=True).splitlines()
-    assert statements.startswith("Of 135 statements of the three papers")
+    assert statements.startswith("Of 136 statements of the three papers")
     assert claims == summary_line(document)
 
 
