@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import gc
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,11 +21,22 @@ from dpcp_audit.words.evidence import conclude
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
 RATES = (0.0, 0.002, 0.01, 0.1, 0.5)
 LEVEL = 0.2
 QUANTITIES = {"rates": "failure", "log-ratio": "epsilon", "mean": "coverage"}
+
+
+@pytest.fixture(autouse=True)
+def _garbage_of_other_tests_is_left() -> Iterator[None]:
+    """Leave alone what other tests hold: statsmodels' ``multipletests`` collects at each call."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def sampled(measure: str, value: float, sample: dict[str, Any]) -> dict[str, Any]:
