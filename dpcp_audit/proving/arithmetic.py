@@ -216,7 +216,7 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
         law = x.noise.law if isinstance(x, Noisy) else getattr(x, "law", "")
         kept = (not flips or law in SYMMETRIC) and _stays_whole(law, y)
         if isinstance(x, Noise) and _fits(x.shape, y) and x.law != "uniform":
-            return (x.negative if flips else x) if kept else None
+            return replace(x.negative if flips else x, moved=True) if kept else None
         if isinstance(x, Noisy) and _fits(x.noise.shape, y):
             return (replace(x, noise=x.noise.negative) if flips else x) if kept else None
         if isinstance(x, Noisy) and isinstance(y, Statistic):

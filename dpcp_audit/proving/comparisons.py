@@ -113,10 +113,19 @@ def _identity(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
 
 def known_compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return a comparison of two plain Python values."""
+    within = name in {"In", "NotIn"} or isinstance(a, tuple) or isinstance(b, tuple)
+    if within and (_holds_nan(a) or _holds_nan(b)):
+        raise reading.refuse("NaN is looked for, which equals itself only as one object")
     try:
         return frozen(COMPARE[name](plain(a), plain(b)))
     except Exception as error:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
+
+
+def _holds_nan(value: Value) -> bool:
+    if isinstance(value, tuple | list):
+        return any(map(_holds_nan, value))
+    return isinstance(value, float) and value != value  # noqa: PLR0124  (NaN alone differs)
 
 
 def unary(reading: Interpreter, name: str, value: Value) -> Value:

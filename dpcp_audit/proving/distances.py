@@ -175,6 +175,8 @@ class Noise:
         () for a number; entries are independent.
     sign : int
         -1 where the draw was negated.
+    moved : bool
+        Whether a public number was added.
     """
 
     draw: Shape
@@ -183,6 +185,7 @@ class Noise:
     shape: Shape
     line: int = 0
     sign: int = 1
+    moved: bool = False
 
     @property
     def released(self) -> Public:

@@ -16,6 +16,7 @@ from dpcp_audit.proving.distances import (
     UNKNOWN,
     Closure,
     Noise,
+    Once,
     Records,
     Reference,
     Value,
@@ -112,13 +113,17 @@ class Expressions(Statements):
     def _read_Dict(self, node: ast.Dict) -> Value:
         if any(key is None for key in node.keys):
             raise self.refuse("a dictionary is unpacked")
-        keys = tuple(plain(self.read(key)) for key in node.keys if key is not None)
+        pairs = [
+            tuple(self._elements([key, value]))
+            for key, value in zip(node.keys, node.values, strict=True)
+            if key is not None
+        ]
+        keys = tuple(plain(key) for key, _ in pairs)
         if not all(isinstance(key, str | int | float) for key in keys) or len(set(keys)) < len(
             keys
         ):
             raise self.refuse("a key of a dictionary is not known")
-        values = tuple(self._elements(node.values))
-        return self.path.store(Contents("dict", values, keys))
+        return self.path.store(Contents("dict", tuple(value for _, value in pairs), keys))
 
     def _read_DictComp(self, node: ast.DictComp) -> Value:
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
@@ -187,13 +192,24 @@ class Expressions(Statements):
             self._check_compared(name, left, right)
             one = right if name in {"Is", "IsNot"} else self.gathered(right)
             if name in {"In", "NotIn"}:
-                one = self.opened(right)
+                one = self._looked_through(left, right)
             found = comparisons.compare(self._reader, name, self.gathered(left), one)
             result = self._both(result, found)
             if is_known(found) and not isinstance(found, np.ndarray) and not found:
                 return found
             left = right
         return result
+
+    def _looked_through(self, one: Value, value: Value) -> Value:
+        """Return what ``in`` looks through: of a dictionary its keys."""
+        items = value.items if isinstance(value, Once) else value
+        if isinstance(value, Reference):
+            cells = self.cells(value)
+            items = cells.keys if cells.kind == "dict" else cells.items
+        nested = isinstance(items, tuple) and any(isinstance(each, Reference) for each in items)
+        if nested or isinstance(one, Reference):
+            raise self.refuse("a list or an object is looked for, or looked through for one")
+        return self.opened(value) if items is value else items
 
     def _check_compared(self, name: str, left: Value, right: Value) -> None:
         """Refuse lists and tuples that are compared as Python does, not as arrays are."""

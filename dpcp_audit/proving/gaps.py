@@ -339,6 +339,8 @@ def _weighted(
 def _with_gumbel(reader: Interpreter, name: str, x: Gaps, y: Noise) -> Gaps:
     if name != "Add" or not x.log or x.place is not None or y.shape != (x.gaps,):
         raise reader.refuse("noise on weights of gaps that is no Gumbel draw for each logarithm")
+    if y.moved:
+        raise reader.refuse("Gumbel noise on weights of gaps has a public number on it")
     if y.law != "gumbel" or y.scale != Surd.of(1):
         raise reader.refuse(
             "the logarithms of weights need Gumbel noise of scale 1",

@@ -309,7 +309,8 @@ def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
     for each in items:
         reader.use(each.draw, next(tokens))
     first = items[0]
-    return replace(first, draw=(next(tokens),), shape=(len(items),))
+    moved = any(each.moved for each in items)
+    return replace(first, draw=(next(tokens),), shape=(len(items),), moved=moved)
 
 
 def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None:
@@ -334,7 +335,9 @@ def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None
 
 def changeable(reader: Interpreter, owner: Reference) -> Contents:
     """Return what is at a place that is to be changed, while no loop goes through it."""
-    if any(each is owner or same(each, owner) for each in reader.iterated):
+    references = [each for each in reader.iterated if isinstance(each, Reference)]
+    lost = any(reader.path.heap[each.address].kind == "lost" for each in references)
+    if lost or any(each is owner or same(each, owner) for each in reader.iterated):
         raise reader.refuse("a list is changed while a loop goes through it")
     cells = reader.cells(owner)
     if cells.of is OutsideList:

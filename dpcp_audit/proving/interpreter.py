@@ -225,10 +225,7 @@ class Reader(Expressions):
         self.iterated += sources_of(iterable)
         for item in self.entries(iterable, "a loop"):
             self.bind(generator.target, item)
-            tests = [self.truth(self.read(each)) for each in generator.ifs]
-            if None in tests:
-                raise self.refuse("a list whose length depends on what was released")
-            if not all(tests):
+            if not all(map(self._is_kept, generator.ifs)):  # the first that fails is the last read
                 continue
             if depth + 1 < len(node.generators):
                 inner = self.read(node.generators[depth + 1].iter)
@@ -236,6 +233,13 @@ class Reader(Expressions):
             else:
                 found.append(self.read(node.elt))
         del self.iterated[before:]
+
+    def _is_kept(self, test: ast.expr) -> bool:
+        """Return whether a condition of a comprehension holds."""
+        known: bool | None = self.truth(self.read(test))
+        if known is None:
+            raise self.refuse("a list whose length depends on what was released")
+        return known
 
     def _over_records(self, node: Any, records: Records) -> Records:
         if len(node.generators) > 1 or self.each_record:

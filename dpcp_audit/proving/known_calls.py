@@ -39,7 +39,7 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
 )
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.plain_calls import SPECIAL, all_known, called
+from dpcp_audit.proving.plain_calls import HELD_BEFORE, SPECIAL, all_known, called
 from dpcp_audit.proving.sources import (
     admitted,
     defaults_of,
@@ -302,8 +302,9 @@ def _known(
             found = NotImplemented
         if found is not NotImplemented:
             return _of_these(reader, rule, found, [*args, *kw.values()])
-    opened = [_argument(reader, each) for each in args]
-    named = {name: _argument(reader, each) for name, each in kw.items()}
+    as_lists = not rule.name.startswith("np.")
+    opened = [_argument(reader, each, as_lists) for each in args]
+    named = {name: _argument(reader, each, as_lists) for name, each in kw.items()}
     if all_known(opened, named) and target is not print:
         return called(reader, target, opened, named)
     if rule.apply is not None and all_known(args, kw):
@@ -323,13 +324,20 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
         if own or isinstance(each, types.FunctionType | types.MethodType):
             raise reader.refuse("a function or class is handed to a function of a library")
     lists = [
-        each for each in values if isinstance(each, Reference) and reader.cells(each).kind == "list"
+        each
+        for each in values
+        if isinstance(each, Once)
+        or (isinstance(each, Reference) and reader.cells(each).kind == "list")
     ]
     if rule.name in _TELLING and not all(map(is_known, values)):
         reader.doubt(f"{rule.name} is used")
     if not lists or "." in rule.name or rule.name in _ELEMENTS_ONLY:
         return
-    items = [item for each in lists for item in reader.cells(each).items]
+    items = [
+        item
+        for each in lists
+        for item in (each.items if isinstance(each, Once) else reader.cells(each).items)
+    ]
     flat = not any(isinstance(item, Reference | tuple) or shape_of(item) for item in items)
     if len(lists) > 1 or not flat or rule.name in {"bool", "str", "repr", "format"}:
         raise reader.refuse(f"{rule.name} of a list that is no array", "use NumPy's function")
@@ -364,6 +372,8 @@ def _check_no_alias(
     for each in (*args, *kw.values()):
         if is_narrow(each):
             raise reader.refuse("numbers of a narrow type, which wrap around", "use float or int")
+    if "where" in kw:
+        raise reader.refuse(HELD_BEFORE)
     if "out" in kw or (isinstance(target, np.ufunc) and len(args) > target.nin):
         raise reader.refuse("a function writes into an array that it is given")
 
@@ -383,13 +393,19 @@ def _check_no_alias(
             raise reader.refuse("a function may write into an array that it is given")
 
 
-def _argument(reader: Interpreter, value: Value) -> Value:
+def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # noqa: FBT001
+    """Return an argument as its function takes it: NumPy's take lists as arrays, Python's do not."""
     if isinstance(value, Reference) and reader.cells(value).kind in {"dict", "object"}:
         raise reader.refuse("a dictionary or an object is handed to a function of a library")
+    if as_lists and isinstance(value, Reference | Once):
+        lists = isinstance(value, Once) or reader.cells(value).kind == "list"
+        items = value.items if isinstance(value, Once) else reader.cells(value).items
+        if lists and is_known(items):
+            return list(items)
     if isinstance(value, Reference | Once):
         return reader.gathered(value)
     if isinstance(value, tuple) and not is_known(value):
-        return tuple(_argument(reader, each) for each in value)
+        return tuple(_argument(reader, each, as_lists) for each in value)
     return value
 
 

@@ -190,7 +190,7 @@ class Joining:
         if not alike or not fresh or {one.draw, other.draw} & set(self.moved):
             return None
         self.moved += [one.draw, other.draw]
-        noise = replace(one, draw=(next(tokens),))
+        noise = replace(one, draw=(next(tokens),), moved=one.moved or other.moved)
         if isinstance(x, Noisy) and isinstance(y, Noisy):
             return Noisy(larger_of(x.statistic, y.statistic), noise, x.line)
         return noise
@@ -265,7 +265,11 @@ def join_returns(
     cells = joining.cells(a[0].heap[x.address], b[0].heap[y.address]) if lists else None
     value = joining.value(x, y) if cells is None else None
     path = joining.path()
-    return path, value if cells is None else path.store(cells)
+    if cells is None:
+        return path, value
+    reason = "a list that was taken in one of two branches has another name"
+    path.heap[x.address] = path.heap[y.address] = Contents("lost", (Private(line, reason),))
+    return path, path.store(cells)
 
 
 def is_settled(before: Path, after: Path) -> bool:

@@ -57,8 +57,13 @@ _EXACTLY: dict[Any, Callable[[Surd], Surd | None]] = {
 _OF_ARRAYS: dict[Any, str] = {np.abs: "abs", abs: "abs", np.negative: "neg", np.exp: "exp"}
 
 
+HELD_BEFORE = "entries that where= leaves out hold whatever was in memory before"
+
+
 def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Value]) -> Value:
     """Call a known function on plain values."""
+    if "where" in kw:
+        raise reader.refuse(HELD_BEFORE)
     if any(isinstance(each, tuple) and not is_known(each) for each in args):
         raise AssertionError("only plain values are handed on")
     try:

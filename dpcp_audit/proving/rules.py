@@ -21,6 +21,7 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Public,
     Records,
+    Reference,
     Shifted,
     Value,
     Weights,
@@ -122,7 +123,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
             "a sum over records",
             integer=a.boolean or _constant(a),
             size=a.largest_sum(reader.n) + _size(start),
-            floats=a.floats,
+            floats=a.floats or is_double(start),
         )
     a = reader.gathered(a)
     if isinstance(a, gaps.Gaps):
@@ -214,6 +215,8 @@ def in_order(reader: Interpreter, a: Value) -> Value:
     if _plain_records(a):
         return replace(a, ordered=True, order=next(tokens), placed=False, listed=True)
     found = reader.entries_or_none(a)
+    if found is not None and any(isinstance(each, Reference) for each in found):
+        raise reader.refuse("lists or objects are sorted")
     if found is None or not all(is_public(each) for each in found):
         return NotImplemented
     if all(is_known(each) for each in found):
@@ -300,7 +303,7 @@ def _extreme(reader: Interpreter, values: list[Value]) -> Value:
         return number(
             moved,
             statistics[0].says,
-            integer=whole and statistics[0].integer,
+            integer=whole and statistics[0].integer and not statistics[0].floats,
             size=size,
             floats=all(
                 each.floats if isinstance(each, Statistic) else is_double(each) for each in values

@@ -297,9 +297,14 @@ class Statements(Accumulation):
     def _do_Assert(self, node: ast.Assert) -> None:
         if self.trying:
             raise self.refuse("an assertion whose failure is caught")
-        self.truth(self.read(node.test))
-        if node.msg is not None:
+        if not __debug__:
+            return  # Python leaves assertions out
+        known = self.truth(self.read(node.test))
+        if node.msg is not None and known is not True:
+            going, self.path = self.path, self.path.fork()
             self.public(self.read(node.msg), "an exception's text")
+            self.ended = self.ended.join(self.path.ledger)
+            self.path = going
 
     def _do_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:

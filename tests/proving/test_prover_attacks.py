@@ -13,6 +13,7 @@ from proving import (
     attack_functions_gaps,
     attack_functions_memory,
     attack_functions_noise,
+    attack_functions_order,
     attack_functions_python,
     attack_functions_rules,
     attack_functions_shapes,
@@ -38,6 +39,7 @@ ATTACKS = [
     *attack_functions_shapes.ATTACKS,
     *attack_functions_sizes.ATTACKS,
     *attack_functions_values.ATTACKS,
+    *attack_functions_order.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
 
