@@ -174,10 +174,16 @@ def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
     try:
         client = distributed.Client(engine.address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(f"--engine: no Dask scheduler answers at {engine.address}") from error
+        raise UsageError(
+            f"--engine: no Dask scheduler answers at {engine.address}",
+            hint="'dask scheduler' starts one, and prints its address",
+        ) from error
     if not client.ncores():
         client.close()
-        raise UsageError(f"--engine: the Dask scheduler at {engine.address} has no workers")
+        raise UsageError(
+            f"--engine: the Dask scheduler at {engine.address} has no workers",
+            hint=f"'dask worker {engine.address}' starts one",
+        )
     work = partial(work_remotely, limits=limits, suite=suite, expected=environment(suite))
     stop = partial(client.close, timeout=1)
     if sum(client.ncores().values()) == 1:  # joblib would ask no cluster for a single job

@@ -394,7 +394,7 @@ def _check_no_alias(
 
 
 def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # noqa: FBT001
-    """Return an argument as its function takes it: NumPy's take lists as arrays, Python's do not."""
+    """Return an argument as its function takes it: of lists, NumPy's make arrays."""
     if isinstance(value, Reference) and reader.cells(value).kind in {"dict", "object"}:
         raise reader.refuse("a dictionary or an object is handed to a function of a library")
     if as_lists and isinstance(value, Reference | Once):

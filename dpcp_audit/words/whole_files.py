@@ -135,5 +135,6 @@ def require_package(package: str, extra: str, *, name: str = "") -> None:
         except ValueError as error:
             raise UsageError(
                 "the environment variable MPLBACKEND must name a backend of matplotlib, got "
-                f"{os.environ['MPLBACKEND']!r}; unset it, or set it to agg"
+                f"{os.environ['MPLBACKEND']!r}",
+                hint="unset it, or set it to agg",
             ) from error

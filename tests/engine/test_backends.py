@@ -189,5 +189,7 @@ def test_a_scheduler_that_does_not_answer_is_told_of() -> None:
             timeout=PATIENCE,
         )
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith(f"no Dask scheduler answers at {address}")
+    error, hint = done.stderr.splitlines()[-2:]
+    assert error.endswith(f"no Dask scheduler answers at {address}")
+    assert hint.startswith("hint: ")
     assert "Traceback" not in done.stderr

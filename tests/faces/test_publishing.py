@@ -134,7 +134,7 @@ def test_resuming_takes_the_settings_of_the_journal(
         (["--suite", "theorems"], "--suite: the resumed run was begun with papers, got theorems"),
         (["--strict"], "--strict: the resumed run was begun with False, got True"),
         (["--only", "ldpcp.krr"], "--only cannot be combined"),
-        (["--journal", str(journal)], "leave out --journal"),
+        (["--journal", str(journal)], "--journal cannot be combined with --resume"),
         (["--log", str(tmp_path)], f"--log: {tmp_path}: Is a directory"),
     ):
         assert main(["run", "--resume", str(journal), *options]) == 2

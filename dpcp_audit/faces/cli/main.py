@@ -52,7 +52,8 @@ def _require_environment() -> None:
     if not epoch.isdecimal():
         raise UsageError(
             "the environment variable SOURCE_DATE_EPOCH must be a whole number of seconds, got "
-            f"{epoch!r}; unset it"
+            f"{epoch!r}",
+            hint="unset it",
         )
 
 

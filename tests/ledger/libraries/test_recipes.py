@@ -157,9 +157,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("more", "message"),
         [
-            (["mine.py:f", "--kind", "quantile"], "--recipe goes without TARGET"),
-            (["--pure-dp", "1"], "--recipe goes without --pure-dp"),
-            (["--config", "c.toml"], "--recipe goes without --config"),
+            (["mine.py:f", "--kind", "quantile"], "--recipe cannot be combined with TARGET"),
+            (["--pure-dp", "1"], "--recipe cannot be combined with --pure-dp"),
+            (["--config", "c.toml"], "--recipe cannot be combined with --config"),
             (["--draws", "0"], "draws must be a whole number >= 1, got 0"),
         ],
     )
