@@ -184,6 +184,6 @@ def named_theorem(name: object) -> NamedTheorem:
         if isinstance(name, str) and each.name == name:
             return each
     near = difflib.get_close_matches(str(name), theorem_names(), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f"did you mean {near[0]!r}?" if near else ""
     menu = ", ".join(theorem_names())
-    raise UsageError(f"a theorem's name must be one of {menu}, got {shown(name, 60)}{hint}")
+    raise UsageError(f"a theorem's name must be one of {menu}, got {shown(name, 60)}", hint=hint)

@@ -85,7 +85,7 @@ def test_every_mechanism_states_its_parameters() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"got 'ldpcp4'; did you mean ldpcp-4\?"):
+    with pytest.raises(UsageError, match=r"got 'ldpcp4'\nhint: did you mean 'ldpcp-4'\?"):
         named_theorem("ldpcp4")
     with pytest.raises(UsageError, match="theorem's name must be one of ldpcp-1, "):
         named_theorem(None)
