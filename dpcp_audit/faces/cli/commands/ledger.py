@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.words.whole_files import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -72,6 +74,8 @@ def execute(options: argparse.Namespace) -> int:
     writers = parse_reports(options.report or ["markdown=-"], formats)
     folders = []
     if options.run:
+        if options.run.exists() and not options.run.is_dir():
+            raise UsageError(f"--run: {options.run} is no folder", hint="name one, or a new one")
         options.run.mkdir(parents=True, exist_ok=True)
         folders = [options.run]
     found: dict[str, dict[str, Any]] = {}

@@ -70,3 +70,8 @@ def test_a_file_that_is_no_results_file_is_refused(capsys) -> None:
     Path("other.json").write_text("{}", encoding="utf-8")
     assert main(["ledger", "other.json"]) == 2
     assert "not a dpcp-audit results file" in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_a_folder_of_runs_is_refused(capsys) -> None:
+    assert main(["ledger", "--run", "related.json"]) == 2
+    assert "--run: related.json is no folder\nhint: " in capsys.readouterr().err
