@@ -114,6 +114,7 @@ numbers alone.
     """
     _validate.bounds(bounds)
     values = _validate.scores(scores, within=bounds)
+    draws = _validate.generator(rng)
     offers = calibrators(
         guarantee,
         n=values.size,
@@ -124,7 +125,7 @@ numbers alone.
     )
     best = offers[0]
     return PrivateThreshold(
-        threshold=float(best.sample(values, 1, rng=rng)[0]),
+        threshold=float(best.sample(values, 1, rng=draws)[0]),
         guarantee=best.guarantee,
         coverage=best.coverage,
         calibrator=best,

@@ -51,3 +51,9 @@ def test_too_few_scores_return_the_bound_and_say_so() -> None:
 def test_scores_beyond_the_bounds_are_refused() -> None:
     with pytest.raises(ValueError, match=r"scores must lie in \[0, 1\]"):
         dp.calibrate([0.5, 1.5], alpha=0.1, guarantee=dp.ZCDP(0.5))
+
+
+@pytest.mark.parametrize("rng", ["x", -1, 1.5])
+def test_a_seed_that_is_none_is_refused_even_where_nothing_is_drawn(rng) -> None:
+    with pytest.raises(ValueError, match="rng must be"):
+        dp.calibrate([0.5] * 50, alpha=0.1, guarantee=dp.ZCDP(0.5), rng=rng)
