@@ -26,7 +26,7 @@ from dpcp_audit.proving.sources import (
 from dpcp_audit.proving.statistics import MOST_RECORDS, tokens
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 from dpcp_audit.words.whole_files import UsageError
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpcp_audit.proving.charges import Ledger
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 GENERATORS = frozenset({"rng", "random_state", "generator", "prng"})
 """Arguments of a function that are read as the generator it draws from."""
@@ -104,6 +103,11 @@ def prove(
         raise UsageError(f"bounds must be increasing, got {bounds!r}")
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
+    for each in guarantees:
+        if not isinstance(each, PrivacyGuarantee):
+            raise UsageError(
+                f"guarantee must be a privacy claim, got {each}", hint="such as dp.ZCDP(0.5)"
+            )
     size = n if relation is Relation.SUBSTITUTION else None
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
     attempt = ProofAttempt(function, guarantees, size, (low, high), named)

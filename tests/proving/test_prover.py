@@ -112,3 +112,9 @@ def test_the_proof_is_printed_with_the_source() -> None:
 def test_bad_settings_are_named(settings, named) -> None:
     with pytest.raises(ValueError, match=named):
         dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), **settings)
+
+
+@pytest.mark.parametrize("claim", [3, dp.Coverage(0.9), dp.ZCDP])
+def test_what_is_no_privacy_claim_is_refused(claim) -> None:
+    with pytest.raises(ValueError, match="guarantee must be a privacy claim"):
+        dp.prove(proved_functions.pcoqs, claim)
