@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -98,9 +99,8 @@ def prove(
     if relation not in _RELATIONS:
         raise UsageError(f"neighbours must be substitution or add-remove, got {neighbours!r}")
     low, high = Pair().read(bounds, "bounds")
-    _validate.finite(low=low, high=high)
-    if not low < high:
-        raise UsageError(f"bounds must be increasing, got {bounds!r}")
+    if not -math.inf < low < high < math.inf:
+        raise UsageError(f"bounds must be finite with a < b, got {bounds!r}")
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
     for each in guarantees:

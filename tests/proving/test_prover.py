@@ -106,7 +106,8 @@ def test_the_proof_is_printed_with_the_source() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "named"),
-    [({"n": 0}, "n must"), ({"bounds": (1, 0)}, "bounds"), ({"neighbours": "zero-out"}, "neigh"),
+    [({"n": 0}, "n must"), ({"bounds": (1, 0)}, "bounds"), ({"bounds": (np.nan, 1)}, "bounds"),
+     ({"neighbours": "zero-out"}, "neigh"),
      ({"options": {"no": 1}}, "options")],
 )  # fmt: skip
 def test_bad_settings_are_named(settings, named) -> None:
