@@ -60,6 +60,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 _NUMERIC = {"Add", "Sub", "Mult", "Div", "Pow"}
 _WHOLE = {"Add", "Sub", "Mult", "FloorDiv", "Mod"}
+_SMALLEST = Fraction(1, 2**1000)
+"""Square of a scale of noise below which doubles may underflow."""
 LARGEST = 2**53
 """Size of a number beyond which doubles leave out whole numbers, and NumPy's may wrap around."""
 _FAR = 2**31
@@ -327,6 +329,8 @@ def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | Non
         return _multiple(reading, name, replace(x, floats=x.floats or doubles), size, array)
     if array is not None:
         return None
+    if isinstance(x, Noise) and not _SMALLEST < x.scale.times(size).square < 1 / _SMALLEST:
+        return None  # as doubles, such noise may be 0 or infinite
     if isinstance(x, Noise) and size.sign and x.law in {"normal", "laplace", "gumbel"}:
         if x.law == "gumbel" and size.sign < 0:
             return None

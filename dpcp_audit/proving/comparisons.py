@@ -1,6 +1,6 @@
 """Comparisons and signs: what they give for each kind of value."""
 
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 import math

@@ -29,7 +29,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import OutsideList, exact_of, is_scalar, plain, remember
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import is_narrow
+from dpcp_audit.proving.sources import NARROW, is_narrow
 from dpcp_audit.proving.statistics import Part, Statistic, disjoint, number, statistic, tokens
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None
     """Return numbers with a fresh draw each as one vector, if none of the draws was used."""
     laws = {(each.noise.law, each.noise.scale) for each in items}
     draws = [each.noise.draw for each in items]
-    key = tuple(each.token for each in items)
+    key = tuple((each.token, each.noise.scale, each.noise.sign) for each in items)
     used = reader.path.used
     if key in reader.vectors and all(used.get(d) == reader.vectors[key][0] for d in draws):
         return reader.vectors[key][1]
@@ -393,9 +393,11 @@ def filled(reader: Interpreter, shape: Value, value: Value, dtype: Value) -> Val
         shape = shape[0]
     if not _is_whole(shape) or not 0 <= shape <= LONGEST or not is_known(dtype):  # pyright: ignore[reportOperatorIssue]
         return NotImplemented
+    if is_narrow(dtype):
+        raise reader.refuse(NARROW)
     of = "float" if dtype in {None, float, np.float64} else "other"
     if of == "float" and is_scalar(value):
         value = np.float64(value)
     elif is_scalar(value):
-        value = SCALAR if is_narrow(dtype) or dtype not in _KEPT else _KEPT[dtype](value)
+        value = SCALAR if dtype not in _KEPT else _KEPT[dtype](value)
     return reader.path.store(Contents("array", (value,) * int(shape), of=of))  # pyright: ignore[reportArgumentType]

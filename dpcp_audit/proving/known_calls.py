@@ -39,8 +39,14 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
 )
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.plain_calls import HELD_BEFORE, SPECIAL, all_known, called
+from dpcp_audit.proving.plain_calls import (
+    HELD_BEFORE,
+    SPECIAL,
+    all_known,
+    called,
+)
 from dpcp_audit.proving.sources import (
+    NARROW,
     admitted,
     defaults_of,
     is_function,
@@ -210,8 +216,8 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
     if dtype in (int, np.int64, "int") and isinstance(owner, Statistic) and owner.integer:
         return in_range(reader, replace(owner, floats=False))
     released = reader.public(owner, "a cast")
-    if is_narrow(dtype) and is_known(released):
-        raise reader.refuse("a cast to a narrow type, whose numbers wrap around")
+    if is_narrow(dtype):
+        raise reader.refuse(NARROW)
     return Public(shape_of(released))
 
 
@@ -394,7 +400,7 @@ def _check_no_alias(
 
 
 def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # noqa: FBT001
-    """Return an argument as its function takes it: of lists, NumPy's make arrays."""
+    """Return an argument as a function takes it: one of NumPy's takes lists as arrays."""
     if isinstance(value, Reference) and reader.cells(value).kind in {"dict", "object"}:
         raise reader.refuse("a dictionary or an object is handed to a function of a library")
     if as_lists and isinstance(value, Reference | Once):

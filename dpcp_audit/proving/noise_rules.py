@@ -327,7 +327,7 @@ def _below(scale: Surd) -> Fraction:
 
 def _log_rate(reader: Interpreter, p: Value) -> Fraction:
     """Return -log(1 - p), from above: neighbouring whole numbers' chances differ by this factor."""
-    if isinstance(p, Real) and p.log_rest is not None:
+    if isinstance(p, Real) and p.log_rest is not None and p < 1:
         return -p.log_rest
     exact = exact_of(p) if is_scalar(p) else None
     value = None if exact is None else exact.rational

@@ -20,7 +20,6 @@ from dpcp_audit.proving.distances import (
     Records,
     Value,
     is_known,
-    shape_of,
 )
 from dpcp_audit.proving.exact_numbers import (
     Surd,
@@ -33,6 +32,7 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.paths import Contents
+from dpcp_audit.proving.sources import NARROW, is_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +72,8 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     frozen(value)
+    if any(map(is_narrow, value if isinstance(value, tuple | list) else (value,))):
+        raise reader.refuse(NARROW)
     entrywise = isinstance(value, np.ndarray) and len(args) == 1 and not kw
     if entrywise and target in _OF_ARRAYS:
         return apply_to_array(_OF_ARRAYS[target], value, args[0])
@@ -171,11 +173,8 @@ def _full(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value
 
 
 def _narrow(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
-    """Return a public number of a narrow type, which is not known: it may wrap around."""
-    values = [reader.public(each, "a cast") for each in args]
-    if kw or len(values) != 1 or is_known(values[0]):
-        raise reader.refuse("a cast to a narrow type, whose numbers wrap around")
-    return Public(shape_of(values[0]))
+    """Refuse a number of a narrow type: a number of Python beside it becomes as narrow."""
+    raise reader.refuse(NARROW)
 
 
 SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {

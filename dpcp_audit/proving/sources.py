@@ -123,6 +123,7 @@ def admitted(value: Any, name: str, line: int) -> Any:
     raise Refusal(line, f"{name} is a {type(value).__name__} from outside, which can change")
 
 
+NARROW = "a cast to a narrow type, whose numbers wrap around, round, or are infinite"
 _WIDE = (np.dtype(float), np.dtype(np.int64), np.dtype(bool))
 
 

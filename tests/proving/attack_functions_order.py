@@ -6,8 +6,11 @@ import math
 import numpy as np
 from proving.specimen_tables import Table
 
+from dpcp_audit import PureDP
+
 ATTACKS = Table("order")
 attack = ATTACKS.attack
+TWO, THREE = np.repeat([1.0, 0.0], [1, 7]), np.repeat([1.0, 0.0], [2, 6])
 
 
 @attack("a dictionary is looked through by its keys", n=8, event=lambda v: v > 0.5)
@@ -277,3 +280,85 @@ def half_counts_loop(scores, *, rng):
             t += 1
     m = max(t, 3)
     return m + rng.geometric(p) - rng.geometric(p)
+
+
+@attack(
+    "a number of Python beside a narrow one is as narrow", n=8, pair=(TWO, THREE), event=math.isinf
+)
+def narrow_whole(scores, *, rng):
+    with np.errstate(all="ignore"):
+        k = np.full(1, 60000.0).astype("f2")[0]
+        x = float(np.sum(scores)) * k
+        return float(x) + rng.laplace(0, 60000.0)
+
+
+@attack(
+    "a number of Python beside a narrow one is as narrow", n=8, pair=(TWO, THREE), event=math.isinf
+)
+def narrow_filled(scores, *, rng):
+    with np.errstate(all="ignore"):
+        z = np.zeros(1, dtype=np.float16)
+        x = float(np.sum(scores) * 6e4) + z[0]
+        return float(x) + rng.laplace(0, 60000.0)
+
+
+@attack(
+    "a number of Python beside a narrow one is as narrow", n=8, pair=(TWO, THREE), event=math.isinf
+)
+def narrow_cast(scores, *, rng):
+    with np.errstate(all="ignore"):
+        z = rng.random(1)[0].astype(np.float16)
+        x = float(np.sum(scores) * 6e4) + z
+        return float(x) + rng.laplace(0, 60000.0)
+
+
+@attack(
+    "a number of Python beside a narrow one is as narrow", n=8, pair=(TWO, THREE), event=math.isinf
+)
+def narrow_sum(scores, *, rng):
+    with np.errstate(all="ignore"):
+        z = np.ones(2).sum(dtype="f2")
+        x = float(np.sum(scores) * 6e4) + z
+        return float(x) + rng.laplace(0, 60000.0)
+
+
+@attack(
+    "a number of Python beside a narrow one is as narrow", n=8, pair=(TWO, THREE), event=math.isinf
+)
+def narrow_full(scores, *, rng):
+    with np.errstate(all="ignore"):
+        z = np.full(1, 0.5, dtype="f2")[0]
+        x = float(np.sum(scores) * 6e4) + z
+        return float(x) + rng.laplace(0, 60000.0)
+
+
+@attack("a small whole number of NumPy beside a count raises where it wraps", n=200)
+def narrow_count(scores, *, rng):
+    k = np.arange(3).astype("i1")[1]
+    return np.count_nonzero(scores < 0.5) * k + rng.laplace(0, 1.0)
+
+
+@attack("a number of Python beside one of 24 bits is rounded to it", n=8)
+def narrow_rounds(scores, *, rng):
+    z = np.float32(rng.random() + 2.0**25)
+    return float(np.sum(scores)) + z + rng.laplace(0, 1.0)
+
+
+@attack("noise that is 0 in doubles", n=8, event=lambda v: v > 0.5)
+def scale_that_underflows(scores, *, rng):
+    return float(np.sum(scores) + rng.laplace(0, 1.0) * 1e-200 * 1e-200 * 1e200 * 1e200)
+
+
+@attack("a vector of noisy numbers is not the vector of their parts", n=8, event=lambda v: v > 0.5)
+def vector_again(scores, *, rng):
+    a = np.sum(scores) + rng.laplace(0, 100.0)
+    b = np.sum(scores) + rng.laplace(0, 100.0)
+    np.array([a, b])
+    s = np.array([np.sum(scores), np.sum(scores)])
+    return float((np.array([a * 1e-6, b * 1e-6]) + s)[0])
+
+
+@attack("noise of p = 1", PureDP(50.0), n=8)
+def geometric_of_one(scores, *, rng):
+    p = 1 - math.exp(-50)
+    return np.count_nonzero(scores < 0.5) + rng.geometric(p) - rng.geometric(p)
