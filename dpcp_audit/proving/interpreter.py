@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcp_audit.proving.charges import Charge
+    from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
 
 _MOST_STEPS = 400_000
@@ -80,7 +81,7 @@ class Reader(Expressions):
         self.each_record, self.quiet, self.unbounded, self.trying = False, False, False, False
         self.iterated: list[Value] = []
         self.ended = Ledger(())
-        self.vectors: dict[tuple[int, ...], tuple[int, Noisy]] = {}
+        self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
 
     # ------------------------------------------------------------------ what is observed

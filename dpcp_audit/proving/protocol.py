@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Refusal,
         Value,
     )
+    from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.paths import Contents, Path
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.proving.threshold_answers import ThresholdAnswers
@@ -33,7 +34,7 @@ class Interpreter(Protocol):
     answers: ThresholdAnswers
     rules: set[str]
     iterated: list[Value]
-    vectors: dict[tuple[int, ...], tuple[int, Noisy]]
+    vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
 
     def release(self, value: Value) -> Value:
         """Observe a value: charge for its noise, and return a public one."""
