@@ -48,6 +48,8 @@ Atom = str | float | int | bool | complex | bytes | TypeMark | None
 
 _UNMARKED = (float, str, bytes, complex, type(None))
 _BELOW_ZERO = TypeMark("-0")
+_MOST_ENTRIES = 10**6
+"""Entries of an array, each of which becomes a Python number."""
 
 
 def atoms_of(output: Any, line: Line) -> tuple[Atom, ...]:
@@ -97,6 +99,9 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
 
 
 def _array(value: Any, line: Line, depth: int) -> Iterator[Atom]:
+    if value.size > _MOST_ENTRIES:
+        said = f"the output has {value.size:,} entries, more than the {_MOST_ENTRIES:,} followed"
+        raise UnfollowableError(said, line)
     yield f"array{value.shape}"
     if isinstance(value, TracedArray):
         # An untraced run has an array of numbers here; of which type is not known.

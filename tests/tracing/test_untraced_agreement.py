@@ -124,3 +124,11 @@ def test_pythons_sample_with_counts_is_followed() -> None:
         return random.sample([0.0, 1.0], 1, counts=[3, 1])[0] if sum(x) else 0.0
 
     assert _traced(sampled).exact.max_divergence() == np.inf
+
+
+def test_an_output_of_millions_of_entries_is_not_followed() -> None:
+    def huge(x, *, rng) -> np.ndarray:
+        return np.full(2 * 10**6, x + rng.laplace())
+
+    found = trace_pair(huge, 0.0, 1.0, draws=2, rng=0)
+    assert "the output has 2,000,000 entries" in found.unfollowed[0].says

@@ -368,7 +368,7 @@ def _row(spec: CheckSpec, scope: str) -> Row:
 
 def _fail(reason: str) -> NoReturn:
     __tracebackhide__ = True
-    pytest.fail(reason, pytrace=False)
+    raise pytest.fail.Exception(reason, pytrace=False) from None
 
 
 def _caller() -> str:
