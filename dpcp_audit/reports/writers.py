@@ -29,15 +29,20 @@ class Writer:
     path: Path | None
 
 
-def format_for(path: Path, *, option: str = "path") -> ReportFormat:
+def format_for(
+    path: Path, *, option: str = "path", names: Sequence[str] | None = None
+) -> ReportFormat:
     """Return the format that a file's suffix asks for; a message names the option.
+
+    ``names`` are those to choose from, all formats unless given.
 
     Raises
     ------
     UsageError
         If no format has the suffix.
     """
-    known = {found.suffix: found for found in map(report_format, format_names())}
+    choice = format_names() if names is None else names
+    known = {found.suffix: found for found in map(report_format, choice)}
     fitting = [suffix for suffix in known if path.name.endswith(suffix)]
     if not fitting:
         suffixes = ", ".join(sorted(known))
@@ -73,10 +78,10 @@ def parse_reports(
 def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:
     name, found, target = argument.partition("=")
     names = format_names() if formats is None else tuple(formats)
-    if not found and formats is None:  # the file's name says the format
-        wanted = format_for(Path(argument), option="--report")
+    if not found:  # the file's name says the format
+        wanted = format_for(Path(argument), option="--report", names=names)
         name, target = next(name for name in names if report_format(name) is wanted), argument
-    elif not found or not target:
+    elif not target:
         raise UsageError(
             f"--report must be FORMAT=PATH, got {argument!r}", hint="such as html=report.html"
         )

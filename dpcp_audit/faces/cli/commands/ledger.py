@@ -57,8 +57,8 @@ def add_parser(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FORMAT=PATH",
-        help="write the page: html= or markdown=; PATH '-' is stdout; repeatable "
-        "(default: markdown=-)",
+        help="write the page: html= or markdown=, or a PATH whose suffix says which; PATH '-' is "
+        "stdout; repeatable (default: markdown=-)",
     )
     parser.set_defaults(execute=execute)
 

@@ -38,7 +38,7 @@ def test_the_page_comes_from_results_files(capsys) -> None:
 
 
 def test_a_folder_stands_for_its_files_and_the_page_has_two_forms() -> None:
-    assert main(["ledger", ".", "--report", "html=a.html", "--report", "markdown=a.md"]) == 0
+    assert main(["ledger", ".", "--report", "a.html", "--report", "markdown=a.md"]) == 0
     assert Path("a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert Path("a.md").read_text(encoding="utf-8").startswith("# The ledger")
 
