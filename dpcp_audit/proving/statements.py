@@ -38,6 +38,8 @@ _OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
 }  # fmt: skip
 """What a class of exceptions has that does nothing of its own."""
 _MOST_ROUNDS = 100_000
+_MOST_EXITS = 500
+"""Rounds of a loop that each may be the last, as far as is known: each has paths of its own."""
 _TRIES = 8
 
 
@@ -392,7 +394,7 @@ class Statements(Accumulation):
         return done.join(Ends(left.broken, None, None, left.returned), node.lineno)
 
     def _do_While(self, node: ast.While) -> Ends:
-        left = Ends()
+        left, exits = Ends(), 0
         for _ in range(_MOST_ROUNDS):
             before = self.path.fork()
             known = self.truth(self.read(node.test))
@@ -407,7 +409,10 @@ class Statements(Accumulation):
             if live is None:
                 return self._left(left, None, node)
             self.path = live
-        raise self.refuse("a loop is not seen to end")
+            exits += found.broken is not None or found.returned is not None
+            if exits == _MOST_EXITS:
+                break
+        raise self.refuse("a loop is not seen to end", "bound its rounds: for _ in range(k)")
 
     @staticmethod
     def _left_by(left: Ends, found: Ends, node: ast.While) -> Ends:

@@ -258,3 +258,13 @@ def changed_in_a_zip(scores, *, rng):
             a[1] = np.sum(scores)
         last = v
     return last
+
+
+@refused("a loop is not seen to end")
+def a_round_that_may_be_the_last(scores, *, rng):
+    rounds = 0
+    while True:
+        value = np.mean(scores) + rng.laplace(scale=100.0)
+        rounds += 1
+        if rounds > 3 and value > 1e9:
+            return float(value)
