@@ -46,7 +46,7 @@ def sized(value, *, rng):
     return np.int32(response(0, rng=rng)) if value else np.int64(response(0, rng=rng))
 
 def sized_twin(value, *, rng):
-    return np.int32(response(value, rng=rng)) if value else np.int32(response(0, rng=rng))
+    return np.int64(response(value, rng=rng)) if value else np.int64(response(0, rng=rng))
 
 def laid_out(value, *, rng):
     table = np.full((2, 2), response(0, rng=rng))
