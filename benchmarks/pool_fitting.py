@@ -12,8 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from dpcp_audit.laws.models import load_dataset, pipeline, split
-from dpcp_audit.laws.pools import Classifier, Dataset, ProbabilityPool
+from dpcp_audit.laws.pools import (
+    Classifier,
+    Dataset,
+    ProbabilityPool,
+    load_dataset,
+    pipeline,
+    split,
+)
 
 
 def fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:

@@ -24,9 +24,8 @@ from dpcp_audit.laws.pools import RowPool, made_classes, made_outcomes
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.row_laws import RowLaws
+from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
-from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
 from dpcp_audit.words.guarantees import ApproxDP, Coverage, LocalDP, PureDP, SetSize
 
 if TYPE_CHECKING:

@@ -3,10 +3,6 @@
 The shifts of ``GaussianPair`` and ``LaplacePair`` are exact doubles. The masses of a ``FinitePair``
 are a table of rounded numbers: each is a ball of a few units in its last place, so that a claim
 which only that rounding decides stays open.
-
-Why the reference mechanisms keep their promises: proofs from their parameters.
-
-A mechanism is its noise as the code uses it, doubles taken as exact numbers; draws are ideal.
 """
 
 from __future__ import annotations
@@ -20,10 +16,8 @@ from flint import arb, ctx, fmpq
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser
 from dpcp_audit.stats.enclosures import (
     all_at_most,
-    at_most,
     ball,
     exact,
     gaussian_delta,
@@ -31,24 +25,16 @@ from dpcp_audit.stats.enclosures import (
     laplace_renyi,
     upper,
 )
-from dpcp_audit.words.guarantees import Relation
-from dpcp_audit.words.proofs import (
-    Proof,
-    ProofMethod,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpcp_audit.laws.laws import FiniteLaw, LawPair
     from dpcp_audit.laws.losses import Divergences
-    from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
-    from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
     from dpcp_audit.stats.enclosures import Exact, Side
     from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.guarantees import LocalDP, PrivacyGuarantee
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.proofs import Premise
-    from dpcp_audit.words.results import PlainData
 
 
 TABLE_ROUNDING = 2.0**-50
@@ -252,104 +238,3 @@ def rho_bound(divergence: Callable[[fmpq], arb], largest: arb, claimed: Exact) -
         else:
             step /= 2
     return arb(math.inf)
-
-
-def response_proof(response: KaryRandomizedResponse, guarantee: LocalDP) -> Proof:
-    """Return the proof that a response is ε′-LDP, from the probability that it moves a label with.
-
-    Examples
-    --------
-    >>> from dpcp_audit.words.guarantees import LocalDP
-    >>> from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-    >>> response = KaryRandomizedResponse(2.0, 10)
-    >>> response_proof(response, LocalDP(2.0)).holds, response_proof(response, LocalDP(1.99)).holds
-    (True, False)
-    """
-    return Proof(
-        method=ProofMethod.CLOSED_FORM,
-        argument=(
-            "A report is the label itself with probability 1−m, and each other label with "
-            "probability m/(k−1), m the double that is drawn with: these are the only ratios of "
-            "probabilities that a report has."
-        ),
-        premises=(
-            at_most(
-                "|log((k−1)(1−m)/m)| ≤ ε",
-                partial(response_loss, response.move_probability, response.k),
-                guarantee.epsilon,
-            ),
-        ),
-        parameters={"epsilon": response.epsilon, "k": response.k},
-    )
-
-
-def response_loss(move_probability: float, k: int) -> arb:
-    """Return the largest log-ratio of a k-ary report's probabilities on two labels."""
-    move = exact(move_probability)
-    return abs(ball((k - 1) * (1 - move) / move).log())
-
-
-def search_proof(rho: float, *, rounds: int, noise_scale: float, parameters: PlainData) -> Proof:
-    """Return the proof that ``rounds`` comparisons with noise N(0, σ²) are ρ-zCDP.
-
-    Whatever the number of scores, the scores and the order α. σ is the double that is used.
-
-    Examples
-    --------
-    >>> search_proof(0.5, rounds=16, noise_scale=4.0, parameters={}).holds
-    True
-    >>> search_proof(0.5, rounds=16, noise_scale=3.9999999999999996, parameters={}).holds
-    False
-    """
-    spent = rounds / (2 * exact(noise_scale) ** 2)
-    return Proof(
-        method=ProofMethod.ARGUMENT,
-        argument=(
-            "Given the bits so far, the next is post-processing of a count that a substitution "
-            "changes by at most 1, with noise N(0, σ²): D_α ≤ α/(2σ²) at every order α > 1, and "
-            "the N rounds add up to at most αN/(2σ²)."
-        ),
-        premises=(at_most("N/(2σ²) ≤ ρ", spent, rho),),
-        parameters=parameters,
-    )
-
-
-def exponq_proof(mechanism: ExponQ, sizes: Sequence[int]) -> Proof | None:
-    """Return the proof that the mechanism is ε-DP on n scores, for each n of ``sizes``.
-
-    None for the published normaliser, of which it is false.
-    """
-    if mechanism.normaliser is not Normaliser.CORRECTED:
-        return None
-    bounds = [partial(_largest_ratio, mechanism, n) for n in sizes]
-    return Proof(
-        method=ProofMethod.CLOSED_FORM,
-        argument=(
-            "A substitution changes each edge's utility by an amount in an interval of length "
-            "1/q̃ + 1/(1−q̃), and so does it their weighted mean. With the normaliser "
-            "min(q̃, 1−q̃) every log-ratio is at most ε/(2·max(q̃, 1−q̃))."
-        ),
-        premises=(all_at_most("ε/(2·max(q̃, 1−q̃)) ≤ ε", bounds, mechanism.epsilon),),
-        parameters={
-            "n": sizes[0] if len(sizes) == 1 else list(sizes),
-            "alpha": mechanism.alpha,
-            "epsilon": mechanism.epsilon,
-            "n_candidates": mechanism.n_candidates,
-            "gamma": mechanism.gamma,
-            "normaliser": str(mechanism.normaliser),
-            "relation": str(Relation.SUBSTITUTION),
-        },
-    )
-
-
-def _largest_ratio(mechanism: ExponQ, n: int) -> arb:
-    target = _target(mechanism, n)
-    return ball(mechanism.epsilon) / (2 * target.max(1 - target))
-
-
-def _target(mechanism: ExponQ, n: int) -> arb:
-    """Return q̃ = (n+1)(1−α)/(n(1−γα)) + (2/(εn))·log(m/(γα))."""
-    alpha, gamma = exact(mechanism.alpha), exact(mechanism.gamma)
-    level = (n + 1) * (1 - alpha) / (n * (1 - gamma * alpha))
-    error = ball(mechanism.n_candidates / (gamma * alpha)).log()
-    return ball(level) + ball(2 / (exact(mechanism.epsilon) * n)) * error

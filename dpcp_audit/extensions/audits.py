@@ -8,10 +8,6 @@ from dpcp_audit.audits.accounting import Training as Training
 from dpcp_audit.audits.accounting import accounted_epsilon as accounted_epsilon
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy as BlackBoxPrivacy
 from dpcp_audit.audits.composition import pipeline_budget as pipeline_budget
-from dpcp_audit.audits.enclosed_laws import exponq_proof as exponq_proof
-from dpcp_audit.audits.enclosed_laws import response_loss as response_loss
-from dpcp_audit.audits.enclosed_laws import response_proof as response_proof
-from dpcp_audit.audits.enclosed_laws import search_proof as search_proof
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE as SIGNIFICANCE
 from dpcp_audit.audits.estimates.shown_losses import Rate as Rate
 from dpcp_audit.audits.estimates.shown_losses import attack_loss as attack_loss
@@ -20,18 +16,13 @@ from dpcp_audit.audits.exact import exact_outcome as exact_outcome
 from dpcp_audit.audits.exact import law_figures as law_figures
 from dpcp_audit.audits.finite_laws import channel_outcome as channel_outcome
 from dpcp_audit.audits.local import LocalPrivacy as LocalPrivacy
-from dpcp_audit.audits.membership.release_games import conformal_threshold as conformal_threshold
-from dpcp_audit.audits.membership.release_games import exponq_threshold as exponq_threshold
-from dpcp_audit.audits.membership.release_games import histlap_threshold as histlap_threshold
-from dpcp_audit.audits.membership.release_games import label_report as label_report
-from dpcp_audit.audits.membership.release_games import pcoqs_threshold as pcoqs_threshold
-from dpcp_audit.audits.membership.release_games import score_answer as score_answer
-from dpcp_audit.audits.membership.release_games import through_sets as through_sets
 from dpcp_audit.audits.membership.release_membership import (
     MembershipInference as MembershipInference,
 )
 from dpcp_audit.audits.membership.score_attacks import BisectionBits as BisectionBits
+from dpcp_audit.audits.membership.score_attacks import CellLikelihood as CellLikelihood
 from dpcp_audit.audits.search.pair_space import FixedPairs as FixedPairs
+from dpcp_audit.audits.search.pair_space import Sampler as Sampler
 from dpcp_audit.audits.search.score_pairs import ScorePairs as ScorePairs
 from dpcp_audit.audits.traced_privacy import Scope as Scope
 from dpcp_audit.audits.training.canary_audit import CanaryAudit as CanaryAudit

@@ -7,6 +7,7 @@ from dpcp_audit.laws.laws import FinitePair as FinitePair
 from dpcp_audit.laws.laws import GaussianPair as GaussianPair
 from dpcp_audit.laws.laws import LaplacePair as LaplacePair
 from dpcp_audit.laws.laws import LawPair as LawPair
+from dpcp_audit.laws.loaders import load_pool as load_pool
 from dpcp_audit.laws.losses import guarantee_pair as guarantee_pair
 from dpcp_audit.laws.piecewise import PiecewiseConstant as PiecewiseConstant
 from dpcp_audit.laws.pools import SHIPPED as SHIPPED
@@ -26,4 +27,3 @@ from dpcp_audit.laws.scores import hps as hps
 from dpcp_audit.laws.scores import prediction_sets as prediction_sets
 from dpcp_audit.laws.scores import raps as raps
 from dpcp_audit.laws.scores import true_label_scores as true_label_scores
-from dpcp_audit.laws.user_pools import load_pool as load_pool

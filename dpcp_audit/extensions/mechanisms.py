@@ -44,9 +44,9 @@ from dpcp_audit.mechanisms.gaussian import GaussianMechanism as GaussianMechanis
 from dpcp_audit.mechanisms.histlap import EmptyHistogram as EmptyHistogram
 from dpcp_audit.mechanisms.histlap import HistLap as HistLap
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels as LDPCPLabels
+from dpcp_audit.mechanisms.ldpcp.label_calibration import NoiseAwareLabels as NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width as dkw_width
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts as CellCounts
-from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels as NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores as LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.score_calibration import decision_laws as decision_laws
 from dpcp_audit.mechanisms.ldpcp.score_calibration import hoeffding_width as hoeffding_width
@@ -64,7 +64,7 @@ from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_outside as coverag
 from dpcp_audit.mechanisms.pcoqs.rank_law import held_out_law as held_out_law
 from dpcp_audit.mechanisms.pcoqs.rank_law import rank_law as rank_law
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS as PCOQS
-from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence as largest_bit_divergence
+from dpcp_audit.mechanisms.pcoqs.release import largest_bit_divergence as largest_bit_divergence
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline as PrivatePipeline
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse as BinaryRandomizedResponse,

@@ -12,9 +12,9 @@ from dpcp_audit.stats.enclosures import ends as ends
 from dpcp_audit.stats.enclosures import exact as exact
 from dpcp_audit.stats.enclosures import gaussian_delta as gaussian_delta
 from dpcp_audit.stats.enclosures import normal_cdf as normal_cdf
+from dpcp_audit.stats.enclosures import renyi_epsilon as renyi_epsilon
 from dpcp_audit.stats.enclosures import response_keep as response_keep
+from dpcp_audit.stats.enclosures import sampled_renyi as sampled_renyi
+from dpcp_audit.stats.enclosures import substituted_renyi as substituted_renyi
 from dpcp_audit.stats.intervals import clopper_pearson as clopper_pearson
 from dpcp_audit.stats.roots import turn_by_factor as turn_by_factor
-from dpcp_audit.stats.sampled_gaussian import renyi_epsilon as renyi_epsilon
-from dpcp_audit.stats.sampled_gaussian import sampled_renyi as sampled_renyi
-from dpcp_audit.stats.sampled_gaussian import substituted_renyi as substituted_renyi

@@ -12,8 +12,8 @@ from dpcp_audit.mechanisms.dpsgd.gradients import cross_entropy_gradient as cros
 from dpcp_audit.mechanisms.dpsgd.gradients import norms as norms
 from dpcp_audit.mechanisms.dpsgd.networks import Trained as Trained
 from dpcp_audit.mechanisms.dpsgd.networks import finished as finished
+from dpcp_audit.mechanisms.dpsgd.networks import in_mode as in_mode
 from dpcp_audit.mechanisms.dpsgd.networks import logistic as logistic
-from dpcp_audit.mechanisms.dpsgd.preparation import in_mode as in_mode
-from dpcp_audit.mechanisms.dpsgd.preparation import seeded as seeded
+from dpcp_audit.mechanisms.dpsgd.networks import seeded as seeded
 from dpcp_audit.mechanisms.dpsgd.training import Step as Step
 from dpcp_audit.mechanisms.dpsgd.training import train as train

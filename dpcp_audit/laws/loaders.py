@@ -2,12 +2,15 @@
 
 Nothing is downloaded. Every reader takes the path of files that the user has put somewhere, and
 where there are none says what to get and from where. Softmax outputs are read by
-``user_pools.load_pool``.
+``load_pool``.
+
+Pools that users bring: saved probabilities, or images to which a classifier is fitted.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import pickle
 import zipfile
 from pathlib import Path
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.laws.models import ImageData
+from dpcp_audit.laws.pools import ImageData, ProbabilityPool, image_pool
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.arrays import is_array
 from dpcp_audit.words.plain import is_record
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcp_audit.words.arrays import IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 
 _MEDMNIST = "MedMNIST's .npz files (for example pathmnist.npz) are at https://medmnist.com"
@@ -364,3 +367,54 @@ def _read_image(file: Path, size: tuple[int, int] | None, grey: bool) -> NDArray
         shown = shown.resize((size[1], size[0]))
     pixels = np.asarray(shown, dtype=np.uint8)
     return pixels[..., None] if grey else pixels
+
+
+_PROBABILITIES = {"probabilities", "labels"}
+_OF_MEDMNIST = {"train_images", "train_labels"}
+
+
+@functools.cache
+def load_pool(path: str) -> ProbabilityPool:
+    """Read a pool from a user's file or folder; it is read once a process.
+
+    Parameters
+    ----------
+    path : str
+        An ``.npz`` written by ``numpy.savez(path, probabilities=..., labels=...)``: class
+        probabilities, shape (m, k), and true labels in {0, ..., k−1}, shape (m,), whose name is
+        the file's without its ending; or images, to a half of which a logistic regression on
+        principal components is fitted (see ``image_pool``): a MedMNIST ``.npz``, or the folder of
+        CIFAR-10's Python batches.
+
+    Raises
+    ------
+    ValueError
+        If the path names none of these.
+    """
+    if _is_folder(path):
+        return image_pool(load_cifar10(path))
+    held = _read(path)
+    if held.keys() >= _OF_MEDMNIST:
+        splits = [s for s in ("train", "val", "test") if f"{s}_images" in held]
+        return image_pool(load_medmnist(path, splits=splits))
+    missing = sorted(_PROBABILITIES - held.keys())
+    if missing:
+        raise ValueError(f"path must hold probabilities and labels, {path!r} lacks {missing}")
+    probabilities = _validate.probabilities(held["probabilities"])
+    m, n_classes = probabilities.shape
+    labels = _validate.labels(held["labels"], n_classes=n_classes, shape=(m,))
+    return ProbabilityPool(Path(path).stem.replace(" ", "_"), probabilities, labels)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError as error:  # a name that is too long
+        raise ValueError(f"path must name a file or a folder, got {path!r}") from error
+
+
+def _read(path: str) -> dict[str, FloatArray]:
+    try:
+        return arrays_of(Path(path))
+    except ValueError as error:
+        raise ValueError(f"path must name a readable .npz file, got {path!r} ({error})") from error

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import __version__
 from dpcp_audit.engine.encoding import plain_record
-from dpcp_audit.engine.provenance import provenance
-from dpcp_audit.engine.run_settings import LIBRARIES, third_party
+from dpcp_audit.engine.run_settings import LIBRARIES, provenance, third_party
 from dpcp_audit.engine.suites import find
 from dpcp_audit.reports.results_schema import (
     SCHEMA_VERSION,

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.provenance import Provenance
+from dpcp_audit.engine.run_settings import Provenance
 from dpcp_audit.words.checks import Overview, Skipped
 from dpcp_audit.words.figures import Figure, FigureKind
 from dpcp_audit.words.outcome_tables import Table

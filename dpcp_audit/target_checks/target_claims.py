@@ -24,9 +24,8 @@ from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.row_laws import RowLaws
+from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
-from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
 from dpcp_audit.theorems.coverage.worst_law import sides
 from dpcp_audit.words.evidence import violation_by
 from dpcp_audit.words.results import Verdict

@@ -1,29 +1,47 @@
-"""The catalogue: every theorem that can be tested by name, and what it takes."""
+"""The catalogue: every theorem that can be tested by name, and what it takes.
+
+The law of the scores that a theorem is tested on: by name, from a file, or from arrays.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-from dataclasses import dataclass, field
+import hashlib
+import os
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dpcp_audit.laws.loaders import load_pool
+from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool
+from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
+from dpcp_audit.mechanisms.dpsgd import require_torch
+from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, RankError
-from dpcp_audit.theorems.score_laws import law_of_probabilities
 from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
+from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.options import Option, options_of
 from dpcp_audit.words.plain import shown
+from dpcp_audit.words.values import number_of, wrong
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from dpcp_audit.theorems.score_laws import ScoreLaw
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.theorems.statement import Statement
+    from dpcp_audit.words.results import PlainData
+
 
 _TYPICAL: Mapping[str, Any] = {
     "n": 10_000,
@@ -187,3 +205,183 @@ def named_theorem(name: object) -> NamedTheorem:
     hint = f"did you mean {near[0]!r}?" if near else ""
     menu = ", ".join(theorem_names())
     raise UsageError(f"a theorem's name must be one of {menu}, got {shown(name, 60)}", hint=hint)
+
+
+LAWS = ("uniform", "beta(A,B)")
+"""The laws that need no data, as they are written."""
+_MOST_RECORDED = 400
+"""Numbers of arrays at hand that a witness still holds."""
+_FEWEST_USERS, _MOST_USERS, _MOST_NUMBERS = 256, 4096, 2**20
+"""Of a pool that is made up: its rows, as many as its numbers allow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreLaw:
+    """A law of scores, and the probabilities that it comes from, where it comes from any.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in the id of a finding: one word.
+    population : Population
+        The law: of a pool, that of the true labels' HPS scores.
+    pool : callable or None
+        Returns the classifier's probabilities and the labels.
+    arrays : dict
+        The arrays that it is of, as lists, where they are at hand and short: no path finds them.
+    """
+
+    name: str
+    population: Population
+    pool: Callable[[], ProbabilityPool] | None = None
+    arrays: PlainData = field(default_factory=dict[str, Any])
+
+
+def law_named(text: object, *, name: str) -> ScoreLaw:
+    """Return the law that a text stands for.
+
+    Parameters
+    ----------
+    text : str
+        "uniform"; "beta(5,0.2)"; the name of a pool that is fitted here, such as
+        "digits-logistic"; that of a network, such as "digits-dp-adam-head-eps8"; or a file or
+        folder that ``load_pool`` reads.
+    name : str
+        Of the argument, for the errors.
+
+    Raises
+    ------
+    UsageError
+        If there is no such law, or a file holds no pool.
+    MissingExtraError
+        If it is a network, and PyTorch is not installed.
+
+    Examples
+    --------
+    >>> law_named("beta(5, 0.2)", name="scores").population
+    Beta(a=5, b=0.2)
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise wrong(name, f"one of {_menu()}", text)
+    if text == "uniform":
+        return ScoreLaw(name=text, population=Uniform())
+    if text.startswith("beta("):
+        law = _beta(text, name)
+        return ScoreLaw(name=law.name, population=law)
+    if text in SHIPPED:
+        return _of_pool(text, partial(classifier_pool, *SHIPPED[text]))
+    if text in NETWORKS:
+        require_torch()
+        dataset, network, epsilon = NETWORKS[text]
+        return _of_pool(text, partial(dpsgd_pool, dataset, network, epsilon=epsilon))
+    return _saved(text, name)
+
+
+def law_of_classes(k: int) -> ScoreLaw:
+    """Return a law of k classes without data: true-label scores spread evenly over [0, 1].
+
+    The other labels share what probability the true one leaves, in equal parts.
+
+    Examples
+    --------
+    >>> law_of_classes(10).name, law_of_classes(10).population
+    ('even(10)', Uniform())
+    """
+    _validate.integer(k=k, at_least=2)
+    name = f"even({k})"
+    return ScoreLaw(name=name, population=Uniform(), pool=partial(_even_pool, name, k))
+
+
+@lru_cache(maxsize=4)
+def _even_pool(name: str, k: int) -> ProbabilityPool:
+    users = max(_FEWEST_USERS, min(_MOST_USERS, _MOST_NUMBERS // k))
+    score = (np.arange(users) + 0.5) / users
+    rows = np.repeat((score / (k - 1))[:, None], k, axis=1)
+    rows[:, 0] = 1 - score
+    return ProbabilityPool(name=name, probabilities=rows, labels=np.zeros(users, dtype=np.int64))
+
+
+def law_of_scores(scores: ArrayLike) -> ScoreLaw:
+    """Return the law that draws from an array of scores, shape (m,), with replacement.
+
+    Its name has the first digits of the SHA-256 of the sorted scores, as little-endian doubles.
+
+    Examples
+    --------
+    >>> law_of_scores([0.5, 0.25]).name == law_of_scores([0.25, 0.5]).name
+    True
+    """
+    values = np.sort(_validate.scores(scores))
+    if np.asarray(scores).dtype == np.bool_:
+        raise ValueError("scores must be an array of numbers, got truth values")
+    name = _array_name(values)
+    recorded = _recorded(scores=values)
+    return ScoreLaw(name=name, population=Pool(values, name), arrays=recorded)
+
+
+def law_of_probabilities(probabilities: ArrayLike, labels: ArrayLike) -> ScoreLaw:
+    """Return the law of the true labels' HPS scores.
+
+    Its name has the first digits of the SHA-256 of the probabilities and then the labels, as
+    little-endian doubles, row by row.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (m, k)
+        Class probabilities; rows sum to 1.
+    labels : array_like, shape (m,)
+        True labels in {0, ..., k−1}.
+    """
+    rows = _validate.probabilities(probabilities)
+    true = _validate.labels(labels, n_classes=rows.shape[1])
+    if true.shape != rows.shape[:1]:
+        raise UsageError(f"labels must have shape {rows.shape[:1]}, got shape {true.shape}")
+    pool = ProbabilityPool(_array_name(rows, true), rows, true)
+    recorded = _recorded(probabilities=rows, labels=true)
+    return replace(_of_pool(pool.name, lambda: pool), arrays=recorded)
+
+
+def _array_name(*arrays: NDArray[Any]) -> str:
+    """Return one word that tells arrays from others: their length and a digest."""
+    digest = hashlib.sha256()
+    for each in arrays:
+        digest.update((each + 0.0).astype("<f8").tobytes())  # -0 is 0
+    return f"array-of-{len(arrays[0])}-sha256-{digest.hexdigest()[:8]}"
+
+
+def _recorded(**arrays: NDArray[Any]) -> PlainData:
+    short = sum(each.size for each in arrays.values()) <= _MOST_RECORDED
+    return {name: each.tolist() for name, each in arrays.items()} if short else {}
+
+
+def _of_pool(name: str, pool: Callable[[], ProbabilityPool]) -> ScoreLaw:
+    return ScoreLaw(name=name, population=Deferred(name, partial(_scores, pool)), pool=pool)
+
+
+def _scores(pool: Callable[[], ProbabilityPool]) -> Population:
+    return pool().hps_population()
+
+
+def _beta(text: str, name: str) -> Beta:
+    inside = text.removeprefix("beta(").removesuffix(")")
+    parameters = [number_of(part.strip()) for part in inside.split(",")]
+    if len(parameters) != 2 or not text.endswith(")"):
+        raise wrong(name, "written as beta(A,B), such as beta(5,0.2)", text)
+    try:
+        return Beta(*parameters)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise UsageError(f"{name}: in {text!r}, {error}") from error
+
+
+def _saved(path: str, name: str) -> ScoreLaw:
+    if not (path.endswith(".npz") or os.path.exists(path)):  # noqa: PTH110  (raises nothing)
+        raise wrong(name, f"one of {_menu()}", path)
+    try:
+        pool = load_pool(path)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from error
+    return _of_pool("_".join(pool.name.split()), partial(load_pool, path))
+
+
+def _menu() -> str:
+    return f"{', '.join([*LAWS, *SHIPPED])}, a network's pool, or a file that holds a pool"

@@ -24,8 +24,7 @@ from dpcp_audit.words.whole_files import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from dpcp_audit.theorems.catalogue import NamedTheorem
-    from dpcp_audit.theorems.score_laws import ScoreLaw
+    from dpcp_audit.theorems.catalogue import NamedTheorem, ScoreLaw
     from dpcp_audit.theorems.statement import Statement
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.options import Option, Spelling

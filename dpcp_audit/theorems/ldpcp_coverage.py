@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
-from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.window import LabelSearch, OnMiss
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.statement import Stated, Statement

@@ -10,8 +10,12 @@ from flint import arb, ctx
 
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, Window
-from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclosed_hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
+from dpcp_audit.mechanisms.ldpcp.window_law import (
+    EnclosedSearch,
+    ThresholdLaw,
+    enclosed_hoeffding_width,
+    threshold_law,
+)
 from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, at_most, exact
 from dpcp_audit.theorems.ldpcp_coverage import SearchTheorem, lower_bound, says_of
 from dpcp_audit.theorems.statement import Statement, inputs_of

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.stats.rate_power import draws_needed
 from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.admission import admission, beyond
-from dpcp_audit.theorems.catalogue import NamedTheorem, named_theorem
+from dpcp_audit.theorems.catalogue import (
+    LAWS,
+    NamedTheorem,
+    ScoreLaw,
+    law_named,
+    law_of_classes,
+    named_theorem,
+)
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading
-from dpcp_audit.theorems.score_laws import LAWS, ScoreLaw, law_named, law_of_classes
 from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, histogram
 from dpcp_audit.words.checks import Row, Suite

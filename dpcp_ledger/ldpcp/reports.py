@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import fmpq, fmpz_poly
 
-from dpcp_audit.extensions.audits import (
-    LocalPrivacy,
-    channel_outcome,
-    label_report,
-    law_figures,
-    response_loss,
-    response_proof,
-    score_answer,
-)
+from dpcp_audit.extensions.audits import LocalPrivacy, channel_outcome, law_figures
 from dpcp_audit.extensions.claims import (
     Computation,
     LocalDP,
@@ -45,6 +37,8 @@ from dpcp_audit.extensions.mechanisms import (
 )
 from dpcp_audit.extensions.statistics import at_most, ends, exact, response_keep
 from dpcp_ledger.headings import Heading
+from dpcp_ledger.mechanisms.mechanism_proofs import response_loss, response_proof
+from dpcp_ledger.mechanisms.release_games import label_report, score_answer
 from dpcp_ledger.paper import Paper
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from dpcp_audit.extensions.audits import response_loss
 from dpcp_audit.extensions.claims import (
     Computation,
     Proof,
@@ -21,6 +20,7 @@ from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import LDPCPScores, decision_laws
 from dpcp_audit.extensions.statistics import at_most
 from dpcp_ledger.headings import Heading
+from dpcp_ledger.mechanisms.mechanism_proofs import response_loss
 from dpcp_ledger.paper import Paper
 
 paper = Paper(title="LDP-CP", subject=Heading.ONE_REPORT)

@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcp_audit.extensions.audits import (
-    BlackBoxPrivacy,
-    FixedPairs,
-    exact_outcome,
-    exponq_proof,
-    exponq_threshold,
-    histlap_threshold,
-    law_figures,
-)
+from dpcp_audit.extensions.audits import BlackBoxPrivacy, FixedPairs, exact_outcome, law_figures
 from dpcp_audit.extensions.claims import (
     Computation,
     Neighbours,
@@ -41,6 +33,8 @@ from dpcp_audit.extensions.theorems import (
 )
 from dpcp_ledger.claims.claim_pools import breast_cancer, digits
 from dpcp_ledger.headings import REAL_NOISE, Heading
+from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof
+from dpcp_ledger.mechanisms.release_games import exponq_threshold, histlap_threshold
 from dpcp_ledger.paper import Paper
 
 exponq = Paper(title="Angelopoulos et al. (2022)", subject=Heading.EXPONQ_PRIVACY)

@@ -10,13 +10,9 @@ from dpcp_audit.extensions.audits import (
     BlackBoxPrivacy,
     FixedPairs,
     ScorePairs,
-    conformal_threshold,
     exact_outcome,
     law_figures,
-    pcoqs_threshold,
     pipeline_budget,
-    search_proof,
-    through_sets,
 )
 from dpcp_audit.extensions.claims import (
     ApproxDP,
@@ -37,6 +33,8 @@ from dpcp_audit.extensions.mechanisms import (
     SplitConformal,
 )
 from dpcp_ledger.headings import REAL_NOISE, Heading
+from dpcp_ledger.mechanisms.mechanism_proofs import search_proof
+from dpcp_ledger.mechanisms.release_games import conformal_threshold, pcoqs_threshold, through_sets
 from dpcp_ledger.paper import Paper
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, fmpq
 from scipy.special import ndtr
 
-from dpcp_audit.extensions.audits import channel_outcome, exact_outcome, exponq_proof, search_proof
+from dpcp_audit.extensions.audits import channel_outcome, exact_outcome
 from dpcp_audit.extensions.claims import (
     ZCDP,
     Computation,
@@ -23,6 +23,7 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import HistLap, conformal_rank, largest_bit_divergence
 from dpcp_audit.extensions.statistics import at_most, decimal, exact, normal_cdf
+from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof, search_proof
 from dpcp_ledger.zoo import broken_calibrators, broken_quantiles, broken_randomizers
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from support.samplers import context, gaussian, laplace, on_pair, pair
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.estimates import loss_bracket, pair_estimate
-from dpcp_audit.audits.estimates.output_partition import OutputPartition
+from dpcp_audit.audits.estimates.loss_bracket import OutputPartition
 from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
 from dpcp_audit.audits.estimates.shown_losses import transcript_curve
 from dpcp_audit.audits.guessing.game import GameTest
@@ -26,7 +26,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
 from dpcp_audit.audits.training import model_membership
-from dpcp_audit.audits.training.run_bets import RunBets
+from dpcp_audit.audits.training.canary_games import RunBets
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.pair_traces import PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget

@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
-from dpcp_audit.laws.models import load_dataset, pipeline, split
+from dpcp_audit.laws.pools import load_dataset, pipeline, split
 
 
 @pytest.mark.parametrize(("name", "shape"), [("digits", (1797, 64)), ("breast_cancer", (569, 30))])

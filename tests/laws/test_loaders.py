@@ -16,7 +16,7 @@ from PIL import Image
 from sklearn.naive_bayes import GaussianNB
 
 from dpcp_audit.laws.loaders import load_cifar10, load_image_folder, load_medmnist
-from dpcp_audit.laws.models import ImageData, image_pool
+from dpcp_audit.laws.pools import ImageData, image_pool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.user_pools import load_pool
+from dpcp_audit.laws.loaders import load_pool
 
 if TYPE_CHECKING:
     from pathlib import Path

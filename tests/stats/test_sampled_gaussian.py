@@ -11,8 +11,7 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from dpcp_audit.stats.enclosures import ends
-from dpcp_audit.stats.sampled_gaussian import renyi_epsilon, sampled_renyi, substituted_renyi
+from dpcp_audit.stats.enclosures import ends, renyi_epsilon, sampled_renyi, substituted_renyi
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 500), Fraction(1, 5), Fraction(1)])

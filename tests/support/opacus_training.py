@@ -24,8 +24,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from dpcp_audit.mechanisms.dpsgd import training as lots
-from dpcp_audit.mechanisms.dpsgd.networks import Trained, finished
-from dpcp_audit.mechanisms.dpsgd.preparation import (
+from dpcp_audit.mechanisms.dpsgd.networks import (
+    Trained,
+    finished,
     first_parameters,
     member_table,
     private_copy,

@@ -11,8 +11,13 @@ from typing import Any
 import pytest
 
 from dpcp_audit import theorems
-from dpcp_audit.theorems.catalogue import CATALOGUE, NamedTheorem, named_theorem
-from dpcp_audit.theorems.score_laws import law_named, law_of_probabilities
+from dpcp_audit.theorems.catalogue import (
+    CATALOGUE,
+    NamedTheorem,
+    law_named,
+    law_of_probabilities,
+    named_theorem,
+)
 from dpcp_audit.theorems.statement import Statement
 from dpcp_audit.words.options import options_of
 from dpcp_audit.words.whole_files import UsageError

@@ -15,17 +15,17 @@ from dpcp_audit.audits.estimates.loss_bracket import (
     allowed,
     asked_of,
     exact_bracket,
+    learn_partition,
     pair_of_curve,
     partition_loss,
 )
-from dpcp_audit.audits.estimates.loss_figures import (
+from dpcp_audit.audits.estimates.shown_losses import (
     exact_law,
     law_of_paths,
     law_over_partition,
     loss_along_outputs,
+    transcript_curve,
 )
-from dpcp_audit.audits.estimates.output_partition import learn_partition
-from dpcp_audit.audits.estimates.shown_losses import transcript_curve
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import input_as_data
 from dpcp_audit.targets.degenerate import Randomness, require_independent

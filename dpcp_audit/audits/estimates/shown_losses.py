@@ -1,6 +1,8 @@
 """The loss that an attack shows by its two rates, with two sides, or known from below alone.
 
 Upper ends from traces: what the noise reveals bounds what the release does, on that pair.
+
+The privacy-loss figures: the law of log(P/Q), and log(P/Q) along the outputs.
 """
 
 from __future__ import annotations
@@ -10,13 +12,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dpcp_audit.audits.search.event_search import quantile_cuts
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.stats.roc import RocCurve
+from dpcp_audit.stats.roc import RocCurve, log_ratio_limits
+from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.results import Estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.audits.estimates.loss_bracket import PartitionLoss
+    from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.tracing.loss_samples import LossSample
     from dpcp_audit.tracing.pair_traces import PairTrace
+    from dpcp_audit.words.arrays import FloatArray, IntArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 
@@ -123,3 +132,108 @@ def _bounded(sample: LossSample, error: float) -> list[tuple[float, float]]:
     return [
         (epsilon, rest.delta(epsilon, significance=2 * error).upper) for epsilon in sorted(chosen)
     ]
+
+
+_BINS, _CELLS = 30, 16
+_P, _Q = "under P, the first input", "under Q, its neighbour"
+
+
+def law_of_loss(losses: Sequence[FloatArray], weights: Sequence[FloatArray], of: str) -> Figure:
+    """Return the law of log(P/Q) under P and under Q.
+
+    Parameters
+    ----------
+    losses : sequence of ndarray
+        log(P/Q) of outputs, or of cells, under P and under Q.
+    weights : sequence of ndarray
+        Their probabilities.
+    of : str
+        Whose loss it is.
+    """
+    finite = np.concatenate([each[np.isfinite(each)] for each in losses])
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    room = max(0.02 * (high - low), 1e-6)
+    edges = np.linspace(low - room, high + room, _BINS + 1)
+    counts = [
+        np.histogram(each, bins=edges, weights=weight)[0]
+        for each, weight in zip(losses, weights, strict=True)
+    ]
+    means = [float(x[w > 0] @ w[w > 0]) for x, w in zip(losses, weights, strict=True)]
+    return Figure(
+        kind=FigureKind.HISTOGRAM,
+        title=f"Law of the privacy loss log(P/Q), {of}",
+        x_label="log(P/Q)",
+        y_label="probability",
+        series=[
+            Series(name=name, x=edges.tolist(), y=count.tolist())
+            for name, count in zip((_P, _Q), counts, strict=True)
+        ],
+        marks={"no loss": 0.0},
+        description=(
+            f"The loss lies between {low:.4g} and {high:.4g}; its mean is {means[0]:.4g} under P "
+            f"and {means[1]:.4g} under Q."
+        ),
+    )
+
+
+def law_over_partition(found: PartitionLoss) -> Figure:
+    """Return the law of the loss over the cells of a partition."""
+    return law_of_loss([found.ratios[0]] * 2, list(found.shares), found.bracket.scope)
+
+
+def law_of_paths(trace: PairTrace) -> Figure:
+    """Return the law of the loss of what the noise reveals."""
+    losses = trace.forward.losses, -trace.backward.losses
+    return law_of_loss(
+        losses, [np.full(each.size, 1 / each.size) for each in losses], "of what the noise reveals"
+    )
+
+
+def exact_law(pair: FinitePair) -> Figure:
+    """Return the law of the loss of laws that are known."""
+    masses = [np.exp(law.log_mass) for law in (pair.law, pair.neighbour_law)]
+    loss = np.where(masses[0] > 0, pair.loss, -np.inf)
+    return law_of_loss([loss, loss], masses, "exact")
+
+
+def loss_along_outputs(
+    pilot: Sequence[FloatArray], fresh: Sequence[FloatArray], *, significance: float
+) -> Figure | None:
+    """Return log(P/Q) along scalar outputs, with a band that holds in all cells at once.
+
+    None of outputs that are vectors, or all alike.
+
+    Parameters
+    ----------
+    pilot, fresh : sequence of ndarray, shape (size,)
+        Outputs of either input: the pilot's quantiles part those that are counted.
+    """
+    if pilot[0].ndim != 1:
+        return None
+    cuts = quantile_cuts(np.concatenate(pilot), cells=_CELLS)
+    if not cuts.size:
+        return None
+    counts = [_counted(outputs, cuts) for outputs in fresh]
+    ratios = log_ratio_limits(*counts, significance=significance)
+    ends = np.quantile(np.concatenate(fresh), [0.001, 0.999])
+    edges = np.concatenate([[min(ends[0], cuts[0])], cuts, [max(ends[1], cuts[-1])]])
+    x = np.repeat(edges, 2)[1:-1].tolist()
+    names = "log(P/Q)", "lower limit", "upper limit"
+    return Figure(
+        kind=FigureKind.LINES,
+        title="Privacy loss log(P/Q) along the threshold",
+        x_label="output",
+        y_label="log(P/Q)",
+        series=[
+            Series(name=name, x=x, y=np.repeat(row, 2).tolist())
+            for name, row in zip(names, ratios, strict=True)
+        ],
+        description=(
+            f"In {cuts.size + 1} cells of the outputs log(P/Q) goes from {ratios[0].min():.4g} to "
+            f"{ratios[0].max():.4g}; all limits hold at once with confidence {1 - significance:g}."
+        ),
+    )
+
+
+def _counted(outputs: FloatArray, cuts: FloatArray) -> IntArray:
+    return np.bincount(np.searchsorted(cuts, outputs, side="left"), minlength=cuts.size + 1)

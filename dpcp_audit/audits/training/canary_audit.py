@@ -11,11 +11,13 @@ import numpy as np
 from dpcp_audit.audits.estimates.shown_losses import from_below
 from dpcp_audit.audits.training.canary_games import (
     MOST_GUESSES,
+    RunBets,
     beginnings,
     blocks,
     foreseen,
     grouped,
     guessed,
+    ranked,
     ranked_of,
 )
 from dpcp_audit.audits.training.one_run import (
@@ -27,7 +29,6 @@ from dpcp_audit.audits.training.one_run import (
     trade_off_bound,
     unassuming_bound,
 )
-from dpcp_audit.audits.training.run_bets import RunBets, ranked
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, of_loss

@@ -23,7 +23,7 @@ from dpcp_audit.faces.python_api.result_text import (
 )
 from dpcp_audit.target_checks.one_meaning import require_inputs_one_apart
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
-from dpcp_audit.theorems.score_laws import law_of_probabilities, law_of_scores
+from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
 from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase
 from dpcp_audit.tracing.loss_samples import MeanEstimate
 from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.keywords import TheoremKeywords
     from dpcp_audit.faces.python_api.result import Result
     from dpcp_audit.laws.laws import FinitePair
-    from dpcp_audit.theorems.score_laws import ScoreLaw
+    from dpcp_audit.theorems.catalogue import ScoreLaw
     from dpcp_audit.tracing.line_losses import LineLoss
     from dpcp_audit.tracing.loss_samples import LossSample
 

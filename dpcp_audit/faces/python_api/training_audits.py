@@ -130,8 +130,7 @@ def _checks(
     training: EngineTraining, guarantee: ApproxDP | None, *, canaries: int, seed: int
 ) -> list[tuple[str, str, Check]]:
     from dpcp_audit.audits.training.canary_audit import CanaryAudit  # noqa: PLC0415
-    from dpcp_audit.audits.training.engine_checks import EngineChecks  # noqa: PLC0415
-    from dpcp_audit.audits.training.engine_parts import measured_step  # noqa: PLC0415
+    from dpcp_audit.audits.training.engine_checks import EngineChecks, measured_step  # noqa: PLC0415
     from dpcp_audit.audits.training.engine_training import UserLoopGame  # noqa: PLC0415
 
     steps = training.accounted()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcp_audit.laws.models import ImageData
+    from dpcp_audit.laws.pools import ImageData
     from dpcp_audit.words.arrays import BoolArray, IntArray
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.laws.models import unit_halves
-from dpcp_audit.laws.pools import Dataset, ProbabilityPool
+from dpcp_audit.laws.pools import Dataset, ProbabilityPool, unit_halves
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import noise_multiplier_for

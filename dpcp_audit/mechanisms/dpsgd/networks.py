@@ -1,12 +1,16 @@
-"""Networks to train privately: no layer mixes examples, so that per-example gradients exist.
+"""Before a training begins: the network's copy, whose data, from where, on which device.
+
+Networks to train privately: no layer mixes examples, so that per-example gradients exist.
 
 What a training leaves: replicas of one network, asked for logits, losses and accuracy.
 """
 
 from __future__ import annotations
 
+import copy
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -14,16 +18,157 @@ from torch import nn
 from torch.func import vmap
 
 from dpcp_audit.mechanisms.dpsgd.examples import network_inputs
-from dpcp_audit.mechanisms.dpsgd.preparation import in_mode
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
     from numpy.typing import NDArray
     from torch import Tensor
 
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
-    from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+
+
+_PROBED = 3
+_MIXING: tuple[type[nn.Module], ...] = (
+    # the parent of all of them
+    nn.modules.batchnorm._BatchNorm,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+)
+
+
+def private_copy(module: nn.Module, data: Examples, place: torch.device) -> FlatModel:
+    """Return a copy of the network on a device; the caller's own is left alone.
+
+    Raises
+    ------
+    ValueError
+        If the network mixes examples, keeps running statistics, has frozen parameters or none,
+        or does not give one logit for each class.
+    """
+    _validate.instance(nn.Module, module=module)
+    for name, part in _parts(module):
+        if isinstance(part, _MIXING) or getattr(part, "track_running_stats", False):
+            raise ValueError(
+                f"module must treat every example on its own, got {type(part).__name__} at "
+                f"{name!r}; use GroupNorm in place of batch normalisation"
+            )
+    parameters = dict(module.named_parameters())
+    if not parameters:
+        raise ValueError("module must have parameters to train, got none")
+    for name, parameter in parameters.items():
+        if parameter.dtype != torch.float32 or not parameter.requires_grad:
+            raise ValueError(
+                f"module must have float32 parameters that are all trained, got {name!r} "
+                f"({parameter.dtype}, requires_grad={parameter.requires_grad})"
+            )
+    own = copy.deepcopy(module).to(place)
+    with in_mode(own, training=False):
+        _probe(own, data, place)
+    return FlatModel(own)
+
+
+def _parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    parts: Iterator[tuple[str, nn.Module]] = cast("Any", module).named_modules()
+    return parts
+
+
+@contextmanager
+def in_mode(module: nn.Module, *, training: bool) -> Generator[None]:
+    """Hold a network in training or evaluation mode; every layer's own mode comes back."""
+    before = {part: part.training for part in module.modules()}
+    module.train(training)
+    try:
+        yield
+    finally:
+        for part, mode in before.items():
+            part.training = mode
+
+
+@contextmanager
+def seeded(device: str | None, seed: int) -> Generator[torch.device]:
+    """Seed torch's global generators of a device, and give them back as they were."""
+    place = _place(device)
+    on_gpu = place.type == "cuda"
+    with cast("Any", torch.random).fork_rng(devices=[place] if on_gpu else []):
+        torch.default_generator.manual_seed(seed)
+        if on_gpu:
+            with torch.cuda.device(place):
+                torch.cuda.manual_seed(seed)
+        yield place
+
+
+def _place(device: str | None) -> torch.device:
+    try:
+        place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f"device must be one that torch has, got {device!r} ({_first_line(error)})"
+        ) from error
+    if place.type not in {"cpu", "cuda"}:
+        raise ValueError(f"device must be a CPU or a CUDA GPU, got {device!r}")
+    return place
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:160]
+
+
+def member_table(members: BoolArray | None, *, replicas: int, n: int) -> BoolArray:
+    """Return which of n examples are in each replica's data, shape (replicas, n)."""
+    if members is None:
+        _validate.integer(replicas=replicas, at_least=1)
+        return np.ones((replicas, n), dtype=np.bool_)
+    inside = np.asarray(members)
+    if inside.dtype != np.bool_ or inside.ndim != 2 or inside.shape[1] != n or not len(inside):
+        raise ValueError(
+            f"members must be bool of shape (replicas, {n}), got {inside.dtype} of shape "
+            f"{inside.shape}"
+        )
+    return inside
+
+
+def first_parameters(model: FlatModel, initial: FloatArray | None, *, replicas: int) -> Tensor:
+    """Return where the descent begins, shape (replicas, d)."""
+    if initial is None:
+        return model.initial(replicas)
+    given = np.asarray(initial, dtype=np.float32)
+    if given.shape not in ((model.size,), (replicas, model.size)):
+        raise ValueError(
+            f"initial must have shape ({model.size},) or ({replicas}, {model.size}), "
+            f"got shape {given.shape}"
+        )
+    if not np.isfinite(given).all():
+        raise ValueError("initial must hold finite numbers only")
+    return torch.as_tensor(np.broadcast_to(given, (replicas, model.size)).copy())
+
+
+@torch.no_grad()
+def _probe(module: nn.Module, data: Examples, place: torch.device) -> None:
+    """Refuse a network whose outputs on a batch are not those on its examples one by one."""
+    given = torch.tensor(data.inputs[:_PROBED], device=place)
+    inputs = torch.cat([given, torch.zeros_like(given[:1])])
+    try:
+        together: Tensor = module(inputs)
+        alone = torch.cat([module(one.unsqueeze(0)) for one in inputs])
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        raise ValueError(
+            f"module must take inputs of shape (n, {', '.join(map(str, given.shape[1:]))}), got "
+            f"the error: {_first_line(error)}"
+        ) from error
+    if together.shape != (len(inputs), data.n_classes):
+        raise ValueError(
+            f"module must return logits of shape (n, {data.n_classes}), got shape "
+            f"{tuple(together.shape)} for n = {len(inputs)}"
+        )
+    close = 1e-3 * float(alone.nan_to_num().abs().max())
+    if not torch.allclose(together, alone, rtol=1e-3, atol=close, equal_nan=True):
+        raise ValueError(
+            "module must treat every example on its own; its logits of a batch are not those of "
+            "the examples one by one"
+        )
 
 
 def logistic(n_features: int, n_classes: int) -> nn.Module:

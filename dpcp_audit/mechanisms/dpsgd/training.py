@@ -20,8 +20,9 @@ from dpcp_audit.mechanisms.dpsgd.gradients import (
     clipped_sum,
     norms,
 )
-from dpcp_audit.mechanisms.dpsgd.networks import Trained, finished
-from dpcp_audit.mechanisms.dpsgd.preparation import (
+from dpcp_audit.mechanisms.dpsgd.networks import (
+    Trained,
+    finished,
     first_parameters,
     in_mode,
     member_table,

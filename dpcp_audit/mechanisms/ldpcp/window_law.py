@@ -4,23 +4,38 @@ The users of a round are asked once, so the sum of their reports is binomial giv
 midpoint, and rounds are independent. The search therefore walks a tree of at most 2^T
 midpoints with computable step probabilities: no simulation is needed, and failure
 probabilities as small as 1e-300 are as easy as large ones.
+
+The law of LDP-CP-S's threshold on i.i.d. users, enclosed: no rounding, and no branch cut off.
+
+Where only the side of a level counts on which F(q̂) lies, few nodes of the search tree matter. F
+does not decrease, so a midpoint parts the thresholds into those of one side alone and others. The
+search is followed through the others: a path of at most T midpoints.
+
+The algorithm is taken in exact arithmetic, as its theorem is: α is the decimal it was written as,
+as in ``Window.limits``, and every other parameter is the double that it is.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from flint import arb, fmpq
 from scipy.special import betainc
 
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, binomial_tails, decimal
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.stats.enclosures import Number
     from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 
@@ -134,3 +149,111 @@ def _parts(
     to_low, to_high = _binomial_below(low, trials, p), _binomial_below(high, trials, p)
     between = np.where(from_low < 0.5, from_low - from_high, to_high - to_low)
     return to_low, np.maximum(0.0, between), from_high
+
+
+_HALF = fmpq(1, 2)
+
+
+def enclosed_hoeffding_width(*, n: int, epsilon: float, rounds: int, delta: float) -> arb:
+    """Enclose Δ_S, ``hoeffding_width``."""
+    log = (2 * rounds / arb(delta)).log()
+    return (arb(epsilon) / 2).coth() * (rounds * log / (2 * n)).sqrt()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnclosedSearch:
+    """LDP-CP-S on n i.i.d. users in ball arithmetic, at FLINT's current precision.
+
+    Parameters
+    ----------
+    width : arb
+        Δ, the width of the window, of which ``mechanism.window_width`` is the rounded value.
+    """
+
+    mechanism: LDPCPScores
+    population: Population
+    n: int
+    width: arb
+
+    @property
+    def target(self) -> fmpq:
+        """1 − α."""
+        return 1 - decimal(self.mechanism.alpha)
+
+    def below(self, level: Number) -> arb:
+        """Enclose P(F(q̂) < level)."""
+        return self._failing(level, low=True)
+
+    def above(self, level: Number) -> arb:
+        """Enclose P(F(q̂) > level)."""
+        return self._failing(level, low=False)
+
+    def _failing(self, level: Number, *, low: bool) -> arb:
+        """Enclose the probability of the low thresholds, or of the high ones.
+
+        A threshold whose side is undecided counts in the upper end alone.
+        """
+        covered = cache(self.population.enclosed_cdf)
+        tails = cache(self._tails)
+
+        def surely(point: fmpq) -> bool:
+            return covered(point) < level if low else covered(point) > level
+
+        def perhaps(point: fmpq) -> bool:
+            return not (covered(point) >= level if low else covered(point) <= level)
+
+        return self._follow(surely, tails, low=low).union(self._follow(perhaps, tails, low=low))
+
+    def _follow(
+        self,
+        fails: Callable[[fmpq], bool],
+        tails: Callable[[fmpq, int, bool], tuple[arb, arb]],
+        *,
+        low: bool,
+    ) -> arb:
+        """Enclose P(``fails``), which the ``low`` thresholds do, or the high ones."""
+        bottom, middle, top = fmpq(0), fmpq(0), fmpq(1)
+        mass, failed = arb(1), arb(0)
+        for asked in self.mechanism.block_sizes(self.n):
+            if mass < NEGLIGIBLE:
+                return failed.union(failed + mass)
+            middle = (bottom + top) / 2
+            failing = fails(middle)
+            rightward = failing is low
+            onward, settled = tails(middle, asked, rightward)
+            failed += mass * settled if failing else 0
+            mass *= onward
+            bottom, top = (middle, top) if rightward else (bottom, middle)
+        returned = top if self.mechanism.on_miss is OnMiss.UPPER_END else middle
+        return failed + mass if fails(returned) else failed
+
+    def _tails(self, middle: fmpq, asked: int, rightward: bool) -> tuple[arb, arb]:  # noqa: FBT001
+        """Enclose the probability that the search goes on to one side of a midpoint, and not."""
+        centre: Number = self.target
+        width: Number = self.width
+        ends = self.mechanism.window.ends(centre, width, starred=self.mechanism.starred)
+        count = self._reports(ends[not rightward], asked=asked, strictly=not rightward)
+        if count is None:
+            return UNIT, UNIT
+        chance = self._reported(self.population.enclosed_cdf_left(middle))
+        below, reached = binomial_tails(count, asked, chance)
+        return (below, reached) if rightward else (reached, below)
+
+    def _reports(self, level: Number, *, asked: int, strictly: bool) -> int | None:
+        """Return the fewest reports whose Z reaches (or exceeds) a level; asked + 1 if none.
+
+        None where the balls are too wide to decide it.
+        """
+        point = self.mechanism.divisor(asked, self.n) * self._reported(level)
+        if point > asked:
+            return asked + 1
+        if point < 0:
+            return 0
+        whole = point.floor() if strictly else point.ceil()
+        found = whole.unique_fmpz() if isinstance(whole, arb) else whole
+        return None if found is None else int(found) + strictly
+
+    def _reported(self, ones: Number) -> Number:
+        """Return the mean of the reports of users of whom a fraction ``ones`` holds 1."""
+        above = ones - _HALF
+        return _HALF if above == 0 else _HALF + above * (arb(self.mechanism.epsilon) / 2).tanh()

@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from dpcp_audit.mechanisms.pcoqs.count_law import binomial_masses, log_choices
-from dpcp_audit.mechanisms.pcoqs.iid_trials import Bracket, Counted, SettledTrials, Trials, replaced
+from dpcp_audit.mechanisms.pcoqs.count_law import (
+    Bracket,
+    Counted,
+    SettledTrials,
+    Trials,
+    binomial_masses,
+    log_choices,
+    replaced,
+)
 from dpcp_audit.stats.bits import Selection, bernoulli_bits, binomials
 
 if TYPE_CHECKING:

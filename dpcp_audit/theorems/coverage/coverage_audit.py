@@ -26,7 +26,7 @@ from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import require_independent
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.coverage.coverage_outcome import Report, Shrinking
-from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue, source_from_data
+from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.coverage.worst_law import Calls, Contender, JudgedLaw, LawRace, Side, sides
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Context

@@ -16,10 +16,10 @@ from dpcp_audit.audits.estimates.loss_bracket import (
     all_asked,
     claimed_loss,
     exact_bracket,
+    learn_partition,
     measured,
     partition_loss,
 )
-from dpcp_audit.audits.estimates.output_partition import learn_partition
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpcp_audit.words.quantities import Quantity

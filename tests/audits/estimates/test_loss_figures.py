@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.estimates.loss_figures import exact_law, loss_along_outputs
+from dpcp_audit.audits.estimates.shown_losses import exact_law, loss_along_outputs
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.words.figures import FigureKind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcp_audit.audits.estimates.output_partition import learn_partition
+from dpcp_audit.audits.estimates.loss_bracket import learn_partition
 from dpcp_audit.audits.search.features import Ones
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +16,6 @@ from support.samplers import context, gaussian, laplace, response
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.membership import release_membership
-from dpcp_audit.audits.membership.release_games import (
-    ThroughSets,
-    balanced_pair,
-    conformal_threshold,
-    exponq_threshold,
-    histlap_threshold,
-    label_report,
-    pcoqs_threshold,
-    score_answer,
-    through_sets,
-)
 from dpcp_audit.audits.membership.score_attacks import (
     BisectionBits,
     CellLikelihood,
@@ -42,6 +32,17 @@ from dpcp_audit.targets.degenerate import unprobed
 from dpcp_audit.words.checks import Check
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_ledger.mechanisms.release_games import (
+    balanced_pair,
+    conformal_threshold,
+    exponq_threshold,
+    histlap_threshold,
+    label_report,
+    labels_in_sets,
+    pcoqs_threshold,
+    score_answer,
+    through_sets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,7 +213,9 @@ def test_the_bits_of_pcoqs_tell_more_than_its_value() -> None:
 
 
 def test_sets_show_only_which_queries_they_hold() -> None:
-    sample = ThroughSets(lambda value, size, *, rng: np.array([0.1, 0.5, 0.7]), [0.7, 0.5])
+    sample = partial(
+        labels_in_sets, lambda value, size, *, rng: np.array([0.1, 0.5, 0.7]), [0.7, 0.5]
+    )
     assert sample(None, 3, rng=np.random.default_rng(0)).tolist() == [0.0, 1.0, 2.0]
 
 

@@ -13,12 +13,6 @@ from support.refusals import most_refusals
 from support.samplers import context, laplace
 
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.membership.release_games import (
-    conformal_threshold,
-    label_report,
-    pcoqs_threshold,
-    score_answer,
-)
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
@@ -26,6 +20,12 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import LocalDP, PureDP
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.release_games import (
+    conformal_threshold,
+    label_report,
+    pcoqs_threshold,
+    score_answer,
+)
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.local import Randomizer

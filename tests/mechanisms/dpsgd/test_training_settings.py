@@ -12,7 +12,7 @@ from PIL import Image
 from torch import nn
 
 from dpcp_audit.laws.loaders import load_features, load_image_folder
-from dpcp_audit.laws.models import ImageData
+from dpcp_audit.laws.pools import ImageData
 from dpcp_audit.mechanisms.dpsgd import linear, networks
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits, from_features, from_images
 from dpcp_audit.mechanisms.dpsgd.training import train

@@ -8,9 +8,8 @@ from support.levels import differing_cells
 
 from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.ldpcp import label_trials as searched_pool
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts, SearchedPool, estimate_error
-from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 TRIALS = 20_000

@@ -14,8 +14,11 @@ from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclosed_hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.mechanisms.ldpcp.window_law import (
+    EnclosedSearch,
+    enclosed_hoeffding_width,
+    threshold_law,
+)
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
 MIXED = PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))

@@ -14,7 +14,7 @@ from dpcp_audit.theorems.coverage.calibration_sources import (
     ScoreSource,
     law_as_data,
 )
-from dpcp_audit.theorems.coverage.trial_laws import source_from_data
+from dpcp_audit.theorems.coverage.row_laws import source_from_data
 
 ends = st.floats(-1e3, 1e3, allow_subnormal=False)
 

@@ -27,7 +27,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
+from dpcp_audit.theorems.coverage.row_laws import LawCatalogue
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import Verdict
 

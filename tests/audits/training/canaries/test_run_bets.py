@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.training.run_bets import Ranked, RunBets, ranked
+from dpcp_audit.audits.training.canary_games import Ranked, RunBets, ranked
 from dpcp_audit.words.guarantees import ApproxDP
 
 

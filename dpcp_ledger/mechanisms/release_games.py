@@ -6,109 +6,38 @@ through prediction sets only, a user's label report (LDP-CP-L) or answer (LDP-CP
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.membership.score_attacks import BisectionBits, CellLikelihood
-from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_audit.extensions.audits import BisectionBits, CellLikelihood, MembershipInference
+from dpcp_audit.extensions.claims import Neighbours, Relation
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.laws import FinitePair
+from dpcp_audit.extensions.mechanisms import conformal_rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.audits.search.pair_space import Sampler
-    from dpcp_audit.mechanisms.conformal import SplitConformal
-    from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
-    from dpcp_audit.mechanisms.histlap import HistLap
-    from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-    from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.extensions.audits import Sampler
+    from dpcp_audit.extensions.claims import FloatArray, PlainData, PrivacyGuarantee
+    from dpcp_audit.extensions.mechanisms import (
+        PCOQS,
+        BinaryRandomizedResponse,
+        ExponQ,
+        HistLap,
+        KaryRandomizedResponse,
+        LDPCPLabels,
+        LDPCPScores,
+        SplitConformal,
+    )
 
-
-@dataclass(frozen=True, slots=True)
-class ConformalRelease:
-    """Releases split conformal's threshold as it is: the same one every time."""
-
-    mechanism: SplitConformal
-
-    def __call__(self, value: ArrayLike, size: int, /, *, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002  (no noise to draw)
-        """Return the threshold of the scores, shape (size,)."""
-        return np.full(size, self.mechanism.threshold(value))
-
-
-@dataclass(frozen=True, slots=True)
-class ThroughSets:
-    """The view of prediction sets: which labels of known score lie below the threshold q.
-
-    A label of score s is in its set if s <= q, so that queries with scores s_1, ..., s_m show
-    how many of these are at or below q, and nothing else.
-
-    Parameters
-    ----------
-    sample : Sampler
-        Releases thresholds.
-    query_scores : sequence of float, shape (m,)
-        Scores of the queried labels, fixed beforehand.
-    """
-
-    sample: Sampler
-    query_scores: Sequence[float]
-
-    def __post_init__(self) -> None:
-        _validate.scores(self.query_scores, name="query_scores")
-
-    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
-        """Return how many queried labels are in their sets, shape (size,)."""
-        thresholds = np.asarray(self.sample(value, size, rng=rng), dtype=np.float64)
-        found = np.searchsorted(np.sort(np.asarray(self.query_scores)), thresholds, side="right")
-        return found.astype(np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelReport:
-    """The label that the target of LDP-CP-L reports (Algorithm 1); others' do not depend on it."""
-
-    mechanism: LDPCPLabels
-
-    def __call__(self, value: int, size: int, /, *, rng: np.random.Generator) -> ArrayLike:
-        """Return ``size`` reports of one true label."""
-        return self.mechanism.response.sample(np.full(size, value), rng=rng)
-
-    def pair(self, label: int, neighbour_label: int) -> FinitePair:
-        """Return the exact laws of the report on two labels."""
-        laws = self.mechanism.response.laws()
-        return FinitePair(laws[label], laws[neighbour_label])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreAnswer:
-    """The answers of LDP-CP-S's target when asked whether its score lies below a point.
-
-    A user of the first block is asked about 1/2, whatever the others answer (Algorithm 3).
-    """
-
-    mechanism: LDPCPScores
-    point: float = 0.5
-
-    def __call__(self, value: float, size: int, /, *, rng: np.random.Generator) -> ArrayLike:
-        """Return ``size`` answers of one score."""
-        return self.mechanism.response.sample(np.full(size, value < self.point), rng=rng)
-
-    def pair(self, score: float, neighbour_score: float) -> FinitePair:
-        """Return the exact laws of the answer on two scores."""
-        laws = self.mechanism.response.laws()
-        return FinitePair(laws[score < self.point], laws[neighbour_score < self.point])
+_ASKED = 0.5
+"""The point that a user of LDP-CP-S's first block is asked about, whatever others answer."""
 
 
 def pcoqs_threshold(
@@ -183,7 +112,7 @@ def conformal_threshold(
     """Attack the threshold without privacy: the positive control of the attacks."""
     scores, neighbour_scores = balanced_pair(n, alpha=mechanism.alpha)
     return MembershipInference(
-        sample=ConformalRelease(mechanism),
+        sample=partial(_without_noise, mechanism),
         guarantee=claim,
         neighbours=_substituted(scores, neighbour_scores),
         n_samples=n_samples,
@@ -196,10 +125,11 @@ def through_sets(game: MembershipInference, query_scores: Sequence[float]) -> Me
 
     The exact laws remain those of the threshold: what any queries may at most reveal.
     """
+    _validate.scores(query_scores, name="query_scores")
     witness: PlainData = {"query_scores": list(map(float, query_scores))}
     return replace(
         game,
-        sample=ThroughSets(game.sample, query_scores),
+        sample=partial(labels_in_sets, game.sample, query_scores),
         attacks=(CellLikelihood(cells=max(2, len(query_scores) + 1)),),
         witness=game.witness | witness,
     )
@@ -207,12 +137,11 @@ def through_sets(game: MembershipInference, query_scores: Sequence[float]) -> Me
 
 def label_report(mechanism: LDPCPLabels, *, n_samples: int = 40_000) -> MembershipInference:
     """Attack the target's report of LDP-CP-L: label 0 against label 1."""
-    report = LabelReport(mechanism)
     return MembershipInference(
-        sample=report,
+        sample=partial(_reported, mechanism.response),
         guarantee=mechanism.guarantee,
         neighbours=Neighbours(relation=Relation.ONE_LABEL, value=0, neighbour=1),
-        exact=partial(report.pair, 0, 1),
+        exact=partial(_report_laws, mechanism.response, 0, 1),
         n_samples=n_samples,
         witness={"epsilon": mechanism.epsilon, "k": mechanism.k},
     )
@@ -220,14 +149,13 @@ def label_report(mechanism: LDPCPLabels, *, n_samples: int = 40_000) -> Membersh
 
 def score_answer(mechanism: LDPCPScores, *, n_samples: int = 40_000) -> MembershipInference:
     """Attack the target's answer of LDP-CP-S: a score below 1/2 against one above."""
-    answer = ScoreAnswer(mechanism=mechanism)
     return MembershipInference(
-        sample=answer,
+        sample=partial(_answered, mechanism),
         guarantee=mechanism.guarantee,
         neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=0.25, neighbour=0.75),
-        exact=partial(answer.pair, 0.25, 0.75),
+        exact=partial(_report_laws, mechanism.response, 1, 0),
         n_samples=n_samples,
-        witness={"epsilon": mechanism.epsilon, "point": answer.point},
+        witness={"epsilon": mechanism.epsilon, "point": _ASKED},
     )
 
 
@@ -253,3 +181,56 @@ def _laws(
     mechanism: PCOQS | ExponQ, scores: FloatArray, neighbour_scores: FloatArray
 ) -> FinitePair:
     return FinitePair(*mechanism.laws(scores, neighbour_scores))
+
+
+def _without_noise(
+    mechanism: SplitConformal,
+    value: ArrayLike,
+    size: int,
+    /,
+    *,
+    rng: np.random.Generator,  # noqa: ARG001  (no noise to draw)
+) -> FloatArray:
+    return np.full(size, mechanism.threshold(value))
+
+
+def labels_in_sets(
+    sample: Sampler,
+    query_scores: Sequence[float],
+    value: Any,
+    size: int,
+    /,
+    *,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return how many labels of known score lie at or below each threshold, shape (size,).
+
+    A label of score s is in its set if s <= q: what sets of these queries show is this count.
+    """
+    thresholds = np.asarray(sample(value, size, rng=rng), dtype=np.float64)
+    found = np.searchsorted(np.sort(np.asarray(query_scores)), thresholds, side="right")
+    return found.astype(np.float64)
+
+
+def _reported(
+    response: KaryRandomizedResponse | BinaryRandomizedResponse,
+    value: int,
+    size: int,
+    /,
+    *,
+    rng: np.random.Generator,
+) -> ArrayLike:
+    return response.sample(np.full(size, value), rng=rng)
+
+
+def _answered(
+    mechanism: LDPCPScores, value: float, size: int, /, *, rng: np.random.Generator
+) -> ArrayLike:
+    return _reported(mechanism.response, value < _ASKED, size, rng=rng)
+
+
+def _report_laws(
+    response: KaryRandomizedResponse | BinaryRandomizedResponse, value: int, neighbour: int
+) -> FinitePair:
+    laws = response.laws()
+    return FinitePair(laws[value], laws[neighbour])

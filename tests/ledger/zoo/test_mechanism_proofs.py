@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.audits.enclosed_laws import exponq_proof, response_proof, search_proof
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import LocalDP
+from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof, response_proof, search_proof
 
 PART = 1e-12
 
