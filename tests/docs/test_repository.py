@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -109,10 +110,28 @@ def test_every_release_says_what_you_must_change() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     releases = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     names = [each.partition("\n")[0] for each in releases]
-    assert names[0] == "[Unreleased]"
-    assert len(names) > 1
-    assert all(each.count("### What you must change") == 1 for each in releases)
-    assert PROJECT["version"] in "".join(releases[:2])
+    released = [each for each in names if each != "[Unreleased]"]
+    assert released == names[-len(released) :]  # what is not released yet stands first
+    dated = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", each) for each in released]
+    assert all(dated), released
+    assert [each.count("### What you must change") for each in releases] == [1] * len(names)
+    versions = [tuple(map(int, each[1].split("."))) for each in dated if each]
+    assert versions == sorted(versions, reverse=True)
+    assert ".".join(map(str, versions[0])) == PROJECT["version"]
+    assert read("CITATION.cff")["date-released"] == dated[0][2]
+
+
+def test_a_tag_is_released_if_it_is_the_version_and_the_changelog_has_it() -> None:
+    steps = read(".github", "workflows", "release.yml")["jobs"]["build"]["steps"]
+    (command,) = (each["run"] for each in steps if "TAG" in each.get("env", {}))
+    for tag, code in ((f"v{PROJECT['version']}", 0), ("v0.1.0", 1), ("v9.9.9", 1)):
+        done = subprocess.run(
+            [shutil.which("bash") or "", "-c", command],
+            cwd=ROOT,
+            env=os.environ | {"TAG": tag},
+            check=False,
+        )
+        assert done.returncode == code, tag
 
 
 def test_every_python_that_the_package_names_is_tested() -> None:
