@@ -36,7 +36,6 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.statistics import Statistic
-from dpcp_audit.proving.thresholds import compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +67,7 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
             raise reading.refuse(value.reason, value.hint)
     if isinstance(a, Records) or isinstance(b, Records):
         return _records_compared(reading, name, a, b)
-    answer = compared(reading, name, a, b)
+    answer = reading.decided(name, a, b)
     if answer is not None:
         return answer
     a, b = reading.release(a), reading.release(b)

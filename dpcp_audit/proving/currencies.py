@@ -37,6 +37,8 @@ from dpcp_audit.words.guarantees import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PROVABLE = (PureDP, ZCDP, RenyiDP, GaussianDP, ApproxDP)
+"""The claims that are summed."""
 _BITS = 192
 _GRID = 1e-4
 """Width of the grid of losses on which unlike mechanisms are composed."""
@@ -77,13 +79,7 @@ def decimal(value: float) -> Fraction:
 
 
 def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
-    """Return the cost of the dearest path.
-
-    Raises
-    ------
-    TypeError
-        For a kind of guarantee that is not known here.
-    """
+    """Return the cost of the dearest path, in the unit of one of the ``PROVABLE`` claims."""
     kind = type(claim)
     if kind is not PureDP:
         ledger = _whole(ledger)
@@ -98,12 +94,8 @@ def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
         squared = _sum(ledger, mu_squared, "μ", decimal(claim.mu) ** 2)
         value = None if squared.value is None else squared.value
         return Total("μ²", value, squared.limit, squared.shares)
-    if isinstance(claim, ApproxDP):
-        return _delta(ledger, claim)
-    raise TypeError(
-        f"{claim} cannot be proved from source: claim pure, approximate, zero-"
-        "concentrated, Rényi or Gaussian differential privacy"
-    )
+    assert isinstance(claim, ApproxDP)  # noqa: S101  (it is provable)
+    return _delta(ledger, claim)
 
 
 def _whole(ledger: Ledger) -> Ledger:

@@ -100,6 +100,8 @@ class Records:
         Whether the entries are doubles, and no whole numbers of NumPy, which wrap around.
     sample : Subsample or None
         The sample of the records that these are.
+    itself : bool
+        Whether each entry is the record itself, and no function of it.
     """
 
     low: Fraction
@@ -116,6 +118,7 @@ class Records:
     listed: bool = False
     floats: bool = True
     sample: Subsample | None = None
+    itself: bool = False
 
     def largest_sum(self, n: int | None) -> Fraction:
         """Return a bound of the absolute value of a sum over these of n records."""
@@ -153,7 +156,7 @@ class Records:
 
     def within(self, low: Fraction, high: Fraction, **changes: Any) -> Records:
         """Return an entry-wise function of these records with other bounds, no longer sorted."""
-        plainly = {"ordered": False, "boolean": False, "listed": False}
+        plainly = {"ordered": False, "boolean": False, "listed": False, "itself": False}
         floats = self.floats and not changes.get("boolean")
         return replace(self, low=low, high=high, **plainly | {"floats": floats} | changes)
 

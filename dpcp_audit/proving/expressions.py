@@ -334,10 +334,13 @@ class Expressions(Statements):
         return calls.attribute(self._reader, self.read(node.value), node.attr)
 
     def _read_Subscript(self, node: ast.Subscript) -> Value:
-        value = self.read(node.value)
+        return self.entry_of(self.read(node.value), node.slice)
+
+    def entry_of(self, value: Value, node: ast.expr) -> Value:
+        """Return an entry of a value, at the place that an expression gives."""
         if value is np.r_:
-            return self._joined(node.slice)
-        return gathering.element(self._reader, value, self.read_index(node.slice))
+            return self._joined(node)
+        return gathering.element(self._reader, value, self.read_index(node))
 
     def _joined(self, node: ast.expr) -> Value:
         """Return ``np.r_`` of the sorted records and two public ends, or of known numbers."""

@@ -40,7 +40,7 @@ from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path
 from dpcp_audit.proving.sources import locals_of
 from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
-from dpcp_audit.proving.thresholds import Difference, released
+from dpcp_audit.proving.thresholds import Difference, compared, released
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +99,10 @@ class Reader(Expressions):
     def doubt(self, what: str) -> None:
         """Keep the first place at which a trace may go another way than the function itself."""
         self.doubted = self.doubted or self.refuse(what)
+
+    def decided(self, name: str, a: Value, b: Value) -> bool | None:
+        """Return the answer of a noisy threshold on this path; None of any other comparison."""
+        return compared(self, name, a, b)
 
     def charge(self, charge: Charge) -> None:
         """Put a use of noise on the account."""

@@ -77,7 +77,8 @@ def _table() -> dict[Any, Rule]:
     return known_functions()
 
 
-def _rule(function: Value) -> Rule | None:
+def rule_of(function: Value) -> Rule | None:
+    """Return the rule of a known function; None of any other."""
     return _table().get(function)
 
 
@@ -206,7 +207,7 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
     """Return a cast: of a condition to a number, or of floats to floats; else it is a release."""
     if dtype in (float, np.float64, "float", "float64"):
         if isinstance(owner, Records):
-            return owner.within(owner.low, owner.high, ordered=owner.ordered, floats=True)
+            return replace(owner, floats=True, boolean=False, listed=False)
         if isinstance(owner, Statistic):
             return replace(owner, floats=True)
         if isinstance(owner, Noise | Noisy):
@@ -269,7 +270,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     special = SPECIAL.get(target)
     if special is not None:
         return special(reader, args, kw)
-    rule = _rule(target)
+    rule = rule_of(target)
     if rule is not None:
         return _known(reader, target, rule, args, kw)
     if target in {np.random.default_rng, np.random.Generator, np.random.RandomState}:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.currencies import Total
     from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.proving.sources import FunctionSource
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
 
 _WIDE = 64
 
@@ -47,7 +47,7 @@ class ProofResult:
     """
 
     name: str
-    claims: tuple[PrivacyGuarantee, ...]
+    claims: tuple[PrivacyGuarantee | Coverage, ...]
     totals: tuple[Total, ...]
     ledger: Ledger | None
     rules: tuple[str, ...]

@@ -52,6 +52,10 @@ class Interpreter(Protocol):
         """Keep a place at which a trace may go another way than the function itself."""
         ...
 
+    def decided(self, name: str, a: Value, b: Value) -> bool | None:
+        """Return a comparison that the path decides which is read; None of any other."""
+        ...
+
     def charge(self, charge: Charge) -> None:
         """Put a use of noise on the account."""
         ...

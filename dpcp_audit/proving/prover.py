@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcp_audit.proving.currencies import Total, decimal, total
+from dpcp_audit.proving.currencies import PROVABLE, Total, decimal, total
 from dpcp_audit.proving.distances import (
     Generator,
     Records,
@@ -27,7 +27,7 @@ from dpcp_audit.proving.sources import (
 from dpcp_audit.proving.statistics import MOST_RECORDS, tokens
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 from dpcp_audit.words.whole_files import UsageError
 
@@ -48,7 +48,7 @@ _RELATIONS = {Relation.SUBSTITUTION, Relation.ADD_REMOVE}
 
 def prove(
     function: Callable[..., Any],
-    *guarantees: PrivacyGuarantee,
+    *guarantees: PrivacyGuarantee | Coverage,
     n: int = 100,
     bounds: tuple[float, float] = (0.0, 1.0),
     neighbours: Literal["substitution", "add-remove"] | Relation = "substitution",
@@ -66,9 +66,11 @@ def prove(
         ``f(scores, *, rng)``, or ``f(scores)`` that draws from NumPy's or Python's global
         generators.
     *guarantees
-        ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP`` or ``GaussianDP``.
+        ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP`` or ``GaussianDP``; or one ``Coverage``, of
+        thresholds at a rank that does not depend on the scores.
     n : int
         Number of records under substitution, >= 1. Under add-remove the proof is for every number.
+        Of a claim of coverage, the number of scores.
     bounds : tuple of float
         The range of every record.
     neighbours : str
@@ -103,14 +105,12 @@ def prove(
         raise UsageError(f"bounds must be finite with a < b, got {bounds!r}")
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
-    for each in guarantees:
-        if not isinstance(each, PrivacyGuarantee):
-            raise UsageError(
-                f"guarantee must be a privacy claim, got {each}", hint="such as dp.ZCDP(0.5)"
-            )
-    size = n if relation is Relation.SUBSTITUTION else None
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
-    attempt = ProofAttempt(function, guarantees, size, (low, high), named)
+    if any(isinstance(each, Coverage) for each in guarantees):
+        return _of_coverage(function, guarantees, n, (low, high), named)
+    claims = tuple(map(_provable, guarantees))
+    size = n if relation is Relation.SUBSTITUTION else None
+    attempt = ProofAttempt(function, claims, size, (low, high), named)
     found = attempt.answer(ThresholdAnswers())
     for side in (1, -1):
         if found.proved or not attempt.thresholds:
@@ -118,6 +118,44 @@ def prove(
         other = attempt.answer(ThresholdAnswers(side))
         found = other if other.proved or found.stop is not None else found
     return found
+
+
+def _provable(claim: object) -> PrivacyGuarantee:
+    """Return a claim of privacy of all records, or refuse it."""
+    if not isinstance(claim, PrivacyGuarantee):
+        raise UsageError(
+            f"guarantee must be a privacy claim, got {claim}", hint="such as dp.ZCDP(0.5)"
+        )
+    if claim.of_one_report:
+        raise UsageError(
+            f"guarantee must be of a function of all scores, got {claim}, of one user's report",
+            hint="claim dp.PureDP of all scores; dp.audit(f, dp.LocalDP(1), kind='randomizer', "
+            "domain=K) follows all paths of one user's report",
+        )
+    if type(claim) not in PROVABLE:
+        raise UsageError(
+            f"guarantee must be a claim that is proved from source, got {claim}",
+            hint="claim pure, (ε, δ)-, Rényi, Gaussian DP or zCDP",
+        )
+    return claim
+
+
+def _of_coverage(
+    function: Callable[..., Any],
+    guarantees: tuple[object, ...],
+    n: int,
+    bounds: tuple[float, float],
+    options: Mapping[str, Any],
+) -> ProofResult:
+    """Return the proof of one claim of coverage, for laws with ties and closed sets."""
+    from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
+
+    (claim, *others) = guarantees
+    if others or not isinstance(claim, Coverage):
+        raise UsageError(
+            "guarantees must hold a claim of coverage alone", hint="prove claims of privacy apart"
+        )
+    return prove_coverage(function, claim, CoverageSetting(n=n, bounds=bounds), options)
 
 
 @dataclass(slots=True)
@@ -205,6 +243,19 @@ def _account(
     options: Mapping[str, Any],
 ) -> Ledger:
     """Read the function's body and return the account of its paths."""
+    returned = returned_by(reader, function, source, bounds, options)
+    reader.public(returned, "what is returned")
+    return reader.path.ledger.join(reader.ended)
+
+
+def returned_by(
+    reader: Reader,
+    function: Any,
+    source: FunctionSource,
+    bounds: tuple[Fraction, Fraction],
+    options: Mapping[str, Any],
+) -> Value:
+    """Read the function's body on records between these bounds, and return its value."""
     node = source.node
     reader.line, reader.file = node.lineno, source.file
     given = dict(defaults_of(function, node.lineno))
@@ -222,7 +273,7 @@ def _account(
         ):
             raise Refusal(node.lineno, f"the records or the generator may be in {name}")
         if position == 0:
-            value = Records(*bounds, next(tokens), placed=True)
+            value = Records(*bounds, next(tokens), placed=True, itself=True)
         elif name in GENERATORS and name not in options:
             value = Generator(name)
         elif name not in given:
@@ -234,5 +285,4 @@ def _account(
     reader.path.frames[0] = Frame({}, source, None, locals_of(node))
     returned = reader.inline(source, node, (), args, kw)
     reader.line = node.lineno
-    reader.public(returned, "what is returned")
-    return reader.path.ledger.join(reader.ended)
+    return returned

@@ -222,6 +222,7 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", None) or type(function).__name__)
 
 
+@lru_cache(maxsize=1024)
 def locals_of(node: FunctionNode) -> frozenset[str]:
     """Return the names that a function assigns, or takes as arguments.
 

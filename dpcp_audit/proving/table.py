@@ -120,7 +120,7 @@ TABLE: tuple[Rule, ...] = (
         "np.bitwise_or np.bitwise_xor np.bincount np.average np.tril np.triu np.roll np.vstack "
         "np.hstack np.column_stack np.block np.kron np.isin np.identity np.trunc np.greater "
         "np.greater_equal np.less np.less_equal np.equal np.not_equal np.delete np.insert "
-        "np.logical_xor np.logaddexp",
+        "np.logical_xor np.logaddexp np.partition",
         "any",
     ),
 )

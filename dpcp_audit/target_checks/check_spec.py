@@ -114,7 +114,7 @@ class CheckSpec:
         Whether it is a warning or a refutation if the last bits of outputs alone break a claim of
         privacy.
     prove : bool
-        Whether a proof from the source of a Python function is tried first, for claims of privacy.
+        Whether a proof from the source of a Python function is tried first.
     trace : bool
         Whether the noise of a Python function is followed too, for the claims of privacy.
     paper, theorem, hypotheses : str

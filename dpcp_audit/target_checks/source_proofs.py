@@ -192,12 +192,17 @@ def _place(result: ProofResult) -> str:
 
 def unfit(spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> str:
     """Return why the verifier does not take a claim of a target; "" where it does."""
-    setting, caller = spec.target, target.caller
     if type(guarantee) not in _QUANTITIES or spec.neighbours not in _RELATIONS:
         return "it proves pure, (ε, δ)-, Rényi, Gaussian DP and zCDP of one record"
-    finite = all(map(math.isfinite, setting.bounds))
-    if setting.kind.takes is not Takes.SCORES or spec.pair is not None or not finite:
+    finite = all(map(math.isfinite, spec.target.bounds))
+    if spec.target.kind.takes is not Takes.SCORES or spec.pair is not None or not finite:
         return "it takes functions of scores between finite bounds, on all pairs"
+    return unread(spec, target)
+
+
+def unread(spec: CheckSpec, target: Target) -> str:
+    """Return why the verifier does not read a target; "" where it does."""
+    setting, caller = spec.target, target.caller
     if not isinstance(caller, FunctionCaller) or setting.vectorised:
         return "it takes Python functions of one output a call"
     if setting.given_as is not DataForm.ARRAY:

@@ -14,6 +14,7 @@ from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.feature_cells import claims_delta
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.stats.guessing import LARGEST_EPSILON
+from dpcp_audit.target_checks.coverage_proofs import decided_coverage
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import with_cut, within
 from dpcp_audit.target_checks.source_proofs import SourceProof, answers, require_proof
@@ -323,8 +324,11 @@ class TargetCoverage(TargetClaim):
         return 2**14
 
     def __call__(self, context: Context) -> Outcome:
-        """Open the target and calibrate with it on fresh scores."""
+        """Prove or refute the claim from the source; else calibrate on fresh scores."""
         with self.spec.target.open() as target:
+            decided = decided_coverage(self.spec, self.guarantee, target, context)
+            if decided is not None:
+                return decided
             calls = self.spec.calls(self.guarantee)
             outcome = self.audit(within(target, self.spec, calls), calls)(context)
             return with_cut(self, outcome, calls)

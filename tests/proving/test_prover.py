@@ -115,7 +115,7 @@ def test_bad_settings_are_named(settings, named) -> None:
         dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), **settings)
 
 
-@pytest.mark.parametrize("claim", [3, dp.Coverage(0.9), dp.ZCDP])
+@pytest.mark.parametrize("claim", [3, dp.SetSize(2.0), dp.ZCDP])
 def test_what_is_no_privacy_claim_is_refused(claim) -> None:
     with pytest.raises(ValueError, match="guarantee must be a privacy claim"):
         dp.prove(proved_functions.pcoqs, claim)

@@ -1,4 +1,4 @@
-"""``dpcp-audit prove``: prove a promise of privacy for every input, from the source."""
+"""``dpcp-audit prove``: prove a promise of privacy or coverage for every input, from the source."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     import argparse
 
     from dpcp_audit.faces.cli.arguments import Commands
+    from dpcp_audit.proving.proof_result import ProofResult
 
 _DEFAULT_N = 100
 _DESCRIPTION = """\
 Prove a promise of privacy for every input, by reading the source: line by line, the proof bounds
 how far two neighbouring inputs can be apart, and adds up the cost of each noise draw. The function
-is not run. A line that leaks, or cannot be followed, stops the proof. TARGET, its claims and its
-options are those of 'dpcp-audit check'.
+is not run. A line that leaks, or cannot be followed, stops the proof. A promise of coverage is
+proved for every law, of a threshold at a rank that does not depend on the scores. TARGET, its
+claims and its options are those of 'dpcp-audit check'.
 """
 _EPILOG = """\
 example:
@@ -43,31 +45,33 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Load the target, read its source and print the proof for each number of scores."""
+    from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
     from dpcp_audit.proving.prover import prove
     from dpcp_audit.target_checks.run_options import RUN_OPTIONS
     from dpcp_audit.targets import Kind
     from dpcp_audit.targets.loading import load
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.whole_files import UsageError
 
     (spec,) = target_command.config_of(options, "proofs").checks
-    claims = [each for each in spec.guarantees if isinstance(each, PrivacyGuarantee)]
-    if spec.target.kind is not Kind.QUANTILE or len(claims) < len(spec.guarantees):
+    privacy, coverage = spec.privacy, spec.coverage
+    if spec.target.kind is not Kind.QUANTILE or len(privacy) + (coverage is not None) < len(
+        spec.guarantees
+    ):
         raise UsageError(
-            "prove takes --kind quantile and claims of privacy",
+            "prove takes --kind quantile, and claims of privacy or of coverage",
             hint="dpcp-audit check tests all other kinds and claims",
         )
-    proofs = [
-        prove(
-            load(spec.target.target),
-            *claims,
-            n=n,
-            bounds=spec.target.bounds,
-            neighbours=spec.neighbours,
-            options=spec.target.options,
-        )
-        for n in spec.n or (_DEFAULT_N,)
-    ]
+    function, bounds, given = load(spec.target.target), spec.target.bounds, spec.target.options
+    proofs: list[ProofResult] = []
+    for n in spec.n or (_DEFAULT_N,):
+        if privacy:
+            proof = prove(
+                function, *privacy, n=n, bounds=bounds, neighbours=spec.neighbours, options=given
+            )
+            proofs.append(proof)
+        if coverage is not None:
+            setting = CoverageSetting(n=n, bounds=bounds, ties=spec.ties, open_sets=spec.open_sets)
+            proofs.append(prove_coverage(function, coverage, setting, given))
     print(*proofs, sep="\n\n")
     strict = target_command.chosen(options, RUN_OPTIONS).get("strict", False)
     return int(strict and not all(each.proved for each in proofs))

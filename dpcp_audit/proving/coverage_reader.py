@@ -1,0 +1,424 @@
+"""Reads a function that takes an order statistic of its scores at a public or drawn rank.
+
+What depends on the scores is the scores themselves, in any order, or one of their order statistics;
+whatever else is made of them stops the reading. Ranks are found by running NumPy's own function on
+zeros and ones, where it shows which of the sorted entries it takes.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving import gathering, noise_rules
+from dpcp_audit.proving import known_calls as calls
+from dpcp_audit.proving.distances import (
+    BoundMethod,
+    Distribution,
+    Generator,
+    Hidden,
+    Public,
+    Records,
+    Value,
+    is_known,
+    is_whole,
+)
+from dpcp_audit.proving.draw_outcomes import (
+    ARGUMENTS,
+    MOST_DRAWN,
+    DrawOutcomes,
+    RealDraw,
+    UniformDraw,
+    drawn,
+    moved,
+    rounded,
+)
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
+from dpcp_audit.proving.interpreter import Reader
+from dpcp_audit.proving.sources import is_function
+from dpcp_audit.proving.table import GLOBAL_DRAWS
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Callable
+
+    from dpcp_audit.proving.statements import Ends
+
+_LONGEST = 1_000_000
+"""Records up to which NumPy is asked for a rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderStatistic(Hidden):
+    """A number between two order statistics of n exchangeable scores.
+
+    Parameters
+    ----------
+    n : int
+        The number of scores.
+    low, high : int
+        The ranks, from 1 on.
+    weight : Fraction
+        The number is the low one's value plus this share of the distance to the high one's.
+    """
+
+    n: int
+    low: int
+    high: int
+    weight: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Padded(Hidden):
+    """All scores, and infinite ones after them."""
+
+    records: Records
+    more: int = 1
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioned(Hidden):
+    """The result of ``np.partition``: at these places the entries are as if sorted."""
+
+    data: Records | Padded
+    places: tuple[int, ...]
+
+
+_OF_SCORES = (Records, Padded, Partitioned)
+
+
+class CoverageReader(Reader):
+    """Reads a function once for each sequence of outcomes of its draws.
+
+    Parameters
+    ----------
+    n : int
+        The number of scores.
+    bounds : tuple of Fraction
+        Between which each score lies.
+    outcomes : DrawOutcomes
+        The outcomes of the draws on the path that is read.
+    """
+
+    def __init__(self, n: int, bounds: tuple[Fraction, Fraction], outcomes: DrawOutcomes) -> None:
+        super().__init__(n)
+        self.bounds, self.outcomes = bounds, outcomes
+
+    # ------------------------------------------------------------------ one path alone
+
+    def truth(self, value: Value) -> bool:
+        """Return whether a condition holds; on the path that is read it is known."""
+        known = super().truth(value)
+        if known is None:
+            raise self.refuse("a condition whose outcome is not known")
+        return known
+
+    def _do_Assert(self, node: ast.Assert) -> None:
+        if not self.truth(self.read(node.test)):
+            raise self.refuse("raises AssertionError")
+
+    def _do_Try(self, node: ast.Try) -> Ends:
+        raise self.refuse("errors are caught, which may hide where a threshold comes from")
+
+    def _until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
+        raise self.refuse("a loop whose length is not known beforehand")
+
+    # ------------------------------------------------------------------ operators
+
+    def operate(self, name: str, a: Value, b: Value) -> Value:
+        """Return the result of an operator; noise may be added to a known rank."""
+        if isinstance(a, RealDraw) or isinstance(b, RealDraw):
+            found = moved(name, a, b)
+            if found is None:
+                raise self.refuse(f"{name} of noise and of what is no known number")
+            return found
+        return super().operate(name, a, b)
+
+    def decided(self, name: str, a: Value, b: Value) -> bool | None:
+        """Return whether a uniform draw is below a known number on this path."""
+        for draw, level, first in ((a, b, True), (b, a, False)):
+            if isinstance(draw, UniformDraw) and name in _BELOW:
+                exact = exact_of(level) if is_known(level) and is_scalar(level) else None
+                if exact is None or exact.rational is None:
+                    raise self.refuse("a uniform draw is compared with what is no known number")
+                return self.outcomes.is_below(draw, exact.rational) is (_BELOW[name] is first)
+        return None
+
+    # ------------------------------------------------------------------ entries and calls
+
+    def entry_of(self, value: Value, node: ast.expr) -> Value:
+        """Return an entry of a value: one of the sorted scores, at a known place."""
+        if not isinstance(value, _OF_SCORES):
+            return super().entry_of(value, node)
+        index = self.read_index(node)
+        if not (is_known(index) and is_whole(index)):
+            if isinstance(value, Records):
+                return gathering.element(self, value, index)
+            raise self.refuse("several scores are taken out")
+        return self._entry(value, int(plain(index)))
+
+    def _entry(self, value: Value, index: int) -> Value:
+        """Return one of the sorted scores."""
+        data = value.data if isinstance(value, Partitioned) else value
+        size = self.size_of(data)
+        if not -size <= index < size:
+            raise self.refuse("raises IndexError")
+        place = index % size
+        in_order = place in value.places if isinstance(value, Partitioned) else data.ordered
+        if not in_order:
+            raise self.refuse("a score is taken out of scores that are not sorted")
+        return self.ranked(data, place + 1, place + 1, Fraction(0))
+
+    def size_of(self, data: Records | Padded) -> int:
+        """Return the number of scores, all of which must be the records themselves."""
+        records = data.records if isinstance(data, Padded) else data
+        if not records.itself or records.single or records.chosen or self.n is None:
+            raise self.refuse("a threshold is taken of what are not the scores themselves")
+        size = self.n if records.count is None else records.count
+        return size + (data.more if isinstance(data, Padded) else 0)
+
+    def ranked(self, data: Records | Padded, low: int, high: int, weight: Fraction) -> Value:
+        """Return the order statistics at, or between, two ranks; infinity beyond the scores."""
+        more = data.more if isinstance(data, Padded) else 0
+        n = self.size_of(data) - more
+        if low > n:
+            return math.inf
+        if high > n:
+            raise self.refuse("a threshold is interpolated between a score and infinity")
+        self.note(f"rank {low} of {n}" if low == high else f"between ranks {low} and {high} of {n}")
+        return OrderStatistic(n, low, high, weight)
+
+    def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:
+        """Return the result of a call."""
+        if isinstance(function, BoundMethod):
+            if isinstance(function.owner, Distribution):
+                raise self.refuse("a draw whose outcomes are not enumerated")
+            if isinstance(function.owner, Generator):
+                return self._draw(function.name, args, kw)
+            if isinstance(function.owner, (*_OF_SCORES, OrderStatistic)):
+                named = {"min": np.min, "max": np.max, "item": float}.get(function.name)
+                if named is not None:
+                    return self.call(named, [function.owner, *args], kw)
+        elif is_function(function) and function in GLOBAL_DRAWS:
+            noise_rules.refuse_seeds(self)
+            return self._draw(GLOBAL_DRAWS[function][1], args, kw)
+        else:
+            rule = calls.rule_of(function) if is_function(function) else None
+            named = _CALLS.get("" if rule is None else rule.name)
+            found = NotImplemented if named is None else named(self, args, kw)
+            if found is not NotImplemented:
+                return found
+        return super().call(function, args, kw)
+
+    def _draw(self, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
+        """Return the outcome of a draw on this path."""
+        if name == "uniform" and not args and not kw:
+            name = "random"
+        names = ARGUMENTS.get(name)
+        if names is None or len(args) > len(names) or self.each_record:
+            raise self.refuse(f"a draw by {name}, whose outcomes are not enumerated")
+        if self.outcomes.drawn >= MOST_DRAWN:
+            raise self.refuse("so many draws that their outcomes are not enumerated")
+        given = {**dict(zip(names, args, strict=False)), **kw}
+        given = {key: self.gathered(value) for key, value in given.items()}
+        if given.keys() - set(names) or not all(map(is_known, given.values())):
+            raise self.refuse(f"a draw by {name}, whose outcomes are not enumerated")
+        if names and name not in {"normal", "laplace"} and names[0] not in given:
+            raise self.refuse(f"the argument {names[0]} of a draw is not given")
+        return drawn(self, self.outcomes, name, given)
+
+
+_BELOW = {"Lt": True, "LtE": True, "Gt": False, "GtE": False}
+
+
+def _quantile(of: Callable[..., Any]) -> Any:
+    """Return the rule of NumPy's quantile or percentile."""
+
+    def rule(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+        given = dict(zip(("a", "q"), args, strict=False)) | kw
+        data = given.pop("a", None)
+        if not isinstance(data, Records | Padded):
+            return NotImplemented
+        if len(args) > 2 or given.keys() - {"q", "method"} or not _are_numbers(given):
+            raise reader.refuse("a quantile with arguments that are not followed")
+        settings = {name: plain(value) for name, value in given.items()}
+        return _ranked_by(reader, data, lambda array: of(array, **settings))
+
+    return rule
+
+
+def _are_numbers(given: dict[str, Value]) -> bool:
+    q, method = given.get("q"), given.get("method", "linear")
+    return is_known(q) and is_scalar(q) and not isinstance(q, bool) and type(method) is str
+
+
+def _reducing(of: Callable[..., Any]) -> Any:
+    """Return the rule of a median, a smallest or a largest."""
+
+    def rule(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+        if len(args) != 1 or kw or not isinstance(args[0], Records | Padded):
+            return NotImplemented
+        return _ranked_by(reader, args[0], of)
+
+    return rule
+
+
+def _ranked_by(reader: CoverageReader, data: Records | Padded, of: Callable[[Any], Any]) -> Value:
+    """Return the order statistic that a function of NumPy takes, by its values on 0s and 1s."""
+    size = reader.size_of(data)
+    if size > _LONGEST:
+        raise reader.refuse("so many scores that the rank is not found")
+
+    def share_beyond(rank: int) -> float:
+        """Return what the function takes of the entries beyond a rank: 1, a share, or 0."""
+        array = np.ones(size)
+        array[:rank] = 0.0
+        return float(of(array))
+
+    try:
+        low = _last(lambda rank: share_beyond(rank) == 1, size) + 1
+        high = _last(lambda rank: share_beyond(rank) > 0, size) + 1
+        weight = Fraction(share_beyond(low)) if high > low else Fraction(0)
+    except Exception as error:
+        raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
+    if not low <= high <= low + 1:
+        raise reader.refuse("a quantile that is not between two neighbouring scores")
+    return reader.ranked(data, low, high, weight)
+
+
+def _last(holds: Callable[[int], bool], size: int) -> int:
+    """Return the largest of 0, 1, ..., size - 1 for which a falling condition holds; 0 holds."""
+    low, high = 0, size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _partition(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+    given = dict(zip(("a", "kth"), args, strict=False)) | kw
+    data, kth = given.get("a"), reader.gathered(given.get("kth"))
+    if not isinstance(data, Records | Padded) or given.keys() != {"a", "kth"} or len(args) > 2:
+        return NotImplemented
+    size = reader.size_of(data)
+    if not is_known(kth):
+        raise reader.refuse("a partition at places that are not known")
+    places = [int(each) for each in np.atleast_1d(plain(kth))]
+    if not all(-size <= each < size for each in places):
+        raise reader.refuse("raises ValueError: a place beyond the scores")
+    return Partitioned(data, tuple(each % size for each in places))
+
+
+def _padded(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+    """``np.append(scores, np.inf)`` and ``np.concatenate([scores, [np.inf]])``."""
+    items = args if len(args) == 2 else (reader.entries_or_none(args[0]) or ()) if args else ()
+    if kw or len(items) != 2 or not isinstance(items[0], Records):
+        return NotImplemented
+    rest = reader.gathered(items[1])
+    if not is_known(rest) or not np.all(np.atleast_1d(plain(rest)) == math.inf):
+        return NotImplemented
+    more = int(np.size(plain(rest)))
+    return Padded(items[0], more) if more else NotImplemented
+
+
+def _sorted(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+    if len(args) != 1 or kw or not isinstance(args[0], Padded):
+        return NotImplemented
+    return replace(args[0], ordered=True)
+
+
+def _length(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+    plainly = len(args) == 1 and not kw and isinstance(args[0], Padded)
+    return reader.size_of(args[0]) if plainly else NotImplemented
+
+
+def _rounding(how: str, gives: Callable[[int], Any] = int) -> Any:
+    """Return the rule of a function that rounds noise to a whole number."""
+
+    def rule(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+        if len(args) != 1 or kw or not isinstance(args[0], RealDraw):
+            return NotImplemented
+        if reader.each_record:
+            raise reader.refuse("noise of its own for each record")
+        return gives(rounded(reader, reader.outcomes, args[0], how))
+
+    return rule
+
+
+def _itself(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+    plainly = len(args) == 1 and not kw
+    return args[0] if plainly and isinstance(args[0], OrderStatistic) else NotImplemented
+
+
+def _clamped(names: tuple[str, ...], lower: int | None, upper: int | None) -> Any:
+    """Return the rule of a function that keeps a threshold between numbers.
+
+    ``lower`` and ``upper`` are the places of the arguments that are its smallest and largest value.
+    """
+
+    def rule(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+        given = dict(zip(names, args, strict=False)) | kw
+        values = [given.get(name) for name in names]
+        ranked = [each for each in values if isinstance(each, OrderStatistic)]
+        if not ranked or given.keys() - set(names) or len(args) > len(names):
+            return NotImplemented
+        if len(values) == 2 and isinstance(values[1], OrderStatistic):
+            values.reverse()
+        least = None if lower is None else values[lower]
+        most = None if upper is None else values[upper]
+        if len(ranked) > 1 or not _is_beyond(reader, least, most):
+            raise reader.refuse("a threshold is cut off within the range of the scores")
+        return ranked[0]
+
+    return rule
+
+
+def _is_beyond(reader: CoverageReader, least: Value, most: Value) -> bool:
+    """Tell whether a smallest and a largest value lie outside of the range of the scores."""
+    low, high = reader.bounds
+    below, above = _end(least, -math.inf), _end(most, math.inf)
+    return below is not None and above is not None and below <= low and above >= high
+
+
+def _end(value: Value, otherwise: float) -> Fraction | float | None:
+    if value is None:
+        return otherwise
+    if not is_known(value) or not is_scalar(value) or math.isnan(value):
+        return None
+    exact = exact_of(value)
+    return float(value) if exact is None else exact.rational
+
+
+_CALLS: dict[str, Callable[[CoverageReader, list[Value], dict[str, Value]], Value]] = {
+    "np.quantile": _quantile(np.quantile),
+    "np.percentile": _quantile(np.percentile),
+    "np.median": _reducing(np.median),
+    "np.min": _reducing(np.min),
+    "np.max": _reducing(np.max),
+    "np.partition": _partition,
+    "np.append": _padded,
+    "np.concatenate": _padded,
+    "np.sort": _sorted,
+    "len": _length,
+    "round": _rounding("round"),
+    "int": _rounding("int"),
+    "math.floor": _rounding("floor"),
+    "math.ceil": _rounding("ceil"),
+    "np.floor": _rounding("floor", np.float64),
+    "np.ceil": _rounding("ceil", np.float64),
+    "np.rint": _rounding("round", np.float64),
+    "float": _itself,
+    "np.float64": _itself,
+    "min": _clamped(("a", "b"), None, 1),
+    "max": _clamped(("a", "b"), 1, None),
+    "np.minimum": _clamped(("a", "b"), None, 1),
+    "np.maximum": _clamped(("a", "b"), 1, None),
+    "np.clip": _clamped(("a", "a_min", "a_max"), 1, 2),
+}
+"""The functions that have rules of their own here."""
