@@ -13,6 +13,7 @@ from dpcp_audit.proving.distances import (
     is_known,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import require_one
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.statistics import Statistic, number
 
@@ -32,6 +33,7 @@ class Accumulation:
     line: int
     frame: int
     each_record: bool
+    for_some: bool
     quiet: bool
     unbounded: bool
     trying: bool
@@ -80,7 +82,7 @@ class Accumulation:
         }
         if changed & read or node.target.id in changed:
             raise self.refuse("a loop over records reads what it adds up")
-        with self.for_each_record():
+        with self.for_each_record(records):
             self.bind(node.target, self.single(records))
             variables = self.path.frames[self.frame].variables
             before = {name: variables[name] for name in changed & variables.keys()}
@@ -132,7 +134,9 @@ class Accumulation:
         if isinstance(node, ast.Pass):
             return {}
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            low, high = self._amount(self.read(node.value))
+            value = self.read(node.value)
+            require_one(self._reader, value, may_be_none=self.for_some)
+            low, high = self._amount(value)
             if isinstance(node.op, ast.Sub):
                 return {node.target.id: (-high, -low)}
             if isinstance(node.op, ast.Add):
@@ -145,10 +149,12 @@ class Accumulation:
     def _added_in_branches(
         self, node: ast.If, records: Records
     ) -> dict[str, tuple[Fraction, Fraction]]:
-        test = self.read(node.test)
+        test, outer = self.read(node.test), self.for_some
         if not (isinstance(test, Records) and test.single and test.boolean):
             self.truth(test)
+        self.for_some = outer or isinstance(test, Records)
         one, two = self._added(node.body, records), self._added(node.orelse, records)
+        self.for_some = outer
         zero = (Fraction(0), Fraction(0))
         return {
             name: (

@@ -34,6 +34,7 @@ from dpcp_audit.proving.distances import (
     is_whole,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import of_operator
 from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, frozen, is_scalar, plain
 from dpcp_audit.proving.statistics import Statistic, statistic, tokens
 from dpcp_audit.proving.thresholds import Difference, difference, shifted
@@ -399,8 +400,17 @@ def _of_weights(name: str, a: Value, b: Value) -> Value | None:
 
 def _of_records(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return an operator applied to each record."""
+    found, made = _of_each(reading, name, a, b), of_operator(a, b)
+    if isinstance(found, Shifted):
+        return Shifted(replace(found.records, entry_type=made))
+    return replace(found, entry_type=made) if isinstance(found, Records) else found
+
+
+def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     if any(isinstance(each, Records) and each.listed for each in (a, b)):
         raise reading.refuse(f"{name} of a list of records", "make it an array: np.array(...)")
+    if name == "Sub" and _may_be_truth(a) and _may_be_truth(b):
+        raise reading.refuse("a difference of what may be truth values, which raises an error")
     if isinstance(a, Records) and isinstance(b, Records):
         _check_no_list(reading, a, b)
         if not a.goes_with(b):
@@ -438,6 +448,10 @@ def _of_records(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         ends = [(value, records.low), (value, records.high)]
     found = _bounded(reading, name, records, ends, monotone=records is a)
     return replace(found, floats=found.floats or is_double(other))
+
+
+def _may_be_truth(value: Value) -> bool:
+    return isinstance(value, bool | np.bool_) or (isinstance(value, Records) and not value.floats)
 
 
 def _check_no_list(reading: Interpreter, *records: Records) -> None:

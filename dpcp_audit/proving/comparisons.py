@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Private,
     Public,
+    PublicAnswer,
     PublicFloat,
     Records,
     Value,
@@ -26,6 +28,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import of_operator, require_doubles
 from dpcp_audit.proving.exact_numbers import (
     Surd,
     apply_to_array,
@@ -66,10 +69,10 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         if isinstance(value, Private):
             raise reading.refuse(value.reason, value.hint)
     if isinstance(a, Records) or isinstance(b, Records):
-        return _records_compared(reading, name, a, b)
+        return replace(_records_compared(reading, name, a, b), entry_type=of_operator(a, b))
     answer = reading.decided(name, a, b)
     if answer is not None:
-        return answer
+        return PublicAnswer((), answer)
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b):
         bare = a if is_data(a) else b
@@ -136,7 +139,8 @@ def unary(reading: Interpreter, name: str, value: Value) -> Value:
     if name == "UAdd" and not isinstance(value, Records):
         return value
     if isinstance(value, Records):
-        if name == "USub" and not value.boolean:
+        if name == "USub":
+            require_doubles(reading, value)
             return value.within(-value.high, -value.low)
         if name == "Invert" and value.boolean and not value.single:
             return value.within(Fraction(0), Fraction(1), boolean=True)

@@ -61,6 +61,13 @@ class PublicInteger(Public):
 
 
 @dataclass(frozen=True, slots=True)
+class PublicAnswer(Public):
+    """A truth value, of Python's or NumPy's type, that is known on the path that is read."""
+
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class PublicFloat(Public):
     """A public number, or an array, of doubles: beside it no whole number wraps around."""
 
@@ -102,6 +109,8 @@ class Records:
         The sample of the records that these are.
     itself : bool
         Whether each entry is the record itself, and no function of it.
+    entry_type : str
+        See ``entry_types``.
     """
 
     low: Fraction
@@ -119,6 +128,7 @@ class Records:
     floats: bool = True
     sample: Subsample | None = None
     itself: bool = False
+    entry_type: str = "NumPy"
 
     def largest_sum(self, n: int | None) -> Fraction:
         """Return a bound of the absolute value of a sum over these of n records."""
@@ -345,7 +355,8 @@ def shape_of(value: Value) -> Shape | None:
         return value.noise.shape
     if is_scalar(value):
         return ()
-    return value.shape if isinstance(value, np.ndarray) else None
+    numbers = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+    return value.shape if numbers else None
 
 
 def is_whole(value: Value) -> bool:

@@ -17,6 +17,8 @@ from dpcp_audit.proving.distances import (
     Closure,
     Noise,
     Once,
+    Public,
+    PublicAnswer,
     Records,
     Reference,
     Value,
@@ -25,6 +27,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import PYTHON, one_of
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.paths import Contents, join_returns
 from dpcp_audit.proving.statements import Statements
@@ -63,8 +66,18 @@ class Expressions(Statements):
             raise self.refuse(f"{type(node).__name__} is not followed")
         value = reader(node)
         self.line = node.lineno
+        computed = isinstance(value, Public) and not isinstance(node, ast.Name | ast.Attribute)
+        if self.for_some and computed:
+            raise self.refuse("something that may raise an error is computed for some records only")
         if type(value) is OutsideList:
             return self.path.store(Contents("list", tuple(value), of=OutsideList))
+        return value
+
+    def _read_for_some(self, node: ast.expr) -> Value:
+        """Return the value of an expression that a condition on the record leads to."""
+        outer, self.for_some = self.for_some, True
+        value = self.read(node)
+        self.for_some = outer
         return value
 
     def _read_Constant(self, node: ast.Constant) -> Value:
@@ -143,7 +156,7 @@ class Expressions(Statements):
 
     def _negated(self, value: Value) -> Value:
         if isinstance(value, Records) and value.single and value.boolean:
-            return value.within(Fraction(0), Fraction(1), boolean=True)
+            return value.within(Fraction(0), Fraction(1), boolean=True, entry_type=PYTHON)
         known = self.truth(value)
         return SCALAR if known is None else not known
 
@@ -187,7 +200,7 @@ class Expressions(Statements):
         for position, (op, other) in enumerate(zip(node.ops, node.comparators, strict=True)):
             if position and not isinstance(result, bool) and calls.may_act(other):
                 raise self.refuse("a chain of comparisons with a call or an attribute in it")
-            right = self.read(other)
+            right = self._read_for_some(other) if isinstance(result, Records) else self.read(other)
             name = type(op).__name__
             self._check_compared(name, left, right)
             one = right if name in {"Is", "IsNot"} else self.gathered(right)
@@ -197,6 +210,8 @@ class Expressions(Statements):
             result = self._both(result, found)
             if is_known(found) and not isinstance(found, np.ndarray) and not found:
                 return found
+            if isinstance(found, PublicAnswer) and not found.holds:
+                return found
             left = right
         return result
 
@@ -205,6 +220,8 @@ class Expressions(Statements):
         items = value.items if isinstance(value, Once) else value
         if isinstance(value, Reference):
             cells = self.cells(value)
+            if cells.kind == "object":
+                raise self.refuse("an object is looked through")
             items = cells.keys if cells.kind == "dict" else cells.items
         nested = isinstance(items, tuple) and any(isinstance(each, Reference) for each in items)
         if nested or isinstance(one, Reference):
@@ -230,7 +247,7 @@ class Expressions(Statements):
                 raise self.refuse("a chain of comparisons of arrays")
             if len(single) == 2 and single[0].order != single[1].order:
                 raise self.refuse("different records are compared")
-            return single[0]
+            return one_of(self._reader, single[0], first, second)
         if is_known(first) and is_known(second) and is_scalar(first):
             return second if first else first
         return SCALAR if shape_of(first) == shape_of(second) == () else UNKNOWN
@@ -241,7 +258,7 @@ class Expressions(Statements):
             if isinstance(value, Records):
                 if not (value.single and value.boolean):
                     raise self.refuse("and, or of arrays of records")
-                second = self.read(other)
+                second = self._read_for_some(other)
                 if not (
                     isinstance(second, bool) or (isinstance(second, Records) and second.boolean)
                 ):
@@ -277,7 +294,8 @@ class Expressions(Statements):
     def _read_IfExp(self, node: ast.IfExp) -> Value:
         condition = self.read(node.test)
         if isinstance(condition, Records):
-            return self._chosen(condition, self.read(node.body), self.read(node.orelse))
+            ends = self._read_for_some(node.body), self._read_for_some(node.orelse)
+            return self._chosen(condition, *ends)
         known = self.truth(condition)
         if known is None:
             return self._either(node.body, node.orelse)
@@ -292,7 +310,7 @@ class Expressions(Statements):
         found = where(self._reader, condition, a, b)
         if found is NotImplemented:
             raise self.refuse("a condition on a record chooses what is not followed")
-        return found
+        return one_of(self._reader, found, a, b)
 
     def truth(self, value: Value) -> bool | None:
         """Return whether a condition holds; None where it is public and its outcome unknown."""
@@ -302,6 +320,8 @@ class Expressions(Statements):
                 return bool(cells.items)
             raise self.refuse("the truth of an object or of an array")
         value = self.public(value, "a condition")
+        if isinstance(value, PublicAnswer):
+            return value.holds
         if not is_known(value):
             return None
         try:

@@ -27,6 +27,7 @@ from dpcp_audit.proving.distances import (
     same,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import require_doubles, require_one
 from dpcp_audit.proving.exact_numbers import OutsideList, exact_of, is_scalar, plain, remember
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import NARROW, is_narrow
@@ -166,6 +167,8 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
         )
     if not is_whole(index):
         raise reader.refuse("several records are taken out", _INDEX_HINT)
+    require_one(reader, value)
+    require_doubles(reader, value)
     reader.note(f"order statistic, sensitivity {float(value.width):.6g}")
     size = max(abs(value.low), abs(value.high))
     return number(value.width, "an order statistic of the records", size=size, floats=value.floats)

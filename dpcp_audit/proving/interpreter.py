@@ -34,6 +34,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     sources_of,
 )
+from dpcp_audit.proving.entry_types import type_of
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.expressions import Expressions
 from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path
@@ -79,6 +80,7 @@ class Reader(Expressions):
         self.line, self.frame, self.depth = 0, 0, 0
         self.file = ""
         self.each_record, self.quiet, self.unbounded, self.trying = False, False, False, False
+        self.for_some = False
         self.iterated: list[Value] = []
         self.ended = Ledger(())
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
@@ -250,9 +252,12 @@ class Reader(Expressions):
         if len(node.generators) > 1 or self.each_record:
             raise self.refuse("a loop over records in a loop over records")
         generator = node.generators[0]
-        with self.for_each_record():
+        with self.for_each_record(records):
             self.bind(generator.target, self.single(records))
-            tests = [self.read(each) for each in generator.ifs]
+            tests = []
+            for each in generator.ifs:
+                tests.append(self.read(each))
+                self.for_some = True
             value = self.read(node.elt)
         for test in tests:
             if not (isinstance(test, Records) and test.boolean and test.single):
@@ -261,8 +266,8 @@ class Reader(Expressions):
             exact = exact_of(value)
             if exact is None or exact.rational is None:
                 raise self.refuse("a number for each record that is not known exactly")
-            floats = isinstance(value, float)
-            value = records.within(exact.rational, exact.rational, single=True, floats=floats)
+            given = {"floats": isinstance(value, float), "entry_type": type_of(value)}
+            value = records.within(exact.rational, exact.rational, single=True, **given)
         if not isinstance(value, Records) or not value.single:
             raise self.refuse("a value for each record that is not followed")
         return value.within(
@@ -277,12 +282,12 @@ class Reader(Expressions):
         )
 
     @contextmanager  # pyright: ignore[reportDeprecated]
-    def for_each_record(self) -> Iterator[None]:
+    def for_each_record(self, records: Records) -> Iterator[None]:
         """Read for one record what is done for each: nothing may be drawn, used or stored."""
         heap, ledger, used = dict(self.path.heap), self.path.ledger, dict(self.path.used)
-        self.each_record = True
+        self.each_record, self.for_some = True, records.chosen
         yield
-        self.each_record = False
+        self.each_record, self.for_some = False, False
         stored = any(self.path.heap.get(name) is not cells for name, cells in heap.items())
         if stored or self.path.ledger != ledger or self.path.used != used:
             raise self.refuse("a loop over records draws, releases or stores")

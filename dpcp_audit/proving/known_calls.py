@@ -35,6 +35,7 @@ from dpcp_audit.proving.distances import (
     is_whole,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import NUMPY, PYTHON
 from dpcp_audit.proving.exact_numbers import (
     plain,
 )
@@ -159,8 +160,8 @@ def method(
     """Return the result of a method."""
     if isinstance(owner, Generator):
         return noise_rules.draw(reader, owner, name, args, kw)
-    if isinstance(owner, Records) and owner.listed:
-        raise reader.refuse("a method of a list of records", "make it an array: np.array(...)")
+    if isinstance(owner, Records) and (owner.listed or owner.single):
+        raise reader.refuse("a method of a list of records, or of one", "use NumPy's function")
     if isinstance(owner, Distribution):
         return noise_rules.variates(reader, owner, args, kw)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "list":
@@ -191,6 +192,10 @@ def _array_method(
     if is_public(owner) and name in _OF_NUMBERS:
         reader.public((*args, *kw.values()), "an argument")
         return WHOLE
+    if name == "item" and isinstance(owner, Statistic):
+        if owner.shape != () or args:
+            raise reader.refuse("item of an array")
+        return owner
     if name not in METHODS:
         raise reader.refuse(f"the method {name} of {kind(owner)} is not followed")
     if name == "astype" and args and not kw:
@@ -330,6 +335,9 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
         own = isinstance(each, type) and each.__module__ not in {"builtins", "numpy"}
         if own or isinstance(each, types.FunctionType | types.MethodType):
             raise reader.refuse("a function or class is handed to a function of a library")
+    some = [each for each in values if isinstance(each, Records) and each.listed and each.chosen]
+    if rule.name.startswith("np.") and not all(each.floats for each in some):
+        raise reader.refuse("an array of a list that may be empty is then one of floats")
     lists = [
         each
         for each in values
@@ -355,7 +363,9 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
     if isinstance(found, Statistic) and found.size is not None:
         in_range(reader, found)
     if isinstance(found, Records) and rule.name.startswith("np."):
-        return replace(found, listed=False)
+        return replace(found, listed=False, entry_type=NUMPY)
+    if isinstance(found, Records) and rule.name.startswith("math."):
+        return replace(found, entry_type=PYTHON)
     records = [each for each in args if isinstance(each, Records)]
     if len(records) != 1 or len(args) - len(records) != sum(map(is_public, args)):
         return found

@@ -38,6 +38,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import NUMPY
 from dpcp_audit.proving.exact_numbers import Real, Surd, exact_of, is_scalar, plain
 from dpcp_audit.proving.statistics import Shape, Statistic, Subsample, tokens
 from dpcp_audit.stats.enclosures import ball, upper
@@ -83,7 +84,8 @@ def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value]
     if name in {"rand", "randn"}:
         return _rand(reader, name, args)
     if name == "permutation" and len(args) == 1 and isinstance(args[0], Records):
-        return args[0].within(args[0].low, args[0].high, order=next(tokens), placed=False)
+        made = {"order": next(tokens), "placed": False, "entry_type": NUMPY}
+        return args[0].within(args[0].low, args[0].high, **made)
     if name in {"random", "random_sample", "uniform"}:
         return _uniform(reader, name, args, kw)
     if name in _PUBLIC_DRAWS or name == "permutation":
@@ -112,7 +114,7 @@ def variates(
 
 def refuse_seeds(reader: Interpreter) -> None:
     """Refuse a draw of a global generator where the file seeds one."""
-    if reader.path.frames[reader.frame].source.seeds:
+    if any(each.source.seeds for each in reader.path.frames.values()):
         raise reader.refuse(
             "a generator that the file seeds: whoever knows the seed knows the noise",
             "draw from the rng that is handed in",
@@ -259,6 +261,7 @@ def _sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> 
         placed=False,
         count=size,
         sample=sample,
+        entry_type=NUMPY,
     )
 
 
@@ -289,7 +292,7 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
 
 def _numbers(candidates: Value) -> bool:
     if isinstance(candidates, np.ndarray):
-        return candidates.ndim == 1
+        return len(shape_of(candidates) or ()) == 1
     return is_scalar(candidates) or (isinstance(candidates, Public) and candidates.shape == ())
 
 

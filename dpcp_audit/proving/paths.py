@@ -101,9 +101,8 @@ class Path:
             If the draw, a part of it or the whole that it is part of was used for another value.
         """
         for before, value in self.used.items():
-            shorter = min(len(before), len(draw))
             apart = value != token or (before != draw and token != ITSELF)
-            if before[:shorter] == draw[:shorter] and apart:
+            if overlap(before, draw) and apart:
                 raise LookupError
         known = draw in self.used and draw not in self.unsure
         self.used[draw] = token
@@ -116,10 +115,7 @@ class Path:
 
     def is_fresh(self, draw: tuple[int, ...]) -> bool:
         """Tell whether no part of a draw, nor a whole that it is part of, was used."""
-        return not any(
-            before[: min(len(before), len(draw))] == draw[: min(len(before), len(draw))]
-            for before in self.used
-        )
+        return not any(overlap(before, draw) for before in self.used)
 
     def bindings(self) -> Iterator[Value]:
         """Yield every value that a name or a place in memory holds."""
@@ -129,6 +125,12 @@ class Path:
         for cells in self.heap.values():
             for value in cells.items:
                 yield from _flat(value)
+
+
+def overlap(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Tell whether two draws are the same, or one of them is a part of the other."""
+    shorter = min(len(a), len(b))
+    return a[:shorter] == b[:shorter]
 
 
 def _flat(value: Value) -> Iterator[Value]:
@@ -166,7 +168,7 @@ class Joining:
         """Return a fresh draw of either path as one; None where its law or use differs."""
         x, y = _public_if_used(self.a, x), _public_if_used(self.b, y)
         if isinstance(x, Public) != isinstance(y, Public):
-            x, y = self._given_up(x), self._given_up(y)
+            x, y = self._given_up(self.a, x), self._given_up(self.b, y)
         if isinstance(x, Public) and isinstance(y, Public):
             return Public(x.shape if x.shape == y.shape else None)
         if type(x) is not type(y) or not isinstance(x, Noise | Noisy):
@@ -175,19 +177,23 @@ class Joining:
             self._merged[x, y] = self._fresh(x, y)
         return self._merged[x, y]
 
-    def _given_up(self, value: Value) -> Value:
-        """Return a uniform draw as public; it can hide nothing from then on."""
-        if not isinstance(value, Noise) or value.law != "uniform":
+    def _given_up(self, path: Path, value: Value) -> Value:
+        """Return a fresh uniform draw as public; it can hide nothing from then on."""
+        if not isinstance(value, Noise) or value.law != "uniform" or self._is_taken(path, value):
             return value
         self.moved.append(value.draw)
         return Public(value.shape)
+
+    def _is_taken(self, path: Path, noise: Noise) -> bool:
+        """Tell whether a draw, or a part of it, was used on its path or joined already."""
+        joined = any(overlap(each, noise.draw) for each in self.moved)
+        return joined or not path.is_fresh(noise.draw)
 
     def _fresh(self, x: Noise | Noisy, y: Noise | Noisy) -> Value | None:
         one = x.noise if isinstance(x, Noisy) else x
         other = y.noise if isinstance(y, Noisy) else y
         alike = (one.law, one.scale, one.shape) == (other.law, other.scale, other.shape)
-        fresh = self.a.is_fresh(one.draw) and self.b.is_fresh(other.draw)
-        if not alike or not fresh or {one.draw, other.draw} & set(self.moved):
+        if not alike or self._is_taken(self.a, one) or self._is_taken(self.b, other):
             return None
         self.moved += [one.draw, other.draw]
         noise = replace(one, draw=(next(tokens),), moved=one.moved or other.moved)

@@ -20,6 +20,7 @@ from dpcp_audit.proving.distances import (
     Noise,
     Noisy,
     Public,
+    PublicAnswer,
     Records,
     Reference,
     Shifted,
@@ -29,6 +30,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     shape_of,
 )
+from dpcp_audit.proving.entry_types import PYTHON, one_of, require_doubles, require_one
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, numbers_of, plain
 from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, number, statistic, tokens
 
@@ -86,7 +88,8 @@ def flat(reader: Interpreter, a: Value) -> Value:
 def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
     """A number of one entry stays what it is."""
     if isinstance(a, Records):
-        return a.within(a.low, a.high, floats=True) if a.single else NotImplemented
+        made = {"floats": True, "entry_type": PYTHON}
+        return a.within(a.low, a.high, **made) if a.single else NotImplemented
     if isinstance(a, Statistic) and a.shape == ():
         return replace(a, floats=True)
     one = isinstance(a, Noise) and a.shape == ()
@@ -100,8 +103,13 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
     if isinstance(a, Statistic) and a.shape == () and a.integer:
         return replace(a, floats=False)
     if isinstance(a, Records) and a.single and a.boolean:
-        return a.within(a.low, a.high)
+        return a.within(a.low, a.high, entry_type=PYTHON)
     return NotImplemented
+
+
+def as_bool(reader: Interpreter, a: Value) -> Value:
+    """The truth of an answer, of Python's type."""
+    return a.holds if isinstance(a, PublicAnswer) else NotImplemented
 
 
 def _unshifted(reader: Interpreter, a: Value) -> Value:
@@ -136,6 +144,16 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
     if isinstance(a, Weights) and not a.total:
         return replace(a, total=True, shape=())
     return NotImplemented
+
+
+def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
+    """``sum``, whose first number is one of Python's."""
+    found, records = total(reader, a, start), _unshifted(reader, a)
+    if isinstance(found, Statistic) and isinstance(records, Records):
+        require_one(reader, records, may_be_none=records.chosen)
+        if records.floats and records.chosen and not is_double(start):
+            return replace(found, floats=False, integer=False)  # of none, it is the whole number 0
+    return found
 
 
 def _size(value: Value) -> Fraction:
@@ -237,6 +255,8 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
         return NotImplemented
     if a.chosen:
         raise reader.refuse("an order statistic of a selection that may be empty")
+    require_one(reader, a)
+    require_doubles(reader, a)
     reader.note(f"order statistic, sensitivity {float(a.width):.6g}")
     size = max(abs(a.low), abs(a.high))
     return number(a.width, "an order statistic of the records", size=size, floats=a.floats)
@@ -245,15 +265,31 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
 def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
     """``min``: 1-Lipschitz in the largest distance."""
     if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
-        return NotImplemented if settings else smaller(reader, *values)
-    return _smallest_or_largest(reader, min, *values, **settings)
+        return NotImplemented if settings else _one_of(reader, smaller, *values)
+    return _of_python(reader, min, *values, **settings)
 
 
 def largest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
     """``max``: 1-Lipschitz in the largest distance."""
     if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
-        return NotImplemented if settings else larger(reader, *values)
-    return _smallest_or_largest(reader, max, *values, **settings)
+        return NotImplemented if settings else _one_of(reader, larger, *values)
+    return _of_python(reader, max, *values, **settings)
+
+
+def _one_of(reader: Interpreter, which: Any, a: Value, b: Value) -> Value:
+    """Return the smaller or larger of two numbers of a record, of the type of either."""
+    found = which(reader, a, b)
+    return one_of(reader, found, a, b) if isinstance(found, Records) else found
+
+
+def _of_python(reader: Interpreter, which: Any, *values: Value, **settings: Value) -> Value:
+    """``min`` or ``max``, which gives one of its arguments, in that one's type."""
+    if len(values) > 1 or settings:
+        return NotImplemented
+    array = isinstance(values[0], Records | Statistic)
+    if array or isinstance(reader.gathered(values[0]), gaps.Gaps):
+        return _smallest_or_largest(reader, which, values[0])
+    return NotImplemented
 
 
 def smallest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
@@ -266,54 +302,17 @@ def largest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     return _smallest_or_largest(reader, max, a) if axis is None else NotImplemented
 
 
-def _smallest_or_largest(
-    reader: Interpreter, which: Any, *values: Value, **settings: Value
-) -> Value:
-    if len(values) == 1 and _plain_records(values[0]):
-        return order_statistic(reader, values[0], 0, **settings)
-    if len(values) == 1:
-        value = reader.gathered(values[0])
-        if isinstance(value, gaps.Gaps) and which is max and not settings:
-            return gaps.common(value, "max")
-        if isinstance(value, Statistic) and len(value.shape) == 1 and not settings:
-            says = f"the largest or smallest of {value.says}"
-            found = number(value.linf, says, size=value.size, floats=value.floats)
-            return replace(found, peak=(value.name, value.memory) if which is max else None)
-        return NotImplemented
-    if settings or any(isinstance(each, Weights) for each in values):
-        return NotImplemented
-    return _extreme(reader, list(values))
-
-
-def _extreme(reader: Interpreter, values: list[Value]) -> Value:
-    """One of several numbers, by comparison: it moves by no more than the one that moves most."""
-    if not any(isinstance(each, Statistic) for each in values):
-        return NotImplemented
-    values = [each if isinstance(each, Statistic) else reader.release(each) for each in values]
-    statistics = [each for each in values if isinstance(each, Statistic)]
-    if statistics and all(shape_of(each) == () for each in values):
-        moved = max(each.linf for each in statistics)
-        whole = len(statistics) == 1 and all(
-            isinstance(each, Statistic) or _whole_number(each) for each in values
-        )
-        known = all(isinstance(each, Statistic) or is_scalar(each) for each in values)
-        sizes = [each.size if isinstance(each, Statistic) else _size(each) for each in values]
-        bounded = [each for each in sizes if each is not None]
-        size = max(bounded) if known and len(bounded) == len(sizes) else None
-        return number(
-            moved,
-            statistics[0].says,
-            integer=whole and statistics[0].integer and not statistics[0].floats,
-            size=size,
-            floats=all(
-                each.floats if isinstance(each, Statistic) else is_double(each) for each in values
-            ),
-        )
+def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
+    if _plain_records(a):
+        return order_statistic(reader, a)
+    value = reader.gathered(a)
+    if isinstance(value, gaps.Gaps) and which is max:
+        return gaps.common(value, "max")
+    if isinstance(value, Statistic) and len(value.shape) == 1:
+        says = f"the largest or smallest of {value.says}"
+        found = number(value.linf, says, size=value.size, floats=value.floats)
+        return replace(found, peak=(value.name, value.memory) if which is max else None)
     return NotImplemented
-
-
-def _whole_number(value: Value) -> bool:
-    return isinstance(value, int | np.integer)
 
 
 def larger(reader: Interpreter, a: Value, b: Value) -> Value:
@@ -406,6 +405,12 @@ def absolute(reader: Interpreter, a: Value) -> Value:
     return NotImplemented
 
 
+def absolute_double(reader: Interpreter, a: Value) -> Value:
+    """``np.fabs``: of conditions it is of half precision."""
+    doubles = isinstance(a, Records | Statistic) and a.floats
+    return absolute(reader, a) if doubles else NotImplemented
+
+
 def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
     """One of two values for each record, by a condition on that record."""
     if not (isinstance(condition, Records) and condition.boolean):
@@ -453,6 +458,7 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
     """Counts of disjoint bins: a substitution moves one record from a bin to another."""
     if not _plain_records(a):
         return NotImplemented
+    require_doubles(reader, a)
     bins = reader.gathered(bins)
     public = is_known(bins) and is_known(range) and not isinstance(bins, str)
     if not public or (is_scalar(bins) and range is None):

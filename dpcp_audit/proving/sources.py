@@ -37,10 +37,12 @@ class FunctionSource:
     def seeds(self) -> bool:
         """Whether the file seeds a generator anywhere."""
         text = "".join(linecache.getlines(self.file, self.function.__globals__))  # pyright: ignore[reportAttributeAccessIssue]
-        return any(
-            isinstance(each, ast.Attribute) and each.attr in {"seed", "set_state", "setstate"}
-            for each in ast.walk(_module(self.file, text)[0])
-        )
+        found = set[Any]()
+        for each in ast.walk(_module(self.file, text)[0]):
+            called = getattr(each, "func", None)
+            found |= {getattr(each, "attr", None), getattr(called, "id", None)}
+            found |= {getattr(each, "name", None)} if isinstance(each, ast.alias) else set()
+        return not _SEEDING.isdisjoint(found)
 
     def outside(self, name: str, line: int) -> Any:
         """Return the value of a name that is not local: of the closure, a global or a builtin.
@@ -64,6 +66,7 @@ class FunctionSource:
         raise Refusal(line, f"the name {name} is not defined")
 
 
+_SEEDING = {"seed", "set_state", "setstate", "set_bit_generator"}
 _FUNCTIONS = {
     types.FunctionType,
     types.BuiltinFunctionType,

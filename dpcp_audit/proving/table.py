@@ -63,7 +63,8 @@ TABLE: tuple[Rule, ...] = (
     Rule("float", rules.as_float, "the same number", "scalar"),
     Rule("np.float64", rules.as_float, "the same number", "scalar"),
     Rule("int", rules.as_int, "truncation of whole distances", "scalar"),
-    Rule("sum", rules.total, _SENSITIVITY, "scalar"),
+    Rule("bool", rules.as_bool, "post-processing", "scalar"),
+    Rule("sum", rules.added, _SENSITIVITY, "scalar"),
     Rule("np.sum", rules.total, _SENSITIVITY, "scalar"),
     Rule("math.fsum", rules.total, _SENSITIVITY, "scalar"),
     Rule("np.count_nonzero", rules.counted, _SENSITIVITY, "scalar"),
@@ -83,7 +84,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.minimum", rules.smaller, _LIPSCHITZ, _ENTRYWISE),
     Rule("np.clip", rules.clip, _LIPSCHITZ, _ENTRYWISE),
     Rule("np.abs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.fabs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.fabs", rules.absolute_double, _LIPSCHITZ, _ENTRYWISE),
     Rule("abs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
     Rule("math.fabs", rules.absolute, _LIPSCHITZ, "scalar"),
     Rule("np.where", rules.where, "one of two for each record", _ENTRYWISE),
@@ -107,7 +108,7 @@ TABLE: tuple[Rule, ...] = (
     *_public(
         "math.sqrt math.log math.log2 math.log10 math.log1p math.exp math.expm1 math.floor "
         "math.ceil math.pow math.tanh math.isnan math.isfinite math.isinf math.prod math.comb "
-        "math.isqrt bool np.prod np.std np.var np.argmin round divmod np.all np.any all any "
+        "math.isqrt np.prod np.std np.var np.argmin round divmod np.all np.any all any "
         "np.ndim np.bool_ np.int64 np.dot",
         "scalar",
     ),

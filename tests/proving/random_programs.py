@@ -113,7 +113,7 @@ class Writer:
             f"(np.sum(scores) - np.sum(scores <= {c}))",
             f"np.sum(np.where(scores < {c}, 0.25, 1.0))",
             "np.histogram(scores, bins=4, range=(0, 1))[0][0]",
-            f"max(np.sum(scores >= {c}), 1)",
+            f"np.maximum(np.sum(scores >= {c}), 1)",
             f"int(np.sum(scores > {c}))",
             f"np.max(np.histogram(scores, bins=4, range=(0, 1))[0] * {c})",
             "np.sort(scores)[3]",

@@ -10,6 +10,7 @@ from support import proved_functions, refused_functions, seeded_module
 from support.proof_marks import PROVED, REFUSED
 
 import dpcp_audit as dp
+from dpcp_audit.targets.loading import load
 
 assert proved_functions, refused_functions
 
@@ -39,6 +40,21 @@ def test_noise_of_a_generator_that_the_file_seeds_proves_nothing() -> None:
     proof = dp.prove(seeded_module.noisy_sum, dp.PureDP(1), n=100)
     assert not proof.proved
     assert "seeds" in proof.reason
+
+
+SEEDING = (
+    "from numpy.random import seed",
+    "from numpy.random import *\nif False:\n    seed(0)",
+    "if False:\n    np.random.set_bit_generator(np.random.MT19937(0))",
+)
+
+
+@pytest.mark.parametrize(("number", "seeding"), [*enumerate(("", *SEEDING))])
+def test_a_file_may_seed_under_any_name(number, seeding, tmp_path) -> None:
+    path = tmp_path / f"seeding_{number}.py"
+    body = "def noisy(scores):\n    return np.sum(scores) + np.random.laplace(0, 1.0)\n"
+    path.write_text(f"import numpy as np\n{seeding}\n\n\n{body}")
+    assert dp.prove(load(f"{path}:noisy"), dp.PureDP(1)).proved is (not seeding)
 
 
 def test_a_function_that_was_changed_after_loading_is_not_read(monkeypatch) -> None:

@@ -19,6 +19,7 @@ from proving import (
     attack_functions_shapes,
     attack_functions_sizes,
     attack_functions_thresholds,
+    attack_functions_types,
     attack_functions_values,
 )
 
@@ -40,6 +41,7 @@ ATTACKS = [
     *attack_functions_sizes.ATTACKS,
     *attack_functions_values.ATTACKS,
     *attack_functions_order.ATTACKS,
+    *attack_functions_types.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
 

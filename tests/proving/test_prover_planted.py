@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LESS = Fraction(9, 10)
 PROGRAMS = 250
 RULES = (
-    "sum", "np.sum", "np.count_nonzero", "np.mean", "np.max", "max", "np.clip",
+    "sum", "np.sum", "np.count_nonzero", "np.mean", "np.max", "np.maximum", "np.clip",
     "np.abs", "abs", "np.where", "np.searchsorted", "np.histogram", "int",
 )  # fmt: skip
 CHARGES = {
