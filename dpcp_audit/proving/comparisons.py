@@ -18,7 +18,6 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Private,
     Public,
-    PublicAnswer,
     PublicFloat,
     Records,
     Value,
@@ -72,7 +71,7 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return replace(_records_compared(reading, name, a, b), entry_type=of_operator(a, b))
     answer = reading.decided(name, a, b)
     if answer is not None:
-        return PublicAnswer((), answer)
+        return answer
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b):
         bare = a if is_data(a) else b

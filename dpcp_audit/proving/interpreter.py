@@ -24,6 +24,7 @@ from dpcp_audit.proving.distances import (
     Once,
     Private,
     Public,
+    PublicAnswer,
     Records,
     Reference,
     Refusal,
@@ -102,9 +103,10 @@ class Reader(Expressions):
         """Keep the first place at which a trace may go another way than the function itself."""
         self.doubted = self.doubted or self.refuse(what)
 
-    def decided(self, name: str, a: Value, b: Value) -> bool | None:
+    def decided(self, name: str, a: Value, b: Value) -> Value | None:
         """Return the answer of a noisy threshold on this path; None of any other comparison."""
-        return compared(self, name, a, b)
+        answer = compared(self, name, a, b)
+        return None if answer is None else PublicAnswer((), answer)
 
     def charge(self, charge: Charge) -> None:
         """Put a use of noise on the account."""

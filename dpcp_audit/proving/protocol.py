@@ -52,7 +52,7 @@ class Interpreter(Protocol):
         """Keep a place at which a trace may go another way than the function itself."""
         ...
 
-    def decided(self, name: str, a: Value, b: Value) -> bool | None:
+    def decided(self, name: str, a: Value, b: Value) -> Value | None:
         """Return a comparison that the path decides which is read; None of any other."""
         ...
 
