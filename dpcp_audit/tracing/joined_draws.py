@@ -86,11 +86,6 @@ def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[NoiseDraw, flo
     return root, _summed(root, leaves) if law.discrete else _integrated(root, leaves)
 
 
-def share_a_draw(bits: Sequence[JoinedBit]) -> bool:
-    """Tell whether one draw stands in all comparisons."""
-    return any(_is_common(draw, bits) for draw, _ in bits[0].terms)
-
-
 def _is_common(draw: NoiseDraw, bits: Sequence[JoinedBit]) -> bool:
     return all(any(draw is each for each, _ in bit.terms) for bit in bits)
 

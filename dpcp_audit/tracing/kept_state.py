@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.inversions import StepNumber
 from dpcp_audit.tracing.patched_randomness import LegacyRecorder, PythonRecorder
 from dpcp_audit.tracing.reachable_names import is_own
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 # pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
 
 
-_NOISE = (Traced, StepNumber, RecordingGenerator, LegacyRecorder, PythonRecorder)
+_NOISE = (Traced, RecordingGenerator, LegacyRecorder, PythonRecorder)
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...)})
 _CACHE: Any = type(functools.lru_cache(int))
 _MOST = 20_000

@@ -11,9 +11,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dpcp_audit.tracing.declared_laws import CutLaplaceLaw, StaircaseLaw, scipy_law
+from dpcp_audit.tracing.declared_laws import scipy_law
 from dpcp_audit.tracing.noise_laws import LAPLACE, NORMAL, DiscreteGaussianLaw
 from dpcp_audit.tracing.reachable_names import replaced
 from dpcp_audit.tracing.source_lines import UnfollowableError, target_line
@@ -80,43 +78,19 @@ def _discrete(mechanism: Any, value: int) -> Any:
     return DiscreteGaussianLaw(sigma), value, 1.0 if sigma > 0 else 0.0
 
 
-def _staircase(mechanism: Any, value: float) -> Any:
-    if not math.isfinite(mechanism.epsilon):
-        return LAPLACE, value, 0.0
-    return StaircaseLaw(mechanism.epsilon, mechanism.gamma), value, mechanism.sensitivity
-
-
-def _bounded_noise(mechanism: Any, value: float) -> Any:
-    scale = mechanism.sensitivity / mechanism.epsilon
-    if scale == 0:
-        return LAPLACE, value, scale
-    larger = mechanism.epsilon + math.log(-math.expm1(-mechanism.epsilon) / (2 * mechanism.delta))
-    bound = float(np.logaddexp(0.0, larger))  # Geng, Ding, Guo and Kumar 2018
-    return CutLaplaceLaw(-bound, bound), value, scale
-
-
-def _bounded_domain(mechanism: Any, value: float) -> Any:
-    low, high = mechanism.lower, mechanism.upper
-    inside = max(min(value, high), low)
-    scale = mechanism._find_scale()  # noqa: SLF001  (it has no public name)
-    if scale == 0 or low == high:
-        return LAPLACE, inside, 0.0
-    return CutLaplaceLaw((low - inside) / scale, (high - inside) / scale), inside, scale
-
-
 _LAWS: dict[str, Callable[[Any, Any], tuple[NoiseLaw, float, float]]] = {
     "Laplace": _laplace,
     "Gaussian": _gaussian,
     "Geometric": _geometric,
     "GaussianDiscrete": _discrete,
-    "Staircase": _staircase,
-    "LaplaceBoundedNoise": _bounded_noise,
-    "LaplaceBoundedDomain": _bounded_domain,
 }
 """Mechanisms whose noise is added; the truncated and folded ones are made of them."""
 _UNKNOWN = (
     "Snapping",
     "Bingham",
     "Vector",
+    "Staircase",
+    "LaplaceBoundedNoise",
+    "LaplaceBoundedDomain",
 )
 """Mechanisms whose several draws would be revealed one by one."""

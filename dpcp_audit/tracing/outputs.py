@@ -21,7 +21,6 @@ from scipy.special import logsumexp
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.tracing.forced_runs import SAME
-from dpcp_audit.tracing.inversions import StepNumber
 from dpcp_audit.tracing.joined_draws import LOST
 from dpcp_audit.tracing.source_lines import NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.traced_arrays import TracedArray
@@ -79,8 +78,6 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         raise UnfollowableError("the output is nested too deeply", line)
     if isinstance(value, Traced):
         yield from _plain(value.read())
-    elif isinstance(value, StepNumber):
-        yield cast("Any", value)
     elif isinstance(value, enum.Enum):
         yield TypeMark(_named(type(value)))
         yield value.name

@@ -33,22 +33,21 @@ from dpcp_audit.tracing.source_lines import (
     TraceEnd,
     UnfollowableError,
 )
-from dpcp_audit.tracing.target_calls import ProductLaw, TracedTarget, product_pair
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.results import SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.tracing.kept_state import KeptNoise
     from dpcp_audit.tracing.line_losses import ComposedNoise
+    from dpcp_audit.tracing.outputs import OutputLaw
     from dpcp_audit.tracing.path_losses import PathLoss
     from dpcp_audit.tracing.source_lines import Line
+    from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.arrays import IntArray
 
-Support = dict[Any, float] | ProductLaw
-"""What knows the outputs of positive probability."""
 REPLAYS = 12
 """Paths that are replayed on their own input."""
 _UNTRACED = 4
@@ -143,43 +142,6 @@ class PairTrace:
         return self.forward, self.backward
 
 
-def trace_pair(
-    function: Callable[..., Any],
-    x: Any,
-    neighbour: Any,
-    *,
-    draws: int = 1000,
-    rng: np.random.Generator | int | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> PairTrace:
-    """Follow a function's noise on two inputs.
-
-    Parameters
-    ----------
-    function : callable
-        ``f(x, *, rng)``, or ``f(x)`` that draws from the global generators.
-    x, neighbour : object
-        The two inputs.
-    draws : int
-        Paths in each direction.
-    rng : Generator, int or None
-        Of the paths.
-    options : mapping, optional
-        Further keyword arguments of every call.
-
-    Examples
-    --------
-    >>> def noisy_sum(x, *, rng):
-    ...     return sum(x) + rng.laplace(scale=2)
-    >>> found = trace_pair(noisy_sum, [0, 1], [0, 0], draws=100, rng=0)
-    >>> round(found.forward.epsilon(0.0), 6), found.released
-    (0.5, True)
-    """
-    return trace_target(
-        TracedTarget.of(function, options or {}), x, neighbour, draws=draws, rng=rng
-    )
-
-
 def trace_target(
     target: TracedTarget,
     x: Any,
@@ -190,10 +152,14 @@ def trace_target(
     replays: int = REPLAYS,
     tree: int = _TREE,
 ) -> PairTrace:
-    """Follow a target's noise on two inputs; the arguments are those of ``trace_pair``.
+    """Return what a target's noise loses on two inputs.
 
     Parameters
     ----------
+    draws : int
+        Paths in each direction.
+    rng : Generator, int or None
+        Of the paths.
     replays : int
         Paths that are replayed on their own input, to see that all randomness is followed.
     tree : int
@@ -230,12 +196,11 @@ def trace_target(
         unfollowed=unfollowed if exact is None else (),
         values=values,
         released=released,
-        additive=not any(path.nested for path in everything)
-        and all(draw.additive for path in everything for draw in path.draws),
+        additive=all(draw.additive for path in everything for draw in path.draws),
         composed=composed_noise(paths, seeds),
         drawn=any(_is_drawn(path) for path in everything),
-        elementary=all(getattr(law, "elementary", False) for law in laws),
-        missed=max((getattr(law, "missed", 0.0) for law in laws), default=0.0) + aside,
+        elementary=all(law.elementary for law in laws),
+        missed=max((law.missed for law in laws), default=0.0) + aside,
     )
 
 
@@ -285,16 +250,8 @@ def _changes(
 
 def _laws(
     target: TracedTarget, x: Any, neighbour: Any, most: int
-) -> tuple[FinitePair | None, Sequence[Support]]:
-    """Return the whole laws of the output, and its supports; none where they are not finite."""
-    try:
-        products = [ProductLaw.of(target, each) for each in (x, neighbour)]
-        product = product_pair(*products)
-    except (NotFiniteError, UnfollowableError):
-        product = None
-    else:
-        if product is not None:
-            return product, products
+) -> tuple[FinitePair | None, Sequence[OutputLaw]]:
+    """Return the whole laws of the output, together and each; none where they are not finite."""
     try:
         laws = [release_law(target, each, most=most) for each in (x, neighbour)]
         return pair_of(*laws), laws
@@ -303,11 +260,11 @@ def _laws(
 
 
 def _require_support(
-    target: TracedTarget, laws: Sequence[Support], paths: Sequence[Sequence[PathLoss]]
+    target: TracedTarget, laws: Sequence[OutputLaw], paths: Sequence[Sequence[PathLoss]]
 ) -> None:
     """Make sure that every path returned what its law has: else there is other randomness."""
     for law, direction in zip(laws, paths, strict=False):
-        known = law if isinstance(law, ProductLaw) else {without_marks(each) for each in law}
+        known = {without_marks(each) for each in law}
         if any(rounded_output(without_marks(path.output)) not in known for path in direction):
             raise UnfollowableError(
                 "the target has randomness that is not followed: it returned what its draws do "

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.tracing.comparison_trees import joint_log_probability
 from dpcp_audit.tracing.draws import SLACK
-from dpcp_audit.tracing.joined_draws import AGREE, LOST, log_of_region, share_a_draw
+from dpcp_audit.tracing.joined_draws import (
+    AGREE,
+    LOST,
+    component_log_probability,
+    log_of_region,
+)
 
 if TYPE_CHECKING:
     from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw
@@ -47,7 +51,6 @@ def log_likelihoods(run: PathRun) -> FloatArray:
     for part in _components(joined):
         root, value = _joint(part)
         found[root.index] += value
-        run.nested |= not share_a_draw(part)
     if run.impossible:
         found[0] = LOST
     return found
@@ -137,7 +140,7 @@ def _joint(bits: list[JoinedBit]) -> tuple[NoiseDraw, float]:
     if key not in _KNOWN:
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
-        root, value = joint_log_probability(bits)
+        root, value = component_log_probability(bits)
         _KNOWN[key] = places[root], value
     place, value = _KNOWN[key]
     return draws[place], value

@@ -131,8 +131,6 @@ class PathLoss:
         The plain values that the target returned.
     error : float
         How far the loss may be off, by quadrature and rounding.
-    nested : bool
-        Whether an order of noisy numbers was seen, more finely than which is the largest.
     """
 
     loss: float
@@ -145,7 +143,6 @@ class PathLoss:
     silent: tuple[Line, ...]
     output: tuple[Atom, ...]
     error: float = 0.0
-    nested: bool = False
 
 
 def path_loss(
@@ -185,7 +182,6 @@ def path_loss(
         silent=tuple(sorted(path.silent)),
         output=output,
         error=0.0 if divergence else numerical_error(path) + numerical_error(other),
-        nested=path.nested,
     )
 
 

@@ -96,10 +96,6 @@ class PathRun:
     ----------
     live : bool
         Whether a generator draws; a replay has NaN in place of every draw.
-    symbolic : bool
-        Whether it computes with all that may be drawn at once.
-    nested : bool
-        Whether comparisons were seen that share no draw: an order, more finely than its extreme.
     seeded : dict
         The drawn seeds that a generator was made of, each with the state that the generator at
         hand had then; None where it had drawn more than seeds.
@@ -110,7 +106,6 @@ class PathRun:
     """
 
     live: ClassVar[bool] = False
-    symbolic: ClassVar[bool] = False
 
     def __init__(self, *, values: bool = False) -> None:
         self.values = values
@@ -126,7 +121,6 @@ class PathRun:
         self.seeded: dict[int, Any] = {}
         self.own_stream = True
         self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
-        self.nested = False
         self.closed = False
         self.halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]] = {}
 
@@ -302,7 +296,7 @@ class PathRun:
 
     def made(self, name: str, number: Traced) -> Any:
         """Return a function of a number where it has a draw of its own, else None."""
-        if self.closed or self.symbolic:
+        if self.closed:
             return None
         if name in {"absolute", "sign"}:
             return inversions.halves(self, number, name)

@@ -19,11 +19,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit.tracing.joined_draws import LOST, log_of_region
-from dpcp_audit.tracing.kept_state import put_back
 from dpcp_audit.tracing.noise_laws import UNIFORM
-from dpcp_audit.tracing.outputs import OutputLaw, pair_of
+from dpcp_audit.tracing.outputs import OutputLaw
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
-from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
 from dpcp_audit.tracing.source_lines import (
     ImpossibleError,
@@ -33,17 +31,15 @@ from dpcp_audit.tracing.source_lines import (
     TraceEnd,
     target_line,
 )
-from dpcp_audit.tracing.target_calls import TracedTarget
-from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.tracing.draws import NoiseDraw, Ordering
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import Question, RevealedDraw
     from dpcp_audit.tracing.source_lines import Line, Observation
+    from dpcp_audit.tracing.target_calls import TracedTarget
 
 
 Ways = Sequence[tuple[Any, float]]
@@ -354,46 +350,3 @@ def _output(
         return target.outputs(x, path, source)
     except NeedsValuesError as end:
         raise NotFiniteError(end.reason, end.line) from None
-
-
-def enumerated(
-    function: Callable[..., Any],
-    x: Any,
-    neighbour: Any,
-    *,
-    options: Mapping[str, Any] | None = None,
-    most: int = MOST_PATHS,
-) -> FinitePair:
-    """Return the exact laws of a function's output on two inputs, its draws taken to be ideal.
-
-    Parameters
-    ----------
-    function : callable
-        ``f(x, *, rng)`` whose randomness is finite: choices, whole numbers, comparisons of draws.
-    x, neighbour : object
-        The two inputs.
-    options : mapping, optional
-        Further keyword arguments.
-    most : int
-        Paths of an input that are run at most.
-
-    Raises
-    ------
-    NotFiniteError
-        If the tree of its draws is not finite, or larger.
-    UnfollowableError
-        If a path cannot be followed.
-
-    Examples
-    --------
-    >>> def respond(value, *, rng):
-    ...     return value if rng.random() < 0.75 else 1 - value
-    >>> round(enumerated(respond, 0, 1).max_divergence(), 6)
-    1.098612
-    """
-    _validate.integer(most=most, at_least=1)
-    target = TracedTarget.of(function, options or {})
-    with put_back(target.written):
-        for each in (x, neighbour):
-            require_replay(target, each, 0)
-        return pair_of(*(release_law(target, each, most=most) for each in (x, neighbour)))

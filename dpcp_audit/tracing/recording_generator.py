@@ -22,7 +22,6 @@ import numpy as np
 from dpcp_audit.tracing import noise_laws
 from dpcp_audit.tracing.declared_laws import described, scipy_law
 from dpcp_audit.tracing.drawn_shapes import drawn_shape, listed_values, undrawn
-from dpcp_audit.tracing.inversions import StepNumber
 from dpcp_audit.tracing.revealing_generator import RevealingGenerator
 from dpcp_audit.tracing.source_lines import UnfollowableError, target_line
 from dpcp_audit.tracing.traced_arrays import traced_array
@@ -31,9 +30,8 @@ from dpcp_audit.words.plain import shown
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator
 
-    from dpcp_audit.tracing.draws import NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.source_lines import Line
 
@@ -293,9 +291,6 @@ class RecordingGenerator(RevealingGenerator):
             self.path.silent.add(line)
             return loc
         draw = self.path.new_draw(law, name, line, (value - loc) / scale)
-        values = law.values() if self.path.symbolic else None
-        if values is not None:
-            return _stepping(draw, [loc + scale * each for each in values.tolist()])
         return Traced(self.path, value, loc, {draw: scale}, pure=True)
 
     def additive(self, name: str, law: NoiseLaw, loc: float, scale: float) -> Any:
@@ -364,9 +359,3 @@ _FOLLOWED = {*vars(RecordingGenerator), *vars(RevealingGenerator)}
 for _name in dir(_Generator):
     if not _name.startswith("_") and _name not in _FOLLOWED:
         setattr(RecordingGenerator, _name, _revealing(_name))
-
-
-def _stepping(draw: NoiseDraw, values: Sequence[Any]) -> StepNumber:
-    """Return a value for each whole number from 0, of a discrete draw."""
-    plain = tuple(int(each) if float(each).is_integer() else each for each in values)
-    return StepNumber(draw, tuple(place + 0.5 for place in range(len(plain) - 1)), plain)

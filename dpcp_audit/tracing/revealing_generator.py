@@ -15,16 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.drawn_shapes import drawn_shape
 from dpcp_audit.tracing.draws import (
-    MOST_OPTIONS,
     all_tuples,
     choice_log_mass,
     no_options,
     uniform_log_mass,
 )
-from dpcp_audit.tracing.inversions import StepNumber
-from dpcp_audit.tracing.noise_laws import CategoricalLaw
 from dpcp_audit.tracing.path_runs import RevealedDraw
 from dpcp_audit.tracing.source_lines import SEED, target_line
 from dpcp_audit.tracing.traced_arrays import traced_array
@@ -68,9 +64,6 @@ class RevealingGenerator(np.random.Generator):
         """NoiseDraw whole numbers, revealed as they are drawn."""
         low, high = values_of(low), values_of(high)
         first, last = (0, low) if high is None else (low, high)
-        if self.path.symbolic and np.ndim(first) == np.ndim(last) == 0:
-            width = int(last) + bool(endpoint) - int(first)
-            return first + self._picked("integers", width, None, size)
         if np.ndim(first) or np.ndim(last):
             return self.reveal_other(
                 "integers", (low, high, size), {"dtype": dtype, "endpoint": endpoint}
@@ -115,9 +108,6 @@ class RevealingGenerator(np.random.Generator):
         """NoiseDraw elements; their places are revealed as they are drawn."""
         count = int(values_of(a)) if np.ndim(a) == 0 else np.shape(a)[axis]
         weights = None if p is None else np.asarray(values_of(p), dtype=np.float64)
-        if self.path.symbolic and replace and np.ndim(a) <= 1:
-            listed = None if np.ndim(a) == 0 else np.asarray(a).tolist()
-            return self._picked("choice", count, weights, size, listed)
         ordered = weights is not None or not shuffle
         if not replace and ordered and size is not None:
             # Neither NumPy's weighted draws nor its unshuffled ones have a law that is known here.
@@ -164,28 +154,6 @@ class RevealingGenerator(np.random.Generator):
 
     def _reveal(self, *parts: Any) -> Any:
         return self.path.choose(RevealedDraw(*parts))
-
-    def _picked(
-        self,
-        name: str,
-        count: int,
-        weights: FloatArray | None,
-        size: Any,
-        values: Sequence[Any] | None = None,
-    ) -> Any:
-        """Return independent choices, each for all that may be drawn."""
-        if count > MOST_OPTIONS:
-            return no_options()
-        masses = np.full(count, 1 / count) if weights is None else weights
-        shape, line = drawn_shape((), size), target_line()
-        law = CategoricalLaw(tuple((masses / masses.sum()).tolist()))
-        listed = range(len(masses)) if values is None else values
-        cuts = tuple(k + 0.5 for k in range(len(masses) - 1))
-        numbers = np.empty(shape or (), dtype=object)
-        for place in np.ndindex(numbers.shape):
-            draw = self.path.new_draw(law, name, line)
-            numbers[place] = StepNumber(draw, cuts, tuple(listed))
-        return numbers[()] if shape is None else traced_array(numbers)
 
     def _order(self, count: int) -> Any:
         return self._reveal(

@@ -15,15 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.tracing.inversions import StepNumber, inverted, mapped
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in, values_in, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-MOST_ORDERED = 5
-"""Numbers whose order is observed place by place; of more the values are read."""
 
 
 class TracedArray(np.ndarray):
@@ -39,8 +34,6 @@ class TracedArray(np.ndarray):
         """Return the values, read, in another type; objects stay traced."""
         if np.dtype(dtype) == object:
             return super().astype(dtype, *args, **kwargs)
-        if is_symbolic(self):
-            return _wrapped(mapped(np.dtype(dtype).type, self))
         return values_of(self).astype(dtype, *args, **kwargs)
 
     def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
@@ -71,13 +64,8 @@ class TracedArray(np.ndarray):
         self[...] = np.sort(values_of(self), *args, **kwargs)
 
     def argsort(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the order of the values, read; of a few numbers only the order is observed."""
-        if args or kwargs or self.ndim != 1 or self.size > MOST_ORDERED:
-            return values_of(self).argsort(*args, **kwargs)
-        left, order = list(range(self.size)), []
-        while left:
-            order.append(left.pop(_place(self[left].view(np.ndarray), largest=False)))
-        return np.array(order, dtype=np.intp)
+        """Return the order of the values, read."""
+        return values_of(self).argsort(*args, **kwargs)
 
     def searchsorted(self, *args: Any, **kwargs: Any) -> Any:
         """Return places among the values, read."""
@@ -121,8 +109,6 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
         plain = [_scalar(each) for each in inputs]
         if not any(each is None for each in plain):
             return _OPERATORS[ufunc](*plain)
-    if not kwargs and method == "__call__" and any(map(is_symbolic, inputs)):
-        return _symbolic_ufunc(ufunc, inputs)
     if not kwargs and method == "__call__" and ufunc.__name__ in _MADE:
         result = _made(ufunc, inputs[0])
         if result is not None:
@@ -159,25 +145,9 @@ _MADE = frozenset({"log", "log1p", "sign"})
 """Functions of uniform draws that noise is made with."""
 
 
-def is_symbolic(value: Any) -> bool:
-    """Tell whether a value stands for all that may be drawn at once."""
-    if isinstance(value, TracedArray):
-        first = value.item(0) if value.size else None
-        return isinstance(first, StepNumber) or is_symbolic(first)
-    return isinstance(value, StepNumber) or (isinstance(value, Traced) and value.path.symbolic)
-
-
-def _symbolic_ufunc(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-    """Apply a ufunc to each element: a comparison of a draw is a step function of it."""
-    function: Any = inverted if ufunc is np.invert else _OPERATORS.get(ufunc, ufunc)
-    return _wrapped(mapped(function, *inputs))
-
-
 def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Apply a function of NumPy; what it does not keep traced, it reads."""
     name = function.__name__
-    if name == "where" and len(args) == 3 and any(map(is_symbolic, args)):
-        return _wrapped(mapped(lambda bit, a, b: a if bit else b, *map(_array_of, args)))
     if name in _SEARCHES and len(args) == 2 and _is_sought(args, _SEARCHES[name]):
         return _searched(name, args, kwargs)
     if name in _OWN and not isinstance(args[0], Traced):
@@ -212,10 +182,6 @@ def _is_sought(args: Any, place: int) -> bool:
 
 _SEARCHES = {"searchsorted": 1, "digitize": 0}
 """Functions that find places in an ordered array, and which argument is sought."""
-
-
-def _array_of(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, list | tuple) else value
 
 
 def _shape_of(value: Any) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import math
 import numbers
 import operator
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -32,8 +32,6 @@ Terms = dict["NoiseDraw", float]
 
 class NumberPath(Protocol):
     """The path that a traced number belongs to."""
-
-    symbolic: ClassVar[bool]
 
     def read(self, number: Traced, /) -> Any:
         """Observe the number's value."""

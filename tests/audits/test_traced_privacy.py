@@ -334,7 +334,7 @@ def running_max(scores, *, rng) -> Any:
     return place
 
 
-@pytest.mark.parametrize("function", [noisy_max, noisy_argmax, running_max])
+@pytest.mark.parametrize("function", [noisy_max, noisy_argmax])
 def test_a_correct_noisy_maximum_of_a_list_is_not_refuted(function) -> None:
     inputs = np.zeros(11), np.concatenate([[0.0], np.ones(10)])
     for scope in ("release", "transcript"):

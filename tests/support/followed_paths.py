@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from dpcp_audit.tracing.forced_runs import ForcedRun
-from dpcp_audit.tracing.outputs import without_marks
+from dpcp_audit.tracing.kept_state import put_back
+from dpcp_audit.tracing.outputs import pair_of, without_marks
+from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
+from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
+from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 
@@ -22,3 +26,18 @@ def followed(function, x, neighbour, *, seed=0, values=False, **options: Any) ->
     other = target.outputs(neighbour, replay, np.random.default_rng(seed + 1))
     output, other = without_marks(output), without_marks(other)
     return output, other, float(log_likelihoods(path).sum() - log_likelihoods(replay).sum())
+
+
+def trace_pair(function, x, neighbour, *, draws=1000, rng=None, options=None) -> Any:
+    """Return the trace of a function on two inputs."""
+    target = TracedTarget.of(function, options or {})
+    return trace_target(target, x, neighbour, draws=draws, rng=rng)
+
+
+def enumerated(function, x, neighbour, *, most=20_000, **options: Any) -> Any:
+    """Return the exact laws of a function's output on two inputs."""
+    target = TracedTarget.of(function, options)
+    with put_back(target.written):
+        for each in (x, neighbour):
+            require_replay(target, each, 0)
+        return pair_of(*(release_law(target, each, most=most) for each in (x, neighbour)))

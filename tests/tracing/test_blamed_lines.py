@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from support.followed_paths import trace_pair
 
 import dpcp_audit as dp
 from dpcp_audit.audits.path_evidence import leaking_line
-from dpcp_audit.tracing.pair_traces import trace_pair
 from dpcp_audit.words.results import Verdict
 
 pytestmark = pytest.mark.known_bad

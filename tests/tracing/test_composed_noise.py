@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.followed_paths import trace_pair
 
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair
 from dpcp_audit.tracing.line_losses import ComposedNoise
-from dpcp_audit.tracing.pair_traces import trace_pair
 
 X, Y = np.zeros(4), np.array([0.0, 0.0, 0.0, 1.0])
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import log_softmax
-from support.followed_paths import followed
+from support.followed_paths import followed, trace_pair
 
 from dpcp_audit.tracing.noise_laws import LAPLACE
-from dpcp_audit.tracing.pair_traces import trace_pair
 
 X, Y = np.zeros(3), np.array([0.0, 0.5, 1.0])
 

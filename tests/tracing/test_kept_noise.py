@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.followed_paths import trace_pair
 
 from dpcp_audit.tracing.kept_state import KeptNoise, put_back
-from dpcp_audit.tracing.pair_traces import trace_pair
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import Traced
 

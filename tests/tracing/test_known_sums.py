@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.followed_paths import trace_pair
 
 import dpcp_audit as dp
-from dpcp_audit.tracing.pair_traces import trace_pair
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-from dpcp_audit.tracing.pair_traces import trace_pair
+from support.followed_paths import trace_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from dpcp_audit.tracing.pair_traces import trace_pair
+from support.followed_paths import trace_pair
 
 mechanisms = pytest.importorskip("diffprivlib.mechanisms")
 X, Y = np.zeros(3), np.array([0.0, 0.0, 1.0])
@@ -63,13 +62,9 @@ MOVED = {"epsilon": 1, "sensitivity": 1}
         (lambda: mechanisms.GeometricTruncated(**MOVED, lower=0, upper=3), 1, 1.0),
         (lambda: mechanisms.GeometricFolded(**MOVED, lower=0, upper=3), 1, 1.0),
         (lambda: mechanisms.Uniform(delta=0.1, sensitivity=1), 1.0, np.inf),
-        (lambda: mechanisms.Staircase(**MOVED), 1.0, 1.0),
-        (lambda: mechanisms.Staircase(**MOVED), 1.5, 2.0),
-        (lambda: mechanisms.LaplaceBoundedNoise(**MOVED, delta=0.1), 1.0, np.inf),
     ],
     ids=[
         *("folded", "analytic", "geometric truncated", "geometric folded", "uniform"),
-        *("staircase", "staircase moved too far", "bounded noise"),
     ],
 )
 def test_mechanisms_are_followed(make, x, loss) -> None:
@@ -78,16 +73,6 @@ def test_mechanisms_are_followed(make, x, loss) -> None:
     assert found.followed
     if loss is not None:
         assert max(each.epsilon(0.0) for each in found.samples) == pytest.approx(loss)
-
-
-def test_a_bounded_domain_costs_what_its_scale_says() -> None:
-    """Its effective ε at one unit is the whole ε, since its scale is larger for the ends' sake."""
-    made = mechanisms.LaplaceBoundedDomain(**MOVED, lower=0, upper=3)
-    found = trace_pair(lambda x: made.randomise(float(x)), 0.0, 1.0, draws=300, rng=0)
-    assert found.followed
-    losses = [each.epsilon(0.0) for each in found.samples]
-    assert 0.9 < max(losses) <= 1 + 1e-9
-    assert made.effective_epsilon() < max(losses)
 
 
 def test_choices_have_their_whole_law_or_an_upper_bound() -> None:
@@ -114,6 +99,8 @@ def test_choices_have_their_whole_law_or_an_upper_bound() -> None:
     ("name", "settings"),
     [
         ("Snapping", {"lower": 0, "upper": 3}),
+        ("Staircase", {}),
+        ("LaplaceBoundedDomain", {"lower": 0, "upper": 3}),
     ],
 )
 def test_mechanisms_of_unknown_law_are_not_judged(name, settings) -> None:

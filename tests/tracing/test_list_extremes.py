@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 import math
-from itertools import permutations, product
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
-from dpcp_audit.tracing.path_tree import enumerated
+from support.followed_paths import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,18 +33,6 @@ def by_items(noisy) -> int:
     return max(dict(enumerate(noisy)).items(), key=lambda pair: pair[1])[0]
 
 
-def by_order(noisy) -> int:
-    return sorted(range(len(noisy)), key=lambda i: -noisy[i])[0]  # noqa: FURB192  (as it is written)
-
-
-def by_last_place(noisy) -> int:
-    return sorted(range(len(noisy)), key=noisy.__getitem__)[-1]  # noqa: FURB192
-
-
-def by_heap(noisy) -> int:
-    return heapq.nlargest(1, range(len(noisy)), key=noisy.__getitem__)[0]
-
-
 def by_numpy(noisy) -> int:
     return int(np.argmax(noisy))
 
@@ -55,30 +41,13 @@ def by_array(noisy) -> int:
     return int(np.array(noisy, dtype=float).argmax())
 
 
-def by_argsort(noisy) -> int:
-    return int(np.argsort(noisy)[::-1][0])
-
-
-def by_loop(noisy) -> int:
-    best, largest = -1, -math.inf
-    for i, value in enumerate(noisy):
-        if value > largest:
-            best, largest = i, value
-    return best
-
-
 WAYS = (
     by_key,
     by_index,
     by_pairs,
     by_items,
-    by_order,
-    by_last_place,
-    by_heap,
     by_numpy,
     by_array,
-    by_argsort,
-    by_loop,
 )
 NOISE = ("laplace", "gumbel", "exponential")
 
@@ -110,20 +79,6 @@ def test_a_softmax_by_gumbel_noise_is_exact() -> None:
     weights, others = (np.exp(np.array(each) / 2) for each in (SCORES, NEIGHBOUR))
     expected = np.abs(np.log(weights / weights.sum()) - np.log(others / others.sum())).max()
     assert loss_of(by_key, "gumbel", 2.0) == pytest.approx(expected, abs=1e-9)
-
-
-def test_the_first_places_of_an_order_are_all_that_is_observed() -> None:
-    def two(scores, *, rng) -> tuple[int, ...]:
-        noisy = [score + rng.gumbel() for score in scores]
-        return tuple(sorted(range(4), key=noisy.__getitem__, reverse=True)[:2])
-
-    found = enumerated(two, SCORES, NEIGHBOUR, most=12)
-    weights = np.exp(SCORES)
-    pairs = [
-        weights[i] * weights[j] / (weights.sum() - weights[i]) for i, j in permutations(range(4), 2)
-    ]
-    expected = np.sort(np.log(np.array(pairs) / weights.sum()))
-    assert np.sort(found.law.log_mass) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.known_bad
@@ -161,13 +116,3 @@ def test_plain_numbers_are_what_they_were() -> None:
 
     found = enumerated(plain, [1, -2, 3], [1, -2, 3])
     assert found.law.log_mass.tolist() == [0.0]
-
-
-def test_an_order_is_a_list_to_whoever_asks() -> None:
-    def ordered(x, *, rng) -> tuple[Any, ...]:
-        found = sorted(range(3), key=[each + rng.laplace() for each in x].__getitem__)
-        assert isinstance(found, list)
-        return len(found), sum(found), found.index(0), found == [0, 1, 2], list(reversed(found))
-
-    found = enumerated(ordered, [0, 0, 0], [0, 0, 1])
-    assert found.law.log_mass.size == 6

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support import user_mechanisms as mine
+from support.followed_paths import trace_pair
 
 from dpcp_audit.laws.laws import FinitePair, LaplacePair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.tracing.pair_traces import trace_pair
 
 SCORES = np.linspace(0.02, 0.98, 25)
 NEIGHBOUR = np.concatenate([SCORES[1:], [0.99]])

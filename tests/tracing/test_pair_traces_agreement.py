@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from support import user_mechanisms as mine
+from support.followed_paths import enumerated, trace_pair
 
 from dpcp_audit.laws.laws import FinitePair, LaplacePair
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
@@ -22,9 +23,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, report_pa
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.tracing.loss_samples import LossSample
-from dpcp_audit.tracing.pair_traces import trace_pair
 from dpcp_audit.tracing.path_losses import path_loss
-from dpcp_audit.tracing.path_tree import enumerated
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 pytestmark = pytest.mark.statistical(false_alarm=0)

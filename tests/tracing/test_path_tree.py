@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support import user_mechanisms as mine
+from support.followed_paths import enumerated
 
-from dpcp_audit.tracing.outputs import without_marks
-from dpcp_audit.tracing.path_tree import enumerated, pair_of, release_law
+from dpcp_audit.tracing.outputs import pair_of, without_marks
+from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.source_lines import NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.target_calls import TracedTarget
 
@@ -109,7 +110,7 @@ def test_continuous_values_are_not_finite() -> None:
 
 def test_a_large_tree_is_refused_early() -> None:
     with pytest.raises(NotFiniteError, match="more than 100 paths"):
-        enumerated(mine.noisy_search, np.zeros(30), np.ones(30), options={"rounds": 30}, most=100)
+        enumerated(mine.noisy_search, np.zeros(30), np.ones(30), rounds=30, most=100)
 
 
 def test_a_deep_tree_of_few_paths_is_enumerated() -> None:
@@ -144,7 +145,7 @@ def by_rejection(value, *, rng, epsilon, k=4) -> int:
 @pytest.mark.known_bad
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 def test_a_loop_that_draws_until_something_is_accepted_has_its_law(epsilon) -> None:
-    found = enumerated(by_rejection, 0, 1, options={"epsilon": epsilon}, most=1000)
+    found = enumerated(by_rejection, 0, 1, epsilon=epsilon, most=1000)
     assert found.max_divergence() == pytest.approx(epsilon, abs=1e-9)
 
 
@@ -185,7 +186,7 @@ def test_outputs_as_unlikely_as_rounding_never_make_an_infinite_loss(function, l
     for gap in np.arange(64.0, 74.0):
         pair = [1.0, gap - 1, gap - 1], [0.0, gap, gap]
         try:
-            losses.append(enumerated(function, *pair, options={"law": law}).max_divergence())
+            losses.append(enumerated(function, *pair, law=law).max_divergence())
         except NotFiniteError:
             continue
     assert losses
@@ -210,16 +211,6 @@ def test_a_branch_as_unlikely_as_rounding_is_said_to_be_left_out() -> None:
 
     law = release_law(TracedTarget.of(mostly_a_coin, {}), 2)
     assert law.missed == pytest.approx(5e-16, rel=1e-9, abs=0)
-
-
-def test_comparisons_that_others_decide_are_forks_of_one_way() -> None:
-    def cycle(scores, *, rng) -> Any:
-        first, second, third = (score + rng.laplace() for score in scores)
-        return (first > second, second > third, third > first)
-
-    law = release_law(TracedTarget.of(cycle, {}), [0.0, 0.6, 1.0])
-    assert len(law) == 6
-    assert np.logaddexp.reduce(list(law.values())) == pytest.approx(0.0, abs=1e-9)
 
 
 def by_module(value, *, rng) -> int:

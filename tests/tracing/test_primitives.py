@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from support.followed_paths import followed
+from support.followed_paths import followed, trace_pair
 
 import dpcp_audit as dp
-from dpcp_audit.tracing.pair_traces import trace_pair
 
 X, Y = np.zeros(3), np.array([0.0, 0.0, 1.0])
 

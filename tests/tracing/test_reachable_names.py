@@ -12,8 +12,8 @@ from random import gauss
 import numpy as np
 import pytest
 from numpy.random import laplace
+from support.followed_paths import trace_pair
 
-from dpcp_audit.tracing.pair_traces import trace_pair
 from dpcp_audit.tracing.reachable_names import Reach, is_own
 
 RARE = 2**-40
@@ -89,6 +89,7 @@ def test_a_package_is_installed_in_whichever_environment_it_lies(folder: str, tm
 
 
 def test_only_the_names_of_the_users_own_modules_are_looked_through() -> None:
-    assert [names["__name__"] for names in Reach.of(seldom).namespaces] == [__name__]
+    found = [names["__name__"] for names in Reach.of(seldom).namespaces]
+    assert found == [__name__, "support.followed_paths"]
     assert {id(each) for each in Reach.of(seldom).generators} == {id(_BEFORE), id(_OLDER)}
     assert Reach.of(len) == Reach()

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.followed_paths import followed
-
-from dpcp_audit.tracing.pair_traces import trace_pair
+from support.followed_paths import followed, trace_pair
 
 torch = pytest.importorskip("torch")
 
