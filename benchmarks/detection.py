@@ -28,7 +28,7 @@ from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import noise_factor
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.zoo import broken_quantiles
+from dpcp_ledger.zoo import broken_mechanisms
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
@@ -66,7 +66,7 @@ class PlantedTwin:
         kind = self.name.partition("-")[0]
 
         def bisected(scores: FloatArray, size: int, /, *, rng: np.random.Generator) -> FloatArray:
-            return broken_quantiles.search(scores, size=size, rng=rng, noise=noise)
+            return broken_mechanisms.search(scores, size=size, rng=rng, noise=noise)
 
         def responded(value: int, size: int, /, *, rng: np.random.Generator) -> FloatArray:
             odds = math.exp(self.guarantee.parameters["epsilon"] / noise)
@@ -99,7 +99,7 @@ class PlantedTwin:
             return NumberPairs(limits=(0.0, 1.0))
         if isinstance(self.guarantee, LocalDP):
             return ValuePairs(n_values=_VALUES)
-        return ScorePairs(alpha=broken_quantiles.ALPHA)
+        return ScorePairs(alpha=broken_mechanisms.ALPHA)
 
     @property
     def stated(self) -> Twin:
@@ -124,7 +124,7 @@ TWINS = (
     ),
     PlantedTwin(name="laplace-delta", guarantee=ApproxDP(1.0, 1e-5)),
     PlantedTwin(name="response-2", guarantee=LocalDP(2.0)),
-    PlantedTwin(name="bisection-zcdp", guarantee=ZCDP(broken_quantiles.RHO)),
+    PlantedTwin(name="bisection-zcdp", guarantee=ZCDP(broken_mechanisms.RHO)),
     PlantedTwin(name="gaussian-zcdp", guarantee=ZCDP(0.5)),
     PlantedTwin(name="gaussian-gdp", guarantee=GaussianDP(1.0)),
     *(

@@ -19,7 +19,7 @@ from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_ledger.mechanisms import published_variants
-from dpcp_ledger.mechanisms.exponq_search import ExponQSearch, Tuning
+from dpcp_ledger.mechanisms.published_variants import ExponQSearch, Tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable

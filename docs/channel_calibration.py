@@ -33,7 +33,7 @@ from dpcp_audit.extensions.mechanisms import (
     label_users,
     score_table,
 )
-from dpcp_ledger.mechanisms.label_channels import LabelChannel, bernstein_width
+from dpcp_ledger.ldpcp.channels import LabelChannel, bernstein_width
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

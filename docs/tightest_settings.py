@@ -23,8 +23,8 @@ from dpcp_audit.extensions.theorems import (
 )
 from dpcp_ledger.claims.tightest_cases import AT_SETTINGS, as_it_is
 from dpcp_ledger.pcoqs.crowded_scores import heaped
-from dpcp_ledger.pcoqs.pcoqs_exchangeable import FiniteCoverage
-from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced, largest_windows
+from dpcp_ledger.pcoqs.marginal_grid import FiniteCoverage
+from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced, largest_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

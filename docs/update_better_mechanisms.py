@@ -113,7 +113,7 @@ printed form is refuted by `pcoqs.corollary-1[coverage=marginal,grid=clamped]`.
 
 Remark 6 of P-COQS excludes class-wise coverage. `docs/class_conditional.py` runs a
 search for each class at its own rank: 2ρ-zCDP for any number of classes, and Theorem 1 within each,
-with its n_y. `PrivatelyBounded`, in `private_bound` beside it, releases a bound b first, for
+with its n_y. `PrivatelyBounded`, in `dpcp_ledger.pcoqs.zcdp`, releases a bound b first, for
 residuals of regression (Remark 1). Both proofs stand beside the code.
 
 ## LDP-CP-L over another channel

@@ -23,10 +23,8 @@ from dpcp_audit.extensions.mechanisms import PCOQS, claimed_rho, proven_rho, wor
 from dpcp_audit.extensions.statistics import turn_by_factor
 from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, Grid
 from dpcp_ledger.comparison.known_methods import method, methods
-from dpcp_ledger.comparison.method import Case, SkippedMethod
-from dpcp_ledger.comparison.study_heatmaps import PANELS, elected, told
-from dpcp_ledger.comparison.study_tables import BOUGHT, DETAILS, NUMBERS
-from dpcp_ledger.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
+from dpcp_ledger.comparison.method import LAWS, LOG_SCORE, POOLS, Case, SkippedMethod, subject
+from dpcp_ledger.comparison.study_heatmaps import BOUGHT, DETAILS, NUMBERS, PANELS, elected, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -15,8 +15,8 @@ from dpcp_audit.reports.document import load
 from dpcp_audit.reports.entry import entries_of
 from dpcp_audit.reports.formats.markdown import escaped, markdown_table
 from dpcp_audit.words.results import Standing
-from dpcp_ledger.claims.statement_list import found_in
-from dpcp_ledger.claims.statement_list import summary as statements_of
+from dpcp_ledger.claims.papers_suite import found_in
+from dpcp_ledger.claims.papers_suite import summary as statements_of
 
 if TYPE_CHECKING:
     from dpcp_audit.reports.entry import Entry

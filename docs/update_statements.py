@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.claims.statement_list import (
+from dpcp_ledger.claims.papers_suite import (
     PAPERS,
     Quantifier,
     StatementVerdict,
@@ -23,7 +23,7 @@ from dpcp_ledger.claims.statement_list import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcp_ledger.claims.statement_list import Found, ListedStatement
+    from dpcp_ledger.claims.papers_suite import Found, ListedStatement
 
 DOCS = Path(__file__).parent
 OVERVIEW = DOCS / "statements.md"

@@ -34,7 +34,7 @@ from dpcp_audit.stats import rate_power as confidence_sequence
 from dpcp_audit.stats import roots as mean_power
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_ledger.comparison.private_calibrator import PrivateCalibrator, Trust
+from dpcp_ledger.comparison.method import PrivateCalibrator, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable

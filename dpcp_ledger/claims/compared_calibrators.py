@@ -26,17 +26,16 @@ from dpcp_audit.extensions.statistics import MeanBets
 from dpcp_ledger.comparison import calibrator_study
 from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid
 from dpcp_ledger.comparison.known_methods import method
-from dpcp_ledger.comparison.method import SkippedMethod
+from dpcp_ledger.comparison.method import SkippedMethod, known_name
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
 from dpcp_ledger.comparison.study_heatmaps import (
     PANELS,
     choice_figure,
+    comparison_tables,
     elected,
     number_figures,
     told,
 )
-from dpcp_ledger.comparison.study_tables import comparison_tables
-from dpcp_ledger.comparison.subjects import known_name
 from dpcp_ledger.reproduce.experiments import Extent
 
 if TYPE_CHECKING:

@@ -1,17 +1,19 @@
-"""The suite of the papers' claims, at the parameters that matter most, in the ledger's order."""
+"""Every statement of the papers, each one record: as printed, what tests it, and its verdict.
+
+The suite of the papers' claims, at the parameters that matter most, in the ledger's order.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.extensions.claims import Overview, Suite, Table, TableColumn
-from dpcp_ledger.claims.statement_list import (
-    PAPERS,
-    StatementVerdict,
-    counted,
-    found_in,
-    summary,
-)
+from dpcp_audit.extensions.claims import Overview, Standing, Suite, Table, TableColumn, Verdict
 from dpcp_ledger.dpskin import (
     gaussian_claims,
     grim,
@@ -24,7 +26,6 @@ from dpcp_ledger.ldpcp import (
     channels,
     exchangeable_scores,
     ldpcp_theorems,
-    printed_algorithms,
     reports,
     score_range,
     shuffle_bounds,
@@ -47,17 +48,196 @@ from dpcp_ledger.pcoqs import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Found = Mapping[str, tuple[Standing, Verdict]]
     from collections.abc import Mapping
-    from typing import Any
 
     from dpcp_audit.extensions.claims import Row
+
+
+PAPERS = ("LDP-CP", "P-COQS", "DP-SKIN")
+
+
+class Quantifier(StrEnum):
+    """Over what a statement speaks."""
+
+    FOR_ALL = "for all"
+    """It says so of every case within its hypotheses."""
+    EXISTS = "there exists"
+    """It says that some algorithm, or some number, does."""
+    PRINTED = "printed numbers"
+    """It speaks of numbers that stand in the paper."""
+    OPEN = "left open"
+    """A word such as "negligible" or "similar" leaves open what would break it."""
+
+
+class StatementVerdict(StrEnum):
+    """What a run found out about a statement; repaired forms do not count."""
+
+    REFUTED = "refuted as printed"
+    VACUOUS = "vacuous as printed"
+    PROVED = "proved"
+    CONSISTENT = "not refuted"
+    UNDECIDED = "undecided"
+    ERRATUM = "erratum"
+    """A proof's step, a constant or a caption is wrong; no theorem falls with it."""
+    APART = "tested apart"
+    """In another reading, outside the hypotheses, as practice or as a control."""
+    SEEN = "read, not run"
+    """The print itself decides it."""
+    UNTESTED = "cannot be tested here"
+    UNKNOWN = "not in these runs"
+
+
+_OWN = {
+    Verdict.REFUTED: StatementVerdict.REFUTED,
+    Verdict.VACUOUS: StatementVerdict.VACUOUS,
+    Verdict.ERROR: StatementVerdict.UNDECIDED,
+    Verdict.INCONCLUSIVE: StatementVerdict.UNDECIDED,
+    Verdict.CONSISTENT: StatementVerdict.CONSISTENT,
+    Verdict.PROVED: StatementVerdict.PROVED,
+}
+"""The worst verdict of the claims that stand as printed decides, in this order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedStatement:
+    """A statement of a paper.
+
+    Parameters
+    ----------
+    paper, place, says : str
+        Where it stands, and what it says in short.
+    quote : str
+        The sentence as printed; … stands for what is left out, formulas are set as plain text.
+        Empty of tables, figures and what no sentence says.
+    quantifier : Quantifier
+        Over what it speaks.
+    hypotheses : str
+        Its hypotheses as printed, where there are any.
+    rows : tuple of str
+        Ids of the claims that test it, or a part of it.
+    repaired : tuple of str
+        Those of the rows that test a corrected form, which never takes the printed one's place.
+    again : tuple of str
+        Those of the rows that sample what another one proves: they count where they refute.
+    note : str
+        What the rows leave unsaid.
+    untested, seen : str
+        Why it cannot be tested here; or what its print shows without a run.
+    """
+
+    paper: str
+    place: str
+    says: str
+    quote: str = ""
+    quantifier: Quantifier = Quantifier.FOR_ALL
+    hypotheses: str = ""
+    rows: tuple[str, ...] = ()
+    repaired: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+    note: str = ""
+    untested: str = ""
+    seen: str = ""
+
+    def __post_init__(self) -> None:
+        if self.reason_alone and self.rows:
+            raise ValueError(f"a statement that cannot be tested has no rows: {self.says}")
+        if not (self.rows or self.reason_alone):
+            raise ValueError(f"a statement needs rows or a reason: {self.says}")
+        if others := {*self.repaired, *self.again} - {*self.rows}:
+            raise ValueError(f"{', '.join(sorted(others))} must be among the rows: {self.says}")
+
+    @property
+    def reason_alone(self) -> str:
+        """Why there is no row; "" where there are."""
+        return self.untested or self.seen
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """The rows that test the form that is printed, or a reading of it."""
+        return tuple(row for row in self.rows if row not in self.repaired)
+
+    def verdict(self, found: Found) -> StatementVerdict:
+        """Return what runs found out.
+
+        Parameters
+        ----------
+        found : dict
+            Standing and verdict of claims, by id.
+        """
+        if self.reason_alone:
+            return StatementVerdict.UNTESTED if self.untested else StatementVerdict.SEEN
+        refuted = {row for row, (_, verdict) in found.items() if verdict is Verdict.REFUTED}
+        deciding = (row for row in self.printed if row not in self.again or row in refuted)
+        known = [found[row] for row in deciding if row in found]
+        own = {verdict for standing, verdict in known if standing is Standing.PAPER}
+        if own:
+            return next(_OWN[verdict] for verdict in _OWN if verdict in own)
+        if (Standing.ERRATUM, Verdict.REFUTED) in known:
+            return StatementVerdict.ERRATUM
+        return StatementVerdict.APART if known else StatementVerdict.UNKNOWN
+
+
+@cache
+def listed_statements() -> tuple[ListedStatement, ...]:
+    """Return the statements, in the papers' order."""
+    return tuple(_statement(entry) for entry in _read("statements.toml")["statement"])
+
+
+def found_in(document: Mapping[str, Any]) -> dict[str, tuple[Standing, Verdict]]:
+    """Return standing and verdict of each finding of a results document, by id."""
+    return {
+        each["id"]: (Standing(each["standing"]), Verdict(each["verdict"]))
+        for each in document["findings"]
+    }
+
+
+def counted(found: Found, paper: str = "") -> Counter[StatementVerdict]:
+    """Return how many statements, of one paper or of all, have which verdict."""
+    statements = (each for each in listed_statements() if paper in {"", each.paper})
+    return Counter(each.verdict(found) for each in statements)
+
+
+def in_words(counts: Mapping[StatementVerdict, int], verdicts: Iterable[StatementVerdict]) -> str:
+    """Return such as "3 refuted as printed, 2 proved"; verdicts of none are left out."""
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in verdicts if counts[verdict])
+
+
+def summary(found: Found, *, runs: str = "this run tests") -> str:
+    """Return how many statements runs test, and with which verdicts, in a sentence or two."""
+    counts = counted(found)
+    own = [verdict for verdict in StatementVerdict if verdict in _OWN.values()]
+    as_printed = sum(counts[verdict] for verdict in own)
+    told = f": {in_words(counts, own)}" if as_printed else ""
+    errata, apart = counts[StatementVerdict.ERRATUM], counts[StatementVerdict.APART]
+    return (
+        f"Of {sum(counts.values())} statements of the three papers, each counted once, {runs} "
+        f"{as_printed} as printed{told}. Errata: {errata}. Tested apart, in another reading, "
+        f"as practice or as controls: {apart}."
+    )
+
+
+def _read(name: str) -> dict[str, Any]:
+    folder = resources.files("dpcp_ledger.claims")
+    return tomllib.loads(folder.joinpath(name).read_text(encoding="utf-8"))
+
+
+def _statement(entry: dict[str, Any]) -> ListedStatement:
+    given: dict[str, Any] = entry | {
+        "rows": tuple(entry.get("rows", ())),
+        "repaired": tuple(entry.get("repaired", ())),
+        "again": tuple(entry.get("again", ())),
+        "quantifier": Quantifier(entry.get("quantifier", Quantifier.FOR_ALL)),
+    }
+    return ListedStatement(**given)
 
 
 _PAPERS = (
     reports.paper,
     ldpcp_theorems.paper,
     exchangeable_scores.paper,
-    printed_algorithms.paper,
     score_range.paper,
     widths.paper,
     shuffled.paper,

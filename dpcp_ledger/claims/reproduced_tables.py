@@ -30,9 +30,8 @@ from dpcp_ledger.claims.claim_pools import saved_pools
 from dpcp_ledger.pcoqs import published_models
 from dpcp_ledger.reproduce import experiments as catalogue
 from dpcp_ledger.reproduce import simulation_study
-from dpcp_ledger.reproduce.cell_table import cell_table, choices_table
 from dpcp_ledger.reproduce.simulation import Model, ModelKind
-from dpcp_ledger.reproduce.table_cells import Form, Inputs
+from dpcp_ledger.reproduce.table_cells import Form, Inputs, cell_table, choices_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -16,8 +16,8 @@ from dpcp_audit.extensions.theorems import (
     standing_of,
     window_count_for,
 )
-from dpcp_ledger.headings import Heading
-from dpcp_ledger.pcoqs.pcoqs_exchangeable import DrawnOnceCoverage
+from dpcp_ledger.paper import Heading
+from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

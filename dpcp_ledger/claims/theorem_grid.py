@@ -58,7 +58,7 @@ from dpcp_audit.extensions.theorems import (
 from dpcp_ledger.claims.claim_pools import digits, saved_pools
 from dpcp_ledger.claims.search_grid import SIZES, search_rows
 from dpcp_ledger.claims.tightest_cases import tightest_rows
-from dpcp_ledger.headings import Heading
+from dpcp_ledger.paper import Heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -24,7 +24,7 @@ from dpcp_audit.extensions.theorems import (
     ScoreTheorem,
     claim_of,
 )
-from dpcp_ledger.headings import Heading
+from dpcp_ledger.paper import Heading
 from dpcp_ledger.pcoqs.crowded_scores import (
     CrowdedCoverage,
     CrowdedRankError,
@@ -37,7 +37,7 @@ from dpcp_ledger.pcoqs.hostile_scores import (
     on_staircase,
     undercovered,
 )
-from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, on_too_few_below
+from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, on_too_few_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -7,9 +7,13 @@ from dataclasses import replace
 from dpcp_audit.extensions.audits import CanaryAudit
 from dpcp_audit.extensions.claims import Row, Standing, Verdict, claims_of
 from dpcp_audit.extensions.mechanisms import DPSGD, SGD, Adam, Flaw, Poisson, SubsampledGaussian
-from dpcp_ledger.headings import Heading
-from dpcp_ledger.training.canary_games import BlackBoxGame, OutsideCanaries, WhiteBoxGame
-from dpcp_ledger.training.step_observer import CanaryStatistic
+from dpcp_ledger.paper import Heading
+from dpcp_ledger.training.canary_games import (
+    BlackBoxGame,
+    CanaryStatistic,
+    OutsideCanaries,
+    WhiteBoxGame,
+)
 
 _claim = claims_of("DP-SKIN", subject=Heading.PLANTED_BUGS)
 _RATE, _LOT, _STEPS, _NOISE = 60 / 900, 60, 100, 1.083

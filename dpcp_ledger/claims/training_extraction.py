@@ -22,7 +22,7 @@ from dpcp_audit.extensions.mechanisms import (
     SubsampledGaussian,
     digits,
 )
-from dpcp_ledger.headings import Heading
+from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.extraction import Answers, HarderToExtract, Victim
 from dpcp_ledger.training.inversion import ClassInversion, UpdateInversion
 from dpcp_ledger.training.reconstruction import Reconstruction

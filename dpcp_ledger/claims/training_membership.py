@@ -31,11 +31,10 @@ from dpcp_audit.extensions.mechanisms import (
     SplitConformal,
     SubsampledGaussian,
 )
-from dpcp_ledger.headings import Heading
+from dpcp_ledger.paper import Heading
 from dpcp_ledger.training import training_pipeline
-from dpcp_ledger.training.digit_models import DigitModels
-from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
-from dpcp_ledger.training.training_pipeline import DELTA, PIPELINE
+from dpcp_ledger.training.published_canary import PipelineCanary, pipeline_canary
+from dpcp_ledger.training.training_pipeline import DELTA, PIPELINE, DigitModels
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.audits import ShadowAttack

@@ -12,8 +12,7 @@ import numpy as np
 from dpcp_audit.extensions.claims import ApproxDP, Context
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_ledger.comparison.known_methods import method, methods
-from dpcp_ledger.comparison.method import Case, SkippedMethod
-from dpcp_ledger.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
+from dpcp_ledger.comparison.method import LAWS, LOG_SCORE, POOLS, Case, SkippedMethod, subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

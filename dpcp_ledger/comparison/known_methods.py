@@ -3,7 +3,7 @@
 All calibrators that are compared: those of this package, of libraries, and of other packages.
 
 A package brings its own by an entry point of the group ``dpcp_audit.calibrators``, which names a
-``dpcp_ledger.comparison.private_calibrator.PrivateCalibrator``.
+``dpcp_ledger.comparison.method.PrivateCalibrator``.
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.extensions.mechanisms import conformal_rank
-from dpcp_ledger.comparison.method import Calibrated, Method, SkippedMethod
+from dpcp_ledger.comparison.method import (
+    Calibrated,
+    Method,
+    PrivateCalibrator,
+    SkippedMethod,
+    Trust,
+)
 from dpcp_ledger.comparison.own_methods import OWN
-from dpcp_ledger.comparison.private_calibrator import PrivateCalibrator, Trust
-from dpcp_ledger.libraries.quantile_adapters import diffprivlib_quantile, opendp_quantile
+from dpcp_ledger.libraries.noise_adapters import diffprivlib_quantile, opendp_quantile
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -25,8 +25,7 @@ from dpcp_audit.extensions.mechanisms import (
     tuned_exponq,
 )
 from dpcp_audit.extensions.theorems import NoiseBound, noise_rank_error
-from dpcp_ledger.comparison.method import Calibrated, Method, SkippedMethod
-from dpcp_ledger.comparison.private_calibrator import Trust
+from dpcp_ledger.comparison.method import Calibrated, Method, SkippedMethod, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable

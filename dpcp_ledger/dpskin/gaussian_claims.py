@@ -29,8 +29,7 @@ from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.mechanisms import Calibration, GaussianMechanism
 from dpcp_audit.extensions.statistics import at_most, ball, exact, gaussian_delta
-from dpcp_ledger.headings import REAL_NOISE
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import REAL_NOISE, Paper
 
 if TYPE_CHECKING:
     from flint import arb

@@ -13,8 +13,12 @@ from dpcp_audit.extensions.claims import (
     TableColumn,
     Verdict,
 )
-from dpcp_ledger.dpskin.printed_accuracies import accuracy_tables, total_of_test
-from dpcp_ledger.dpskin.printed_rates import PrintedRate, impossible
+from dpcp_ledger.dpskin.printed_accuracies import (
+    PrintedRate,
+    accuracy_tables,
+    impossible,
+    total_of_test,
+)
 from dpcp_ledger.paper import Paper
 from dpcp_ledger.reproduce import dpskin_experiments
 

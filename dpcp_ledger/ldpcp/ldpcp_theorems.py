@@ -26,10 +26,8 @@ from dpcp_audit.extensions.theorems import (
     exact_failure,
 )
 from dpcp_ledger.claims.claim_pools import digits, raps_of_digits
-from dpcp_ledger.headings import Heading
-from dpcp_ledger.ldpcp.failure_regions import failure_with_regions
-from dpcp_ledger.ldpcp.law_search import DistributionSearch
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.ldpcp.law_search import DistributionSearch, failure_with_regions
+from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Check

@@ -36,10 +36,9 @@ from dpcp_audit.extensions.mechanisms import (
     LDPCPScores,
 )
 from dpcp_audit.extensions.statistics import at_most, ends, exact, response_keep
-from dpcp_ledger.headings import Heading
 from dpcp_ledger.mechanisms.mechanism_proofs import response_loss, response_proof
 from dpcp_ledger.mechanisms.release_games import label_report, score_answer
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable

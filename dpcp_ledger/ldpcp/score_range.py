@@ -26,8 +26,7 @@ from dpcp_audit.extensions.laws import (
 )
 from dpcp_audit.extensions.statistics import at_most
 from dpcp_ledger.claims.claim_pools import RAPS_PENALTY, RAPS_SPARED
-from dpcp_ledger.headings import Heading
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable

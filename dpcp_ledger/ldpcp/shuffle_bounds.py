@@ -30,8 +30,7 @@ from dpcp_audit.extensions.mechanisms import (
     ShuffledKaryResponse,
     hidden_laws,
 )
-from dpcp_ledger.headings import Heading
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,9 +19,8 @@ from dpcp_audit.extensions.mechanisms import (
     KaryRandomizedResponse,
     ShuffledBinaryResponse,
 )
-from dpcp_ledger.headings import Heading
 from dpcp_ledger.ldpcp.widths import datasets
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import Heading, Paper
 
 paper = Paper(title="LDP-CP", subject=Heading.SHUFFLED)
 _EPSILON, _GRANTED, _BITS = 4.0, 1e-3, ShuffledBinaryResponse(4.0)

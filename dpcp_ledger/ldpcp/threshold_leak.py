@@ -19,9 +19,8 @@ from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import LDPCPScores, decision_laws
 from dpcp_audit.extensions.statistics import at_most
-from dpcp_ledger.headings import Heading
 from dpcp_ledger.mechanisms.mechanism_proofs import response_loss
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import Heading, Paper
 
 paper = Paper(title="LDP-CP", subject=Heading.ONE_REPORT)
 _SETTING = {"n": 11_080, "alpha": 0.1, "epsilon": 4.0, "rounds": 10, "window_width": 0.05}

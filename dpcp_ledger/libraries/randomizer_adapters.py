@@ -3,6 +3,8 @@
 A value is one of 0, …, k−1. Nothing is added to what the libraries do; where a report names its
 hash function, the report is turned into what the aggregator makes of it: which values it supports.
 Hash functions are the callers' to choose: here they map each value to a place of its own.
+
+The mechanisms of this package, as ``dpcp-audit check`` calls targets.
 """
 
 from __future__ import annotations
@@ -13,10 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.extensions.mechanisms import (
+    PCOQS,
+    BinaryRandomizedResponse,
+    ExponQ,
+    HistLap,
+    KaryRandomizedResponse,
+    Normaliser,
+    SplitConformal,
+    optimal_gamma,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.extensions.claims import FloatArray
+    from dpcp_audit.extensions.claims import FloatArray, IntArray
 
 
 _PURE = "pure_ldp.frequency_oracles"
@@ -224,3 +237,74 @@ def _opendp_randomizer(client: str, epsilon: float, k: int) -> Callable[[int], A
 
 def _same(value: int) -> int:
     return value
+
+
+def pcoqs(
+    scores: FloatArray, *, size: int, rng: np.random.Generator, alpha: float, rho: float
+) -> FloatArray:
+    """Return ``size`` thresholds of P-COQS, at its default resolution."""
+    return PCOQS(alpha=alpha, rho=rho).sample(scores, size, rng=rng)
+
+
+def exponq(
+    scores: FloatArray,
+    *,
+    size: int,
+    rng: np.random.Generator,
+    alpha: float,
+    epsilon: float,
+    n_candidates: int,
+) -> FloatArray:
+    """Return ``size`` thresholds of ExponQ with the corrected normaliser and the best γ."""
+    gamma = optimal_gamma(scores.size, alpha=alpha, epsilon=epsilon)
+    mechanism = ExponQ(alpha=alpha, epsilon=epsilon, n_candidates=n_candidates, gamma=gamma)
+    return mechanism.sample(scores, size, rng=rng)
+
+
+def exponq_as_published(
+    scores: FloatArray,
+    *,
+    size: int,
+    rng: np.random.Generator,
+    alpha: float,
+    epsilon: float,
+    n_candidates: int,
+) -> FloatArray:
+    """Return ``size`` thresholds of ExponQ with the normaliser of private_prediction_sets."""
+    mechanism = ExponQ(
+        alpha=alpha,
+        epsilon=epsilon,
+        n_candidates=n_candidates,
+        gamma=optimal_gamma(scores.size, alpha=alpha, epsilon=epsilon),
+        normaliser=Normaliser.PUBLISHED,
+    )
+    return mechanism.sample(scores, size, rng=rng)
+
+
+def histlap(
+    scores: FloatArray,
+    *,
+    size: int,
+    rng: np.random.Generator,
+    alpha: float,
+    epsilon: float,
+    n_bins: int,
+) -> FloatArray:
+    """Return ``size`` thresholds of HistLap, with the noise that substitution takes."""
+    mechanism = HistLap(alpha=alpha, epsilon=epsilon, n_bins=n_bins)
+    return mechanism.sample(scores, size, rng=rng)
+
+
+def ldpcp_label(values: IntArray, *, rng: np.random.Generator, epsilon: float, k: int) -> IntArray:
+    """Return what users of LDP-CP-L report of their labels in 0..k−1: k-ary response."""
+    return KaryRandomizedResponse(epsilon, k).sample(values, rng=rng)
+
+
+def ldpcp_score_bit(values: IntArray, *, rng: np.random.Generator, epsilon: float) -> IntArray:
+    """Return what users of LDP-CP-S report of whether their score is below the midpoint."""
+    return BinaryRandomizedResponse(epsilon).sample(values, rng=rng).astype(int)
+
+
+def split_conformal(scores: FloatArray, *, alpha: float) -> float:
+    """Return the threshold of split conformal prediction, which has no noise."""
+    return SplitConformal(alpha=alpha).threshold(scores)

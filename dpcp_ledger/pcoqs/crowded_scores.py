@@ -13,8 +13,8 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.theorems import CoverageTheorem, noise_rank_error
-from dpcp_ledger.pcoqs.pcoqs_exchangeable import FiniteCoverage
-from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_ledger.pcoqs.marginal_grid import FiniteCoverage
+from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import FloatArray, PlainData

@@ -17,7 +17,7 @@ from dpcp_audit.extensions.claims import Computed
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import PiecewiseConstant
 from dpcp_audit.extensions.theorems import with_tightness
-from dpcp_ledger.pcoqs.pcoqs_exchangeable import FiniteCoverage
+from dpcp_ledger.pcoqs.marginal_grid import FiniteCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

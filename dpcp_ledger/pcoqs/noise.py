@@ -24,8 +24,7 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.statistics import at_most, ball, exact, normal_cdf
 from dpcp_audit.extensions.theorems import NoiseBound, noise_rank_error
-from dpcp_ledger.headings import REAL_NOISE, Heading
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 
 if TYPE_CHECKING:
     from flint import arb, fmpq

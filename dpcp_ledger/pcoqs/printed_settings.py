@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import Computation, Quantity, Standing, Verdict
-from dpcp_ledger.headings import Heading
-from dpcp_ledger.paper import Paper, largest
+from dpcp_ledger.paper import Heading, Paper, largest
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.table_cells import Printed
 

@@ -32,10 +32,9 @@ from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     SplitConformal,
 )
-from dpcp_ledger.headings import REAL_NOISE, Heading
 from dpcp_ledger.mechanisms.mechanism_proofs import search_proof
 from dpcp_ledger.mechanisms.release_games import conformal_threshold, pcoqs_threshold, through_sets
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import PlainData

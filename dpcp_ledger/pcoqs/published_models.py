@@ -6,9 +6,8 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Computation, Quantity, Standing, Verdict
 from dpcp_audit.extensions.mechanisms import SplitConformal
-from dpcp_ledger.headings import Heading
 from dpcp_ledger.mechanisms import published_variants
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import Heading, Paper
 from dpcp_ledger.pcoqs.published_tables import ALPHA, N_CALIBRATION, TRIALS, cells_of, trials_of
 from dpcp_ledger.reproduce.simulation import Model, ModelKind
 

@@ -18,9 +18,8 @@ from dpcp_audit.extensions.mechanisms import (
     bin_index,
     conformal_rank,
 )
-from dpcp_ledger.headings import Heading
 from dpcp_ledger.mechanisms import published_variants
-from dpcp_ledger.paper import Paper
+from dpcp_ledger.paper import Heading, Paper
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Model, ModelKind, Scored, sample
 

@@ -28,9 +28,8 @@ from dpcp_audit.extensions.theorems import (
     likely_crowd,
     noise_rank_error,
 )
-from dpcp_ledger.headings import Heading
-from dpcp_ledger.paper import Paper
-from dpcp_ledger.pcoqs.pcoqs_rank import WindowCount
+from dpcp_ledger.paper import Heading, Paper
+from dpcp_ledger.pcoqs.pcoqs_theorems import WindowCount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,14 +19,14 @@ from dpcp_audit.extensions.mechanisms import (
     conformal_rank,
 )
 from dpcp_ledger.mechanisms import published_variants
-from dpcp_ledger.mechanisms.exponq_search import ExponQSearch
+from dpcp_ledger.mechanisms.published_variants import ExponQSearch
 from dpcp_ledger.reproduce.simulation import HistogramSeed, Model, Scored, TrialSample, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dpcp_audit.extensions.claims import FloatArray
-    from dpcp_ledger.mechanisms.exponq_search import Tuning
+    from dpcp_ledger.mechanisms.published_variants import Tuning
     from dpcp_ledger.reproduce.simulation import PublishedDraws
 
 

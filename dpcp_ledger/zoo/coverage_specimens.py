@@ -18,8 +18,8 @@ import numpy as np
 from dpcp_audit.extensions.claims import ZCDP, Computation, Coverage, Quantity
 from dpcp_audit.extensions.targets import Kind
 from dpcp_audit.extensions.theorems import MeanBound, TheoremTrials, exact_failure
-from dpcp_ledger.zoo import broken_calibrators, broken_quantiles, exact_losses
-from dpcp_ledger.zoo.broken_calibrators import ALPHA, split_conformal
+from dpcp_ledger.zoo import broken_mechanisms, exact_losses
+from dpcp_ledger.zoo.broken_mechanisms import ALPHA, split_conformal
 from dpcp_ledger.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Pipeline:
 
 
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
-_CONFORMAL = Coverage(at_least=1 - broken_quantiles.ALPHA)
+_CONFORMAL = Coverage(at_least=1 - broken_mechanisms.ALPHA)
 _POST_PROCESSING = "what is done to a private threshold loses no privacy: the claim is true"
 
 
@@ -94,17 +94,17 @@ def _released_ends() -> list[Specimen]:
     up = Specimen(
         name="search-rounded-up",
         words="the noisy bisection, rounded up to two decimals",
-        target=f"{HERE}.broken_quantiles:rounded_up",
-        privacy=ZCDP(broken_quantiles.RHO),
+        target=f"{HERE}.broken_mechanisms:rounded_up",
+        privacy=ZCDP(broken_mechanisms.RHO),
         coverage=_SEARCHED,
-        alpha=broken_quantiles.ALPHA,
+        alpha=broken_mechanisms.ALPHA,
         calls=3000,
         exact=exact_losses.search_miscoverage,
     )
     long = Specimen(
         name="search-to-2",
         words="the noisy bisection of scores in [0, 2]",
-        target=f"{HERE}.broken_quantiles:searched_to",
+        target=f"{HERE}.broken_mechanisms:searched_to",
         coverage=_SEARCHED,
         bounds=(0.0, 2.0),
         calls=3000,
@@ -155,13 +155,13 @@ def _up_to_1(scores: FloatArray) -> float:
 
 def _conformal() -> list[Specimen]:
     n = 500
-    rank = math.ceil((1 - broken_quantiles.ALPHA) * (n + 1))
+    rank = math.ceil((1 - broken_mechanisms.ALPHA) * (n + 1))
     conformal = Specimen(
         name="split-conformal",
         words="the ⌈(1−α)(n+1)⌉-th smallest score",
-        target=f"{HERE}.broken_quantiles:conformal",
+        target=f"{HERE}.broken_mechanisms:conformal",
         coverage=_CONFORMAL,
-        alpha=broken_quantiles.ALPHA,
+        alpha=broken_mechanisms.ALPHA,
         sizes=(n,),
         vectorised=False,
         exact=partial(exact_losses.rank_miscoverage, rank, n),
@@ -170,7 +170,7 @@ def _conformal() -> list[Specimen]:
         conformal,
         name="split-conformal-labels",
         words="split conformal classification on 1 − p of the true label",
-        target=f"{HERE}.broken_calibrators:split_conformal",
+        target=f"{HERE}.broken_mechanisms:split_conformal",
         kind=Kind.CALIBRATOR,
         exact=partial(exact_losses.predicted_label_miscoverage, "true-label"),
     )
@@ -222,7 +222,7 @@ def _strict_miscoverage(at: float) -> Computation:
         quantity=Quantity.MISCOVERAGE,
         detail="mean",
         value=1.0,
-        claimed=broken_quantiles.ALPHA,
+        claimed=broken_mechanisms.ALPHA,
         witness={"all_scores": at},
     )
 
@@ -231,25 +231,25 @@ def _rounded_miscoverage(scores: FloatArray) -> Computation:
     rng = np.random.default_rng(0)
     probabilities = np.stack([1 - scores, scores], axis=1)
     labels = np.zeros(scores.size, dtype=np.int64)
-    threshold = broken_calibrators.rounded_down(probabilities, labels, rng=rng)
+    threshold = broken_mechanisms.rounded_down(probabilities, labels, rng=rng)
     return Computation(
         quantity=Quantity.MISCOVERAGE,
         detail="mean",
         value=float((scores > threshold).mean()),
-        claimed=broken_calibrators.ALPHA,
+        claimed=broken_mechanisms.ALPHA,
         witness={"all_scores": float(scores[0]), "threshold": threshold},
     )
 
 
 def _theorems() -> list[Specimen]:
-    sound, printed = (broken_quantiles.ldpcp_theorem(form) for form in ("corrected", "printed"))
-    limit = 1 - broken_quantiles.ALPHA - sound.mechanism.window_width
+    sound, printed = (broken_mechanisms.ldpcp_theorem(form) for form in ("corrected", "printed"))
+    limit = 1 - broken_mechanisms.ALPHA - sound.mechanism.window_width
     twin = Specimen(
         name="ldpcp-scores",
         words="LDP-CP-S, a block's sum divided by the users of the block",
-        target=f"{HERE}.broken_quantiles:ldpcp_scores",
-        coverage=Coverage(at_least=limit, confidence=1 - broken_quantiles.LDP_FAILURE),
-        sizes=(broken_quantiles.LDP_USERS,),
+        target=f"{HERE}.broken_mechanisms:ldpcp_scores",
+        coverage=Coverage(at_least=limit, confidence=1 - broken_mechanisms.LDP_FAILURE),
+        sizes=(broken_mechanisms.LDP_USERS,),
         calls=500,
         theorem=sound.check(),
         exact=partial(exact_failure, sound),
@@ -275,7 +275,7 @@ def _pipelines() -> list[Specimen]:
     twin = Specimen(
         name="held-out-calibration",
         words="a nearest-neighbour classifier, calibrated on rows that it has not seen",
-        target=f"{HERE}.broken_calibrators:split_conformal",
+        target=f"{HERE}.broken_mechanisms:split_conformal",
         kind=Kind.CALIBRATOR,
         vectorised=False,
         coverage=_CONFORMAL,
@@ -301,4 +301,4 @@ def _pipelines() -> list[Specimen]:
 
 def _pipeline(*, held_out: bool) -> MeanBound:
     theorem = Pipeline(held_out=held_out)
-    return MeanBound(theorem=theorem, at_least=1 - broken_calibrators.ALPHA, n_trials=8000)
+    return MeanBound(theorem=theorem, at_least=1 - broken_mechanisms.ALPHA, n_trials=8000)

@@ -24,7 +24,7 @@ from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import HistLap, conformal_rank, largest_bit_divergence
 from dpcp_audit.extensions.statistics import at_most, decimal, exact, normal_cdf
 from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof, search_proof
-from dpcp_ledger.zoo import broken_calibrators, broken_quantiles, broken_randomizers
+from dpcp_ledger.zoo import broken_mechanisms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,26 +49,26 @@ def search_loss(noise_scale: float) -> Computation:
             quantity=Quantity.RHO,
             detail="over all orders α > 1",
             value=math.inf,
-            claimed=broken_quantiles.RHO,
+            claimed=broken_mechanisms.RHO,
             note="There is no noise.",
         )
     proof = search_proof(
-        broken_quantiles.RHO,
-        rounds=broken_quantiles.ROUNDS,
+        broken_mechanisms.RHO,
+        rounds=broken_mechanisms.ROUNDS,
         noise_scale=noise_scale,
-        parameters={"noise_scale": noise_scale, "rounds": broken_quantiles.ROUNDS},
+        parameters={"noise_scale": noise_scale, "rounds": broken_mechanisms.ROUNDS},
     )
     value = max(
-        broken_quantiles.ROUNDS * largest_bit_divergence(noise_scale, a) / a for a in _ORDERS
+        broken_mechanisms.ROUNDS * largest_bit_divergence(noise_scale, a) / a for a in _ORDERS
     )
     return Computation(
         quantity=Quantity.RHO,
         detail="over all orders α > 1",
         value=value,
-        claimed=broken_quantiles.RHO,
+        claimed=broken_mechanisms.RHO,
         upper=max(value, proof.premises[0].left[1]),
         proof=proof,
-        witness={"noise_scale": noise_scale, "rounds": broken_quantiles.ROUNDS},
+        witness={"noise_scale": noise_scale, "rounds": broken_mechanisms.ROUNDS},
     )
 
 
@@ -79,7 +79,7 @@ def one_draw_loss(n: int = 500) -> Computation:
     is released with probability Φ((r−k+1)/σ) − Φ((r−k)/σ). Move it, and the value that was
     released is impossible.
     """
-    rank, sigma = broken_quantiles.safe_rank(n), broken_quantiles.noise_scale()
+    rank, sigma = broken_mechanisms.safe_rank(n), broken_mechanisms.noise_scale()
     reached = ndtr((rank - np.arange(n + 1)) / sigma)
     beyond, moved = reached[-1], rank - 1
     chances = np.concatenate([reached[:-1] - reached[1:], [beyond]])
@@ -90,7 +90,7 @@ def one_draw_loss(n: int = 500) -> Computation:
     other[n + 1], other[moved] = chances[moved], 0.0
     pair = FinitePair(FiniteLaw.from_mass(one), FiniteLaw.from_mass(other))
     return exact_outcome(
-        ZCDP(broken_quantiles.RHO),
+        ZCDP(broken_mechanisms.RHO),
         [pair],
         witness={"n": n, "moved": rank, "probability": float(chances[moved])},
         note=f"Score {rank} of {n} moves a little, and with it an atom of the release.",
@@ -138,7 +138,7 @@ def additive_loss(guarantee: PrivacyGuarantee, pair: LawPair) -> Computation:
 
 def histogram_loss(noise: Relation) -> Computation:
     """Compute the loss of the noisy histogram behind the quantile."""
-    mechanism = HistLap(alpha=0.5, epsilon=broken_quantiles.EPSILON, n_bins=2, noise=noise)
+    mechanism = HistLap(alpha=0.5, epsilon=broken_mechanisms.EPSILON, n_bins=2, noise=noise)
     return exact_outcome(
         mechanism.guarantee,
         [mechanism.histogram_pair(Relation.SUBSTITUTION)],
@@ -149,7 +149,7 @@ def histogram_loss(noise: Relation) -> Computation:
 
 def exponq_loss(normaliser: str) -> Computation:
     """Compute the largest log-ratio of ExponQ over the sizes that a search tries."""
-    mechanism = broken_quantiles.exponq_mechanism(normaliser)
+    mechanism = broken_mechanisms.exponq_mechanism(normaliser)
     sizes = [n for n in SIZES if mechanism.normalisation(n) > 0]
     found = {n: mechanism.worst_log_ratio(n) for n in sizes}
     worst = max(found, key=lambda n: found[n].log_ratio)
@@ -158,7 +158,7 @@ def exponq_loss(normaliser: str) -> Computation:
     return Computation(
         quantity=Quantity.EPSILON,
         value=found[worst].log_ratio,
-        claimed=broken_quantiles.EPSILON,
+        claimed=broken_mechanisms.EPSILON,
         slack=max(0.0, bound - found[worst].log_ratio),
         upper=None if proof is None else proof.premises[0].left[1],
         proof=proof,
@@ -174,15 +174,15 @@ def gaps_loss(sensitivity: float, sizes: tuple[int, ...] = (100, 500)) -> Comput
     losses = {
         (n, low): _gap_ratio(n, low, sensitivity)
         for n in sizes
-        for low in range(max(0, conformal_rank(n, alpha=broken_quantiles.ALPHA) - 12), n - 1)
+        for low in range(max(0, conformal_rank(n, alpha=broken_mechanisms.ALPHA) - 12), n - 1)
     }
     n, low = max(losses, key=lambda case: losses[case])
-    spent = exact(broken_quantiles.EPSILON) / exact(sensitivity)
-    compared = at_most("ε/sensitivity ≤ the claimed ε", spent, broken_quantiles.EPSILON)
+    spent = exact(broken_mechanisms.EPSILON) / exact(sensitivity)
+    compared = at_most("ε/sensitivity ≤ the claimed ε", spent, broken_mechanisms.EPSILON)
     return Computation(
         quantity=Quantity.EPSILON,
         value=losses[n, low],
-        claimed=broken_quantiles.EPSILON,
+        claimed=broken_mechanisms.EPSILON,
         upper=compared.left[1],
         proof=Proof(
             method=ProofMethod.ARGUMENT,
@@ -191,7 +191,7 @@ def gaps_loss(sensitivity: float, sizes: tuple[int, ...] = (100, 500)) -> Comput
                 "exp(ε·u/(2·sensitivity)): each ratio is at most exp(ε/sensitivity)."
             ),
             premises=(compared,),
-            parameters={"epsilon": broken_quantiles.EPSILON, "sensitivity": sensitivity},
+            parameters={"epsilon": broken_mechanisms.EPSILON, "sensitivity": sensitivity},
         ),
         witness={"n": n, "at_0": low, "at_1/2": n - 1 - low, "moves": [1.0, 0.0]},
     )
@@ -202,7 +202,7 @@ def _gap_ratio(n: int, low: int, sensitivity: float) -> float:
     crowd = np.concatenate([np.zeros(low), np.full(n - 1 - low, 0.5)])
     densities: list[FloatArray] = []
     for moved in (1.0, 0.0):
-        edges, chances = broken_quantiles.gap_weights(
+        edges, chances = broken_mechanisms.gap_weights(
             np.append(crowd, moved), sensitivity=sensitivity
         )
         points = np.array([0.25, 0.75])
@@ -213,7 +213,7 @@ def _gap_ratio(n: int, low: int, sensitivity: float) -> float:
 
 def channel_loss(channel: FloatArray) -> Computation:
     """Compute the largest log-ratio of a randomizer over all pairs of values."""
-    return channel_outcome(LocalDP(broken_randomizers.EPSILON), channel)
+    return channel_outcome(LocalDP(broken_mechanisms.EPSILON), channel)
 
 
 def rank_miscoverage(rank: float, n: int) -> Computation:
@@ -223,11 +223,11 @@ def rank_miscoverage(rank: float, n: int) -> Computation:
         quantity=Quantity.MISCOVERAGE,
         detail="mean",
         value=float(beyond),
-        claimed=broken_quantiles.ALPHA,
+        claimed=broken_mechanisms.ALPHA,
         witness={"n": n, "rank": rank, "scores": "uniform"},
     )
     return found.between(
-        at_most("1 − r/(n+1) ≤ α", beyond, decimal(broken_quantiles.ALPHA)),
+        at_most("1 − r/(n+1) ≤ α", beyond, decimal(broken_mechanisms.ALPHA)),
         method=ProofMethod.CLOSED_FORM,
         argument="F at the r-th smallest of n scores is Beta(r, n+1−r); with ties it is larger.",
         parameters={"n": n, "rank": rank},
@@ -236,15 +236,15 @@ def rank_miscoverage(rank: float, n: int) -> Computation:
 
 def search_miscoverage(n: int = 500) -> Computation:
     """Bound the mean miscoverage of the bisection that returns its upper end."""
-    rank, failure = conformal_rank(n, alpha=broken_quantiles.ALPHA), broken_quantiles.FAILURE
+    rank, failure = conformal_rank(n, alpha=broken_mechanisms.ALPHA), broken_mechanisms.FAILURE
     covered = (1 - decimal(failure)) * fmpq(rank, n + 1)
-    margin = broken_quantiles.safe_rank(n) - rank
+    margin = broken_mechanisms.safe_rank(n) - rank
     found = Computation(
         quantity=Quantity.MISCOVERAGE,
         detail="bound of the mean",
         value=float(1 - covered),
         claimed=1 - SEARCH_COVERAGE,
-        witness={"n": n, "rank": broken_quantiles.safe_rank(n)},
+        witness={"n": n, "rank": broken_mechanisms.safe_rank(n)},
     )
     return found.between(
         at_most("1 − (1−γ)·r/(n+1) ≤ the claim", 1 - covered, 1 - decimal(SEARCH_COVERAGE)),
@@ -254,14 +254,14 @@ def search_miscoverage(n: int = 500) -> Computation:
             "Unless a noise exceeds the margin, with probability γ at most, as many scores as the "
             "conformal rank r asks for lie at the upper end of every bracket."
         ),
-        parameters={"n": n, "alpha": broken_quantiles.ALPHA, "failure": failure},
+        parameters={"n": n, "alpha": broken_mechanisms.ALPHA, "failure": failure},
     )
 
 
 def _noise_beyond(margin: int) -> arb:
     """Bound the probability that the noise of one of the rounds exceeds a number of ranks."""
-    sigma = exact(broken_quantiles.noise_scale())
-    return broken_quantiles.ROUNDS * normal_cdf(arb(-margin / sigma))
+    sigma = exact(broken_mechanisms.noise_scale())
+    return broken_mechanisms.ROUNDS * normal_cdf(arb(-margin / sigma))
 
 
 SEARCH_COVERAGE = 0.88
@@ -277,9 +277,9 @@ def atom_miscoverage(
     1 − 20·Φ(−m/σ), m the distance of the rank from n.
     """
     threshold = released(np.full(n, at))
-    margin = n - broken_quantiles.safe_rank(n)
+    margin = n - broken_mechanisms.safe_rank(n)
     sure = max(
-        0.0, 1 - broken_quantiles.ROUNDS * float(ndtr(-margin / broken_quantiles.noise_scale()))
+        0.0, 1 - broken_mechanisms.ROUNDS * float(ndtr(-margin / broken_mechanisms.noise_scale()))
     )
     return Computation(
         quantity=Quantity.MISCOVERAGE,
@@ -295,8 +295,8 @@ def without_noise(
     scores: FloatArray, *, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
     """Return both ends of the last bracket of a bisection without noise."""
-    left, right = broken_quantiles.bisect(
-        scores, np.zeros((broken_quantiles.ROUNDS, 1)), bounds=bounds
+    left, right = broken_mechanisms.bisect(
+        scores, np.zeros((broken_mechanisms.ROUNDS, 1)), bounds=bounds
     )
     return float(left[0]), float(right[0])
 
@@ -306,11 +306,11 @@ def predicted_label_miscoverage(score: str, n: int = 500) -> Computation:
     probabilities = np.tile([0.9, 0.1], (n, 1))
     labels = np.arange(n) % 2
     rng = np.random.default_rng(0)
-    threshold = broken_calibrators.split_conformal(probabilities, labels, rng=rng, score=score)
+    threshold = broken_mechanisms.split_conformal(probabilities, labels, rng=rng, score=score)
     return Computation(
         quantity=Quantity.MISCOVERAGE,
         value=0.5 * (threshold < 0.1) + 0.5 * (threshold < 0.9),
-        claimed=broken_calibrators.ALPHA,
+        claimed=broken_mechanisms.ALPHA,
         witness={"n": n, "probabilities": [0.9, 0.1], "threshold": threshold},
     )
 
@@ -324,6 +324,6 @@ def memorised_miscoverage(*, held_out: bool) -> Computation:
         quantity=Quantity.MISCOVERAGE,
         detail="mean",
         value=0.0 if held_out else 0.5,
-        claimed=broken_calibrators.ALPHA,
+        claimed=broken_mechanisms.ALPHA,
         witness={"threshold": 0.75 if held_out else 0.25},
     )

@@ -11,10 +11,10 @@ import numpy as np
 from dpcp_audit.extensions.claims import ZCDP, Coverage, LocalDP, PrivacyGuarantee, PureDP, Relation
 from dpcp_audit.extensions.laws import GaussianPair, LaplacePair
 from dpcp_audit.extensions.targets import Kind
-from dpcp_ledger.zoo import broken_quantiles, broken_randomizers, exact_losses
+from dpcp_ledger.zoo import broken_mechanisms, exact_losses
 from dpcp_ledger.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
-_PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(broken_quantiles.RHO), LocalDP(broken_randomizers.EPSILON)
+_PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(broken_mechanisms.RHO), LocalDP(broken_mechanisms.EPSILON)
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
 _FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
 _EVEN = (np.arange(500) + 0.5) / 500
@@ -57,12 +57,12 @@ def _search() -> Specimen:
     return Specimen(
         name="search",
         words="noisy bisection with ρ = 0.5 over 20 rounds, at a rank with a margin for the noise",
-        target=f"{HERE}.broken_quantiles:search",
+        target=f"{HERE}.broken_mechanisms:search",
         privacy=_ZCDP,
         coverage=_SEARCHED,
-        alpha=broken_quantiles.ALPHA,
+        alpha=broken_mechanisms.ALPHA,
         calls=3000,
-        exact=partial(exact_losses.search_loss, broken_quantiles.noise_scale()),
+        exact=partial(exact_losses.search_loss, broken_mechanisms.noise_scale()),
     )
 
 
@@ -85,7 +85,7 @@ def _searches() -> list[Specimen]:
             "undivided-budget",
             "all of ρ spent in each of 20 rounds",
             "undivided_budget",
-            exact=partial(exact_losses.search_loss, broken_quantiles.noise_scale(rounds=1)),
+            exact=partial(exact_losses.search_loss, broken_mechanisms.noise_scale(rounds=1)),
             coverage=None,
         ),
         mutant_of(
@@ -114,9 +114,9 @@ def _searches() -> list[Specimen]:
         mutant_of(
             twin,
             "small-n-fallback",
-            f"the plain quantile where n < {broken_quantiles.FEWEST}",
+            f"the plain quantile where n < {broken_mechanisms.FEWEST}",
             "falls_back",
-            exact=partial(deterministic, broken_quantiles.falls_back, size=1, **_FEW),
+            exact=partial(deterministic, broken_mechanisms.falls_back, size=1, **_FEW),
             coverage=None,
         ),
         mutant_of(
@@ -126,7 +126,7 @@ def _searches() -> list[Specimen]:
             "seed_of_data",
             vectorised=False,
             draws=5000,
-            exact=partial(deterministic, broken_quantiles.seed_of_data, **_MANY),
+            exact=partial(deterministic, broken_mechanisms.seed_of_data, **_MANY),
             coverage=None,
         ),
         mutant_of(
@@ -136,7 +136,7 @@ def _searches() -> list[Specimen]:
             "fixed_seed",
             vectorised=False,
             draws=5000,
-            exact=partial(deterministic, broken_quantiles.fixed_seed, **_MANY),
+            exact=partial(deterministic, broken_mechanisms.fixed_seed, **_MANY),
             coverage=None,
         ),
     ]
@@ -149,7 +149,7 @@ def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
         f"search-noise-{factor:g}",
         f"noise scale of a bisection × {factor:g}",
         options={"noise": factor},
-        exact=partial(exact_losses.search_loss, factor * broken_quantiles.noise_scale()),
+        exact=partial(exact_losses.search_loss, factor * broken_mechanisms.noise_scale()),
         draws=draws,
         coverage=None,
         hidden=frozenset() if seen else frozenset({SpecimenCheck.BLACK_BOX}),
@@ -179,9 +179,9 @@ def _additive() -> list[Specimen]:
     laplace = Specimen(
         name="laplace-quantile",
         words="the quantile of scores in [0, 1] with Laplace noise of scale 1/ε",
-        target=f"{HERE}.broken_quantiles:noisy_quantile",
+        target=f"{HERE}.broken_mechanisms:noisy_quantile",
         privacy=_PURE,
-        alpha=broken_quantiles.ALPHA,
+        alpha=broken_mechanisms.ALPHA,
         exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((1.0,))),
     )
     gaussian = replace(
@@ -196,7 +196,7 @@ def _additive() -> list[Specimen]:
         laplace,
         name="histogram",
         words="the median of a two-bin histogram with Laplace noise of scale 2/ε",
-        target=f"{HERE}.broken_quantiles:histogram",
+        target=f"{HERE}.broken_mechanisms:histogram",
         alpha=0.5,
         exact=partial(exact_losses.histogram_loss, Relation.SUBSTITUTION),
     )
@@ -245,16 +245,16 @@ def _exponential() -> list[Specimen]:
     exponq = Specimen(
         name="exponq",
         words="ExponQ with the corrected normaliser",
-        target=f"{HERE}.broken_quantiles:exponq",
+        target=f"{HERE}.broken_mechanisms:exponq",
         privacy=_PURE,
-        alpha=broken_quantiles.ALPHA,
+        alpha=broken_mechanisms.ALPHA,
         exact=partial(exact_losses.exponq_loss, "corrected"),
     )
     gaps = replace(
         exponq,
         name="exponential-gaps",
         words="a gap between scores by the exponential mechanism, exp(ε·u/2)",
-        target=f"{HERE}.broken_quantiles:gaps",
+        target=f"{HERE}.broken_mechanisms:gaps",
         exact=partial(exact_losses.gaps_loss, 1.0),
     )
     return [
@@ -279,28 +279,28 @@ def _exponential() -> list[Specimen]:
 
 
 def _randomizers() -> list[Specimen]:
-    others = broken_randomizers.LABELS - 1
+    others = broken_mechanisms.LABELS - 1
     even = np.full(others, 1 / others)
-    kept = broken_randomizers.keep_probability()
+    kept = broken_mechanisms.keep_probability()
     response = Specimen(
         name="randomized-response",
         words="k-RR over ten labels",
-        target=f"{HERE}.broken_randomizers:randomized_response",
+        target=f"{HERE}.broken_mechanisms:randomized_response",
         kind=Kind.RANDOMIZER,
         privacy=_LOCAL,
-        domain=broken_randomizers.LABELS,
-        exact=partial(exact_losses.channel_loss, broken_randomizers.channel(kept, even)),
+        domain=broken_mechanisms.LABELS,
+        exact=partial(exact_losses.channel_loss, broken_mechanisms.channel(kept, even)),
     )
     bits = replace(
         response,
         name="two-bit-response",
         words="both bits of a label below 4 flipped by randomised response at ε/2 each",
-        target=f"{HERE}.broken_randomizers:two_bits",
+        target=f"{HERE}.broken_mechanisms:two_bits",
         domain=4,
-        exact=partial(exact_losses.channel_loss, broken_randomizers.two_bit_channel(0.5)),
+        exact=partial(exact_losses.channel_loss, broken_mechanisms.two_bit_channel(0.5)),
     )
-    wrong_k = broken_randomizers.channel(broken_randomizers.keep_probability(k=2), even)
-    near = broken_randomizers.channel(kept, broken_randomizers.nearby_chances())
+    wrong_k = broken_mechanisms.channel(broken_mechanisms.keep_probability(k=2), even)
+    near = broken_mechanisms.channel(kept, broken_mechanisms.nearby_chances())
     return [
         response,
         mutant_of(
@@ -323,6 +323,6 @@ def _randomizers() -> list[Specimen]:
             "flip-of-wrong-epsilon",
             "two bits, each flipped with the probability for all of ε",
             options={"share": 1.0},
-            exact=partial(exact_losses.channel_loss, broken_randomizers.two_bit_channel(1.0)),
+            exact=partial(exact_losses.channel_loss, broken_mechanisms.two_bit_channel(1.0)),
         ),
     ]

@@ -1,18 +1,221 @@
-"""The suite of the zoo: its rows, and which check catches which planted bug, in one view."""
+"""What a run of the zoo shows: mutant × check, caught or not, at which budget, by which witness.
+
+The suite of the zoo: its rows, and which check catches which planted bug, in one view.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.extensions.claims import Overview, Suite, Table, TableColumn
-from dpcp_ledger.zoo.detection_table import WRONG, Mark, failures, heat_map, lines_of, reasons
+from dpcp_audit.extensions.claims import (
+    Figure,
+    FigureKind,
+    Overview,
+    Quantity,
+    Series,
+    Suite,
+    Table,
+    TableColumn,
+    clipped,
+    is_list,
+    number,
+)
 from dpcp_ledger.zoo.specimen import SpecimenCheck
-from dpcp_ledger.zoo.zoo_rows import mutants, rows, twins
+from dpcp_ledger.zoo.zoo_rows import mutants, row_id, rows, twins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from dpcp_ledger.zoo.detection_table import Line
+    from dpcp_audit.extensions.claims import PlainData
+    from dpcp_ledger.zoo.specimen import Specimen
+
+
+_LONGEST_WITNESS = 80
+
+
+class Mark(StrEnum):
+    """What came of one check of one specimen."""
+
+    CAUGHT = "caught"
+    """A false claim is refuted."""
+    MISSED = "MISSED"
+    """A false claim that the check is meant to see is not refuted."""
+    STANDS = "not refuted"
+    """A true claim is not refuted, with the power that is asked for."""
+    OPEN = "undecided"
+    """A true claim is not refuted, by too few calls to say more."""
+    ALARM = "FALSE ALARM"
+    """A true claim is refuted."""
+    BLIND = "cannot see"
+    """The bug is not of the kind that the check sees; the catalogue says why."""
+    FAILED = "FAILED"
+    """A check of a true claim could not be completed."""
+    ABSENT = ""
+    """There is no such check, or it was not run."""
+
+
+WRONG = frozenset({Mark.MISSED, Mark.ALARM, Mark.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectionCell:
+    """A check of a specimen: what came of it, and at which budget."""
+
+    mark: Mark
+    draws: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The mark with the number of calls, where it caught the bug."""
+        if self.mark is Mark.CAUGHT:
+            return "✓" if self.draws is None else f"✓ {_thousands(self.draws)}"
+        return "–" if self.mark is Mark.BLIND else str(self.mark)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A specimen's line of the table."""
+
+    specimen: Specimen
+    cells: Mapping[SpecimenCheck, DetectionCell]
+    truth: str
+    witness: str
+
+
+def lines_of(document: Mapping[str, Any], *, of: tuple[Specimen, ...]) -> list[Line]:
+    """Return a line for each of some specimens of which the document holds a finding."""
+    findings = {finding["id"]: finding for finding in document["findings"]}
+    lines: list[Line] = []
+    for specimen in of:
+        own = {
+            column: findings[row_id(specimen, column)]
+            for column in SpecimenCheck
+            if row_id(specimen, column) in findings
+        }
+        if own:
+            cells = {c: _cell(specimen, c, own[c]) if c in own else _NOTHING for c in SpecimenCheck}
+            lines.append(
+                Line(
+                    specimen=specimen, cells=cells, truth=_truth(own), witness=_witness(cells, own)
+                )
+            )
+    return lines
+
+
+def failures(document: Mapping[str, Any]) -> list[str]:
+    """Return what went wrong, a line each: bugs that were missed, true claims refuted."""
+    return [
+        f"{line.specimen.name}: {column}: {cell.mark}"
+        for line in (*lines_of(document, of=mutants()), *lines_of(document, of=twins()))
+        for column, cell in line.cells.items()
+        if cell.mark in WRONG
+    ]
+
+
+def reasons(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why a check cannot see a mutant, for each that cannot."""
+    for line in lines_of(document, of=mutants()):
+        for column, why in line.specimen.unseen.items():
+            yield f"{line.specimen.name}, {column}: {why}."
+
+
+def heat_map(document: Mapping[str, Any]) -> Figure:
+    """Return mutant × check as a heat map: 1 where the bug is caught, 2 where it is missed."""
+    lines = lines_of(document, of=mutants())
+    values = {Mark.CAUGHT: 1.0, Mark.MISSED: 2.0, Mark.ALARM: 2.0, Mark.FAILED: 2.0}
+    caught = sum(any(c.mark is Mark.CAUGHT for c in line.cells.values()) for line in lines)
+    return Figure(
+        kind=FigureKind.HEATMAP,
+        title="The zoo: which check catches which planted bug",
+        x_label="check",
+        y_label="planted bug",
+        series=[
+            Series(
+                name=line.specimen.name,
+                x=[float(place) for place in range(len(SpecimenCheck))],
+                y=[values.get(line.cells[column].mark, 0.0) for column in SpecimenCheck],
+                texts=[line.cells[column].text for column in SpecimenCheck],
+            )
+            for line in lines
+        ],
+        marks={"missed": 1.5},
+        columns=[str(column) for column in SpecimenCheck],
+        description=(
+            f"{caught} of {len(lines)} mutants are caught by at least one check. A tick says "
+            "caught, with the number of calls; a dash says that the check cannot see such a bug."
+        ),
+    )
+
+
+_NOTHING = DetectionCell(mark=Mark.ABSENT)
+
+
+def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any]) -> DetectionCell:
+    verdict = finding["verdict"]
+    if column in specimen.caught_by:
+        mark = Mark.CAUGHT if verdict == "REFUTED" else Mark.MISSED
+    elif verdict == "REFUTED":
+        mark = Mark.CAUGHT if column in specimen.hidden else Mark.ALARM
+    elif verdict == "ERROR":
+        mark = Mark.FAILED
+    elif verdict == "INCONCLUSIVE":
+        mark = Mark.OPEN
+    else:
+        mark = Mark.BLIND if specimen.twin and column in specimen.unseen else Mark.STANDS
+    evidence: PlainData = finding["evidence"] or {}
+    witness: PlainData = finding["witness"]
+    draws = witness.get("spent", witness.get("calls", evidence.get("n_samples")))
+    return DetectionCell(mark=mark, draws=draws)
+
+
+def _truth(own: Mapping[SpecimenCheck, Mapping[str, Any]]) -> str:
+    """Return what a specimen really does, and what it claims, where that was computed."""
+    evidence = own.get(SpecimenCheck.EXACT, {}).get("evidence")
+    if not evidence:
+        return ""
+    return f"{number(evidence['value'], digits=3)} for {number(evidence['claimed'], digits=3)}"
+
+
+def _witness(
+    cells: Mapping[SpecimenCheck, DetectionCell], own: Mapping[SpecimenCheck, Mapping[str, Any]]
+) -> str:
+    """Return the witness of the first check that caught the bug, in a few words."""
+    order = [column for column in SpecimenCheck if column is not SpecimenCheck.EXACT] + [
+        SpecimenCheck.EXACT
+    ]
+    for column in order:
+        if cells[column].mark is Mark.CAUGHT:
+            return clipped(_said(own[column]), _LONGEST_WITNESS)
+    return ""
+
+
+def _said(finding: Mapping[str, Any]) -> str:
+    witness: PlainData = finding["witness"]
+    evidence: PlainData = finding["evidence"] or {}
+    if "family" in witness:
+        value = witness["value"]
+        size = f", n = {len(value)}" if is_list(value) else ""
+        pair = "" if size else f" {value} and {witness['neighbour']}"
+        return f"{witness['family']}{pair}{size}"
+    if "guesses" in witness:
+        return f"two values {witness['value']} and {witness['neighbour']}"
+    if "law" in witness:
+        return str(evidence["detail"])
+    return finding["note"] if "calls" in witness or not evidence else _quantity(evidence)
+
+
+def _quantity(evidence: Mapping[str, Any]) -> str:
+    return Quantity(evidence["quantity"]).described(evidence["at"], evidence["detail"])
+
+
+def _thousands(count: int) -> str:
+    if count < 1000:
+        return str(count)
+    if count < 1_000_000:
+        return f"{count / 1000:.2g}k" if count < 10_000 else f"{count / 1000:.0f}k"
+    return f"{count / 1e6:.2g}M"
 
 
 def overview(document: Mapping[str, Any]) -> Overview:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcp_ledger.comparison.private_calibrator import PrivateCalibrator
+from dpcp_ledger.comparison.method import PrivateCalibrator
 
 CUTS = np.linspace(0.1, 1.0, 10)
 

@@ -21,7 +21,7 @@ from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.words.evidence import noise_factor, reaches
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.zoo import broken_quantiles
+from dpcp_ledger.zoo import broken_mechanisms
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Sampler
@@ -140,7 +140,7 @@ def gaussian(noise: float) -> Sampler:
 
 def bisection(noise: float) -> Sampler:
     def sample(scores, size, *, rng) -> np.ndarray:
-        return broken_quantiles.search(scores, size=size, rng=rng, noise=noise)
+        return broken_mechanisms.search(scores, size=size, rng=rng, noise=noise)
 
     return sample
 

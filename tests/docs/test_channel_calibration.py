@@ -10,7 +10,7 @@ from channel_calibration import ChannelCalibration, channel_width
 
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.mechanisms.label_channels import KaryChannel, UnaryChannel
+from dpcp_ledger.ldpcp.channels import KaryChannel, UnaryChannel
 
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import FloatArray, IntArray

@@ -15,7 +15,7 @@ from update_comparison import ReleaseTime, comparison_of, comparison_page, timin
 
 from dpcp_audit.engine.encoding import plain_data
 from dpcp_ledger.comparison.calibrator_study import Comparison, Grid
-from dpcp_ledger.comparison.study_tables import comparison_tables
+from dpcp_ledger.comparison.study_heatmaps import comparison_tables
 
 POOL = "digits-logistic"
 SMALL = Grid(

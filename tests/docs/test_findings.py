@@ -11,7 +11,7 @@ from support.report_document import document
 
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.claims.statement_list import summary
+from dpcp_ledger.claims.papers_suite import summary
 from dpcp_ledger.zoo.specimen import SpecimenCheck
 from dpcp_ledger.zoo.zoo_rows import mutants, twins
 

@@ -7,7 +7,7 @@ import re
 import update_statements
 
 from dpcp_ledger.claims import papers_suite, tables_suite, training_suite
-from dpcp_ledger.claims.statement_list import PAPERS, listed_statements, summary
+from dpcp_ledger.claims.papers_suite import PAPERS, listed_statements, summary
 
 
 def test_the_pages_are_what_the_script_writes() -> None:

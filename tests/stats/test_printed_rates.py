@@ -6,7 +6,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import pytest
 
-from dpcp_ledger.dpskin.printed_rates import PrintedRate, constant_rate, impossible
+from dpcp_ledger.dpskin.printed_accuracies import PrintedRate, constant_rate, impossible
 
 
 def printed(count: int, cases: int) -> set[str]:

@@ -128,7 +128,7 @@ def many_rare_values(correct: bool) -> Function:
 
 def stops_early(correct: bool) -> Function:
     """A noisy bisection that stops where no score is left between its ends."""
-    from dpcp_ledger.zoo.broken_quantiles import noise_scale, safe_rank  # noqa: PLC0415
+    from dpcp_ledger.zoo.broken_mechanisms import noise_scale, safe_rank  # noqa: PLC0415
 
     def release(scores, size, *, rng) -> np.ndarray:
         ordered, rank = np.sort(scores), safe_rank(len(scores))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_ledger.comparison import calibrator_study
 from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, ordered
-from dpcp_ledger.comparison.method import SkippedMethod
-from dpcp_ledger.comparison.subjects import subject
+from dpcp_ledger.comparison.method import SkippedMethod, subject
 
 if TYPE_CHECKING:
     from dpcp_ledger.comparison.calibrator_study import Grid

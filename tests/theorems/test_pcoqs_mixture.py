@@ -13,7 +13,7 @@ from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.pcoqs.pcoqs_exchangeable import DrawnOnceCoverage
+from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage
 
 THEOREM = CoverageTheorem(
     mechanism=PCOQS(alpha=0.1, rho=0.5), n=60, beta=0.1, reading=CoverageReading.MARGINAL

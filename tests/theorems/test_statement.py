@@ -22,8 +22,8 @@ from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
 from dpcp_audit.theorems.statement import Stated, claim_of, promises_nothing
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.pcoqs.pcoqs_exchangeable import DrawnOnceCoverage, FiniteCoverage
-from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage, FiniteCoverage
+from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
 
 THEOREMS = (
     ConfidentLabels,

@@ -35,7 +35,12 @@ from dpcp_ledger.ldpcp.reports import blocks_outside, estimate_bias, label_guess
 from dpcp_ledger.ldpcp.score_range import score_range
 from dpcp_ledger.ldpcp.shuffled import shuffle_amplification
 from dpcp_ledger.ldpcp.widths import width_ratio
-from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, WindowCount, evenly_spaced, largest_windows
+from dpcp_ledger.pcoqs.pcoqs_theorems import (
+    FixedRankError,
+    WindowCount,
+    evenly_spaced,
+    largest_windows,
+)
 from dpcp_ledger.pcoqs.privacy import zcdp_supremum
 from dpcp_ledger.pcoqs.remarks import remark_7_bounds
 
@@ -297,7 +302,7 @@ def test_largest_windows_by_brute_force() -> None:
 def test_window_counts_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem = WindowCount(population=Uniform(), density_bound=1.0, n=50, resolution=0.02)
     whole = theorem.trials(40, rng=np.random.default_rng(3)).statistic
-    monkeypatch.setattr("dpcp_ledger.pcoqs.pcoqs_rank._CELLS", 150)
+    monkeypatch.setattr("dpcp_ledger.pcoqs.pcoqs_theorems._CELLS", 150)
     parts = theorem.trials(40, rng=np.random.default_rng(3)).statistic
     assert whole.tolist() == parts.tolist()
     assert theorem.bounds == {"L·Δ·n": 1.0}

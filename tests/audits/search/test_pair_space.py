@@ -16,7 +16,7 @@ from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_ledger.zoo.broken_quantiles import gaps
+from dpcp_ledger.zoo.broken_mechanisms import gaps
 
 
 def test_the_first_pair_is_the_worst_of_a_bisection_of_known_rank() -> None:

@@ -13,7 +13,7 @@ from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.terminal import Display, print_summary
-from dpcp_ledger.claims.statement_list import PAPERS, found_in, listed_statements, summary
+from dpcp_ledger.claims.papers_suite import PAPERS, found_in, listed_statements, summary
 
 IDS = ("ldpcp.krr", "ldpcp.shuffle[n=2452]", "ldpcp.theorem-3[algorithm=constant]", "ldpcp.blocks")
 SAID = (

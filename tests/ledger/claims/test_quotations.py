@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcp_ledger.claims import papers_suite, training_suite
-from dpcp_ledger.claims.statement_list import listed_statements
+from dpcp_ledger.claims.papers_suite import listed_statements
 
 ROOT = Path(__file__).parents[4]
 FOLDERS = [parent / "shared" / "papers" for parent in ROOT.parents[:2]]

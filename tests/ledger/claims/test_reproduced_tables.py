@@ -23,7 +23,6 @@ from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.claims import reproduced_tables
 from dpcp_ledger.claims.reproduced_tables import Reproduced, WithPrivateModels
 from dpcp_ledger.reproduce import experiments, pcoqs_networks, simulation_study
-from dpcp_ledger.reproduce.cell_table import cell_table
 from dpcp_ledger.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
 from dpcp_ledger.reproduce.table_cells import (
     Experiment,
@@ -32,6 +31,7 @@ from dpcp_ledger.reproduce.table_cells import (
     Printed,
     ReproducedNumber,
     TableCell,
+    cell_table,
 )
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from dpcp_audit.words.results import Standing, Verdict
 from dpcp_ledger.claims import papers_suite, training_suite
-from dpcp_ledger.claims.statement_list import (
+from dpcp_ledger.claims.papers_suite import (
     PAPERS,
     ListedStatement,
     Quantifier,

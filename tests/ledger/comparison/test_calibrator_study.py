@@ -18,9 +18,8 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ApproxDP, Relation
 from dpcp_ledger.comparison.calibrator_study import Grid, measure
 from dpcp_ledger.comparison.known_methods import method, methods
-from dpcp_ledger.comparison.method import Case, SkippedMethod
+from dpcp_ledger.comparison.method import Case, SkippedMethod, known_name, log_score, subject
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
-from dpcp_ledger.comparison.subjects import known_name, log_score, subject
 
 OWN = tuple(m.key for m in methods() if m.key not in ("diffprivlib", "opendp"))
 SMALL = Grid(

@@ -8,8 +8,7 @@ from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_ledger.comparison.calibrator_study import ComparisonRow, measure
 from dpcp_ledger.comparison.known_methods import method
-from dpcp_ledger.comparison.method import Case
-from dpcp_ledger.comparison.subjects import subject
+from dpcp_ledger.comparison.method import Case, subject
 
 SIX_SIGMA = 6.0
 

@@ -15,9 +15,7 @@ from update_comparison import comparison_page
 from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_ledger.comparison.calibrator_study import Grid
 from dpcp_ledger.comparison.known_methods import GROUP, _build, method, methods
-from dpcp_ledger.comparison.method import Case
-from dpcp_ledger.comparison.private_calibrator import PrivateCalibrator
-from dpcp_ledger.comparison.subjects import subject
+from dpcp_ledger.comparison.method import Case, PrivateCalibrator, subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

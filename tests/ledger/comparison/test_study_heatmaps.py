@@ -13,7 +13,7 @@ from dpcp_ledger.comparison.calibrator_study import (
     ComparisonRow,
     Grid,
 )
-from dpcp_ledger.comparison.private_calibrator import Trust
+from dpcp_ledger.comparison.method import Trust
 from dpcp_ledger.comparison.study_heatmaps import (
     Panel,
     choice_figure,

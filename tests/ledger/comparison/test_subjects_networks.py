@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_ledger.comparison.subjects import NETWORKS, subject
+from dpcp_ledger.comparison.method import NETWORKS, subject
 
 
 @pytest.mark.parametrize("suffix", ["", ":log"])

@@ -10,7 +10,7 @@ import pytest
 from channel_calibration import MatrixChannel
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.mechanisms.label_channels import KaryChannel, LabelChannel, UnaryChannel
+from dpcp_ledger.ldpcp.channels import KaryChannel, LabelChannel, UnaryChannel
 
 K, EPSILON = 4, 1.5
 KARY = KaryChannel(KaryRandomizedResponse(EPSILON, K))

@@ -9,8 +9,7 @@ import pytest
 from channel_calibration import channel_width
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.ldpcp.channels import crossing, switch
-from dpcp_ledger.mechanisms.label_channels import KaryChannel, UnaryChannel
+from dpcp_ledger.ldpcp.channels import KaryChannel, UnaryChannel, crossing, switch
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])

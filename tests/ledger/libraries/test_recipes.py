@@ -15,7 +15,7 @@ from dpcp_audit.target_checks import recipes
 from dpcp_audit.target_checks.recipes import Recipe
 from dpcp_audit.words.checks import Skipped
 from dpcp_audit.words.whole_files import UsageError
-from dpcp_ledger.libraries import classifier_adapters, quantile_adapters
+from dpcp_ledger.libraries import classifier_adapters, noise_adapters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -239,8 +239,8 @@ def test_libraries_calibrate_as_split_conformal_prediction_does(
 def test_opendp_spends_what_it_is_given() -> None:
     pytest.importorskip("opendp.prelude", reason="opendp is not installed (the extra 'targets')")
     for epsilon, rho, size in ((1.0, None, None), (1.0, None, 20), (None, 0.5, None)):
-        measurement = quantile_adapters._opendp_measurement(0.9, 21, epsilon, rho, size)
+        measurement = noise_adapters._opendp_measurement(0.9, 21, epsilon, rho, size)
         spent = measurement.map(1 if size is None else 2)
         assert spent == pytest.approx(epsilon or rho, rel=1e-6)
     with pytest.raises(ValueError, match="either epsilon or rho, got None and None"):
-        quantile_adapters.opendp_quantile(np.zeros(3), level=0.9, n_candidates=3)
+        noise_adapters.opendp_quantile(np.zeros(3), level=0.9, n_candidates=3)

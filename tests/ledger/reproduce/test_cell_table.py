@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from dpcp_ledger.reproduce.cell_table import cell_table, choices_table
 from dpcp_ledger.reproduce.table_cells import (
     Printed,
     ReproducedNumber,
     Reproduction,
     TableCell,
+    cell_table,
+    choices_table,
 )
 
 CELLS = (

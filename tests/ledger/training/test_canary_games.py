@@ -12,7 +12,9 @@ from dpcp_audit.mechanisms.dpsgd.training import Step
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson, ShuffledBatches
 from dpcp_ledger.training.canary_games import (
     BlackBoxGame,
+    CanaryStatistic,
     OutsideCanaries,
+    Watcher,
     WhiteBoxGame,
     first_digits,
     idle_weights,
@@ -20,7 +22,6 @@ from dpcp_ledger.training.canary_games import (
     mislabelled_digits,
     wiped_digits,
 )
-from dpcp_ledger.training.step_observer import CanaryStatistic, Watcher
 
 SETTINGS = DPSGD(
     sampling=Poisson(0.1), lot_size=20, steps=10, noise_multiplier=0.7, learning_rate=0.5

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_ledger.training.step_observer import CanaryStatistic, Watcher
+from dpcp_ledger.training.canary_games import CanaryStatistic, Watcher
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.5, 1.0])

@@ -1,4 +1,4 @@
-"""Recipes of public repositories, on small stand-ins of our own in place of clones."""
+"""Recipes of public repositories, on small stand-ins of our own in place of adapters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpcp_audit.target_checks import recipes
 from dpcp_audit.target_checks.recipes import Recipe
 from dpcp_audit.words.results import Standing, Verdict
 from dpcp_audit.words.whole_files import UsageError
-from dpcp_ledger.wild import adapters, clones, wild_suite
+from dpcp_ledger.wild import adapters, wild_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +43,10 @@ DOUBLED = STATED.replace("-alpha", "-2 * alpha")
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setenv(recipes.CHECKOUTS, str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    for caches in (clones.module_of, suites._default_rows):
+    for caches in (adapters.module_of, suites._default_rows):
         caches.cache_clear()
     yield tmp_path
-    for caches in (clones.module_of, suites._default_rows):
+    for caches in (adapters.module_of, suites._default_rows):
         caches.cache_clear()
 
 
@@ -126,8 +126,8 @@ class TestCheckouts:
 
     def test_modules_of_one_name_do_not_meet(self, folder: Path) -> None:
         write(folder, {"one/utils.py": "NAME = 1\n", "two/utils.py": "NAME = 2\n"})
-        assert clones.module_of("of/one", "utils").NAME == 1
-        assert clones.module_of("of/two", "utils").NAME == 2
+        assert adapters.module_of("of/one", "utils").NAME == 1
+        assert adapters.module_of("of/two", "utils").NAME == 2
         assert "utils" not in sys.modules
         assert str(folder / "one") not in sys.path
 

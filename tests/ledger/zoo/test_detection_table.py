@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcp_ledger.zoo.detection_table import DetectionCell, Mark
+from dpcp_ledger.zoo.zoo_suite import DetectionCell, Mark
 
 
 def test_of_what_was_only_not_refuted_no_cell_says_that_it_holds() -> None:

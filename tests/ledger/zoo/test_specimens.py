@@ -12,7 +12,7 @@ from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.zoo import broken_quantiles, exact_losses
+from dpcp_ledger.zoo import broken_mechanisms, exact_losses
 from dpcp_ledger.zoo.specimen import Specimen, SpecimenCheck
 from dpcp_ledger.zoo.zoo_rows import mutants, row_id, rows_of, specimens, twins
 
@@ -110,7 +110,7 @@ def test_one_draw_is_released_with_the_probability_that_its_law_says() -> None:
     """Score r of 500 comes out with probability Φ(1/σ) − Φ(0); the sample differs by < 6 sd."""
     found = exact_losses.one_draw_loss()
     scores = np.linspace(0.001, 0.999, 500)
-    released = broken_quantiles.one_draw(scores, size=20_000, rng=np.random.default_rng(0))
+    released = broken_mechanisms.one_draw(scores, size=20_000, rng=np.random.default_rng(0))
     moved = found.witness["moved"]
     hits = np.mean(np.abs(released - scores[moved - 1]) < 2.0**-19)
     chance = found.witness["probability"]
@@ -126,12 +126,12 @@ def test_the_gaps_are_chosen_with_twice_the_odds_that_are_allowed() -> None:
 def test_code_that_is_random_has_no_deterministic_loss() -> None:
     scores = np.linspace(0.1, 0.9, 500)
     with pytest.raises(ValueError, match="must return two different constants, got"):
-        exact_losses.deterministic_loss(broken_quantiles.search, ZCDP(0.5), scores, scores, size=1)
+        exact_losses.deterministic_loss(broken_mechanisms.search, ZCDP(0.5), scores, scores, size=1)
 
 
 def test_the_search_keeps_a_margin_for_its_noise() -> None:
-    rank = conformal_rank(500, alpha=broken_quantiles.ALPHA)
-    assert rank < broken_quantiles.safe_rank(500) < rank + 5 * broken_quantiles.noise_scale()
+    rank = conformal_rank(500, alpha=broken_mechanisms.ALPHA)
+    assert rank < broken_mechanisms.safe_rank(500) < rank + 5 * broken_mechanisms.noise_scale()
 
 
 def _ids(specimen: Specimen) -> set[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
-from dpcp_ledger.mechanisms.exponq_search import ExponQSearch, Tuning
+from dpcp_ledger.mechanisms.published_variants import ExponQSearch, Tuning
 
 SCORES = {
     "spread": np.linspace(0.003, 0.997, 200),

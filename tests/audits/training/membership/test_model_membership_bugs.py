@@ -21,8 +21,8 @@ from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, Relation
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.training.digit_models import DigitModels
-from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
+from dpcp_ledger.training.published_canary import PipelineCanary, pipeline_canary
+from dpcp_ledger.training.training_pipeline import DigitModels
 
 pytestmark = pytest.mark.known_bad
 

@@ -16,9 +16,8 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.training.digit_models import DigitModels
-from dpcp_ledger.training.pipeline_canary import PipelineCanary
-from dpcp_ledger.training.training_pipeline import trained_pipeline_budget
+from dpcp_ledger.training.published_canary import PipelineCanary
+from dpcp_ledger.training.training_pipeline import DigitModels, trained_pipeline_budget
 
 CALIBRATION = PCOQS(alpha=0.1, rho=0.5)
 

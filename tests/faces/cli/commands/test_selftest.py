@@ -13,7 +13,7 @@ from dpcp_audit.engine import suites
 from dpcp_audit.engine.suites import row_of
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports import document as documents
-from dpcp_ledger.zoo import detection_table, zoo_suite
+from dpcp_ledger.zoo import zoo_suite
 from dpcp_ledger.zoo.specimen import SpecimenCheck
 from dpcp_ledger.zoo.zoo_rows import mutants, twins
 
@@ -39,20 +39,20 @@ def changed(document: dict[str, Any], id_: str, verdict: str) -> dict[str, Any]:
 
 
 def test_the_table_has_a_line_for_each_specimen_that_was_run(results: dict[str, Any]) -> None:
-    bad, good = (detection_table.lines_of(results, of=of) for of in (mutants(), twins()))
+    bad, good = (zoo_suite.lines_of(results, of=of) for of in (mutants(), twins()))
     assert [line.specimen.name for line in bad] == ["wrong-k", "rounded"]
     assert [line.specimen.name for line in good] == ["randomized-response"]
     caught = bad[0].cells[SpecimenCheck.BLACK_BOX]
-    assert caught.mark is detection_table.Mark.CAUGHT
+    assert caught.mark is zoo_suite.Mark.CAUGHT
     assert caught.draws is not None
     assert caught.draws > 500
-    assert bad[1].cells[SpecimenCheck.BLACK_BOX].mark is detection_table.Mark.BLIND
+    assert bad[1].cells[SpecimenCheck.BLACK_BOX].mark is zoo_suite.Mark.BLIND
     assert bad[0].truth == "3.2 for 1"
     assert bad[0].witness.startswith("two values")
 
 
 def test_nothing_went_wrong(results: dict[str, Any]) -> None:
-    assert detection_table.failures(results) == []
+    assert zoo_suite.failures(results) == []
     assert "2 of 2 planted bugs are caught" in zoo_suite.summary(results)
     assert "of 1 correct twins, none is refuted" in zoo_suite.summary(results)
 
@@ -78,7 +78,7 @@ def test_nothing_went_wrong(results: dict[str, Any]) -> None:
 def test_what_goes_wrong_is_named(
     results: dict[str, Any], id_: str, verdict: str, failure: str
 ) -> None:
-    assert detection_table.failures(changed(results, id_, verdict)) == [failure]
+    assert zoo_suite.failures(changed(results, id_, verdict)) == [failure]
 
 
 def test_a_missed_bug_is_not_counted_as_caught(results: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ def test_the_heat_map_is_the_overview(results: dict[str, Any]) -> None:
     assert [row["name"] for row in figure["series"]] == ["wrong-k", "rounded"]
     assert figure["columns"] == [str(check) for check in SpecimenCheck]
     missed = changed(results, "zoo.wrong-k[check=exact]", "CONSISTENT")
-    assert max(detection_table.heat_map(missed).series[0].y) == 2.0
+    assert max(zoo_suite.heat_map(missed).series[0].y) == 2.0
 
 
 def test_the_tables_have_a_row_for_each_bug_and_twin_and_the_reasons(
