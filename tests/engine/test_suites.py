@@ -132,6 +132,9 @@ def test_a_suite_without_claims_is_refused_and_names_who_gives_it_some(which, co
         UsageError, match=f"^suite {which} has no claims.*\nhint: 'dpcp-audit {command}'"
     ):
         select([], which)
+
+
+def test_a_suite_without_claims_says_who_gives_it_some() -> None:
     assert {each for each in built_in() if not suite(each)} <= {
         each for each in built_in() if find(each).given_by or find(each).skipped()
     }
