@@ -1,4 +1,4 @@
-"""Readers of image data in the formats that it is published in, and of saved features.
+"""Readers of image data in the formats that it is published in.
 
 Nothing is downloaded. Every reader takes the path of files that the user has put somewhere, and
 where there are none says what to get and from where. Softmax outputs are read by
@@ -9,7 +9,6 @@ Pools that users bring: saved probabilities, or images to which a classifier is 
 
 from __future__ import annotations
 
-import csv
 import functools
 import pickle
 import zipfile
@@ -25,11 +24,11 @@ from dpcp_audit.words.plain import is_record
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray
 
 
 _MEDMNIST = "MedMNIST's .npz files (for example pathmnist.npz) are at https://medmnist.com"
@@ -37,14 +36,7 @@ _CIFAR = (
     "the folder cifar-10-batches-py is in cifar-10-python.tar.gz at "
     "https://www.cs.toronto.edu/~kriz/cifar.html"
 )
-_FOLDERS = (
-    "for ISIC 2018 Task 3 it is ISIC2018_Task3_Training_Input with "
-    "ISIC2018_Task3_Training_GroundTruth.csv from https://challenge.isic-archive.com/data; for "
-    "CoronaHack, the images and Chest_xray_Corona_Metadata.csv from Kaggle"
-)
-_FEATURES = "numpy.savez('features.npz', features=..., labels=...) writes such a file"
 _SPLITS = ("train", "val", "test")
-_SUFFIXES = ("", ".jpg", ".jpeg", ".png")
 _CIFAR_CLASSES = (
     *("airplane", "automobile", "bird", "cat", "deer"),
     *("dog", "frog", "horse", "ship", "truck"),
@@ -106,88 +98,6 @@ def load_cifar10(path: str | Path) -> ImageData:
         labels=np.concatenate([labels for _, labels in batches]),
         classes=_CIFAR_CLASSES,
     )
-
-
-def load_image_folder(
-    folder: str | Path,
-    table: str | Path,
-    *,
-    image_column: str,
-    label_columns: Sequence[str],
-    size: tuple[int, int] | None = None,
-    grey: bool = False,
-) -> ImageData:
-    """Read a folder of images whose labels stand in a CSV file.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Where the images are.
-    table : str or Path
-        The CSV, with a head line.
-    image_column : str
-        Its column of file names, with or without ``.jpg``, ``.jpeg`` or ``.png``.
-    label_columns : sequence of str
-        One column of class names (CoronaHack: ``Label``), or several that hold 1 for the
-        image's class and 0 elsewhere (ISIC 2018 Task 3: ``MEL``, ``NV``, …).
-    size : (int, int), optional
-        Height and width to resize to. Without it all images must have one size.
-    grey : bool
-        Read one channel in place of three.
-    """
-    where, file = _existing(folder, _FOLDERS), _existing(table, _FOLDERS)
-    if not where.is_dir():
-        raise ValueError(f"folder must be a folder, got {str(where)!r}")
-    if not label_columns:
-        raise ValueError("label_columns must not be empty")
-    rows = _rows(file, [image_column, *label_columns])
-    names = [_class_of(row, label_columns, file) for row in rows]
-    classes = tuple(label_columns) if len(label_columns) > 1 else tuple(sorted(set(names)))
-    images = [_read_image(_image_file(where, row[image_column], file), size, grey) for row in rows]
-    shapes = {image.shape for image in images}
-    if len(shapes) > 1:
-        raise ValueError(
-            f"size must be given where images differ in size, got {sorted(shapes)[:3]}"
-        )
-    return ImageData(
-        name=where.name.lower(),
-        images=np.stack(images),
-        labels=np.array([classes.index(name) for name in names], dtype=np.int64),
-        classes=classes,
-    )
-
-
-def load_features(
-    path: str | Path, *, features: str = "features", labels: str = "labels"
-) -> tuple[NDArray[Any], IntArray]:
-    """Read features that a user saved, such as a pretrained network's, with their labels.
-
-    Parameters
-    ----------
-    path : str or Path
-        An ``.npz``, as ``numpy.savez`` writes it.
-    features, labels : str
-        The names of its arrays: real numbers of shape (n, ...), and whole numbers of shape
-        (n,) or (n, 1), the classes 0, 1, ….
-
-    Returns
-    -------
-    (ndarray of shape (n, ...), ndarray of int of shape (n,))
-    """
-    file = _existing(path, _FEATURES)
-    held = _arrays(file, [features, labels])
-    values, column = held[features], _column(held[labels], labels, file)
-    if values.ndim < 2 or 0 in values.shape or values.dtype.kind not in "fiu":
-        raise ValueError(
-            f"{features} of {str(file)!r} must be real numbers of shape (n, ...), got "
-            f"{values.dtype} of shape {values.shape}"
-        )
-    if column.shape != values.shape[:1] or (column < 0).any():
-        raise ValueError(
-            f"{labels} of {str(file)!r} must hold a class 0, 1, … for each of {len(values)} rows "
-            f"of {features}, got shape {column.shape} with {column[column < 0][:3].tolist()}"
-        )
-    return values, column.astype(np.int64)
 
 
 def _existing(path: str | Path, hint: str) -> Path:
@@ -299,74 +209,6 @@ def _cifar_batch(file: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         )
     labels = _column(np.asarray(fields[b"labels"]), "b'labels'", file)
     return data.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels.astype(np.int64)
-
-
-def _rows(file: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"table must be a readable CSV, got {str(file)!r} ({error})") from error
-    missing = [name for name in columns if name not in (reader.fieldnames or [])]
-    if missing:
-        raise ValueError(
-            f"table must have the columns {list(columns)}, {str(file)!r} lacks {missing}"
-        )
-    if not rows:
-        raise ValueError(f"table must hold rows, got none in {str(file)!r}")
-    return rows
-
-
-def _class_of(row: Mapping[str, str], columns: Sequence[str], file: Path) -> str:
-    if len(columns) == 1:
-        return row[columns[0]]
-    values = [row[name] for name in columns]
-    try:
-        chosen = [name for name, value in zip(columns, values, strict=True) if float(value) == 1]
-        one_hot = len(chosen) == 1 and sum(map(float, values)) == 1
-    except (TypeError, ValueError):
-        one_hot, chosen = False, []
-    if not one_hot:
-        raise ValueError(f"label_columns of {str(file)!r} must hold a single 1 a row, got {values}")
-    return chosen[0]
-
-
-def _image_file(folder: Path, name: str, table: Path) -> Path:
-    root = folder.resolve()
-    for suffix in _SUFFIXES:
-        file = folder / f"{name}{suffix}"
-        if file.is_file():
-            if not file.resolve().is_relative_to(root):
-                raise ValueError(
-                    f"{str(table)!r} must name images in {str(folder)!r}, got {name!r}"
-                )
-            return file
-    raise ValueError(
-        f"folder must hold the images that {str(table)!r} names, {str(folder)!r} lacks {name!r}"
-    )
-
-
-def _read_image(file: Path, size: tuple[int, int] | None, grey: bool) -> NDArray[np.uint8]:  # noqa: FBT001
-    try:
-        from PIL import Image, UnidentifiedImageError  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise RuntimeError(
-            "pillow is not installed; install it with: pip install 'dpcp-audit[report]'"
-        ) from error
-    try:
-        with Image.open(file) as picture:
-            shown = picture.convert("L" if grey else "RGB")
-    except (OSError, UnidentifiedImageError) as error:
-        raise ValueError(
-            f"folder must hold readable images, got {str(file)!r} ({error})"
-        ) from error
-    if size is not None:
-        _validate.integer(size=size[0], at_least=1)
-        _validate.integer(size=size[1], at_least=1)
-        shown = shown.resize((size[1], size[0]))
-    pixels = np.asarray(shown, dtype=np.uint8)
-    return pixels[..., None] if grey else pixels
 
 
 _PROBABILITIES = {"probabilities", "labels"}

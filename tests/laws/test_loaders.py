@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import os
 import pickle
 import pickletools
-import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from PIL import Image
 from sklearn.naive_bayes import GaussianNB
 
-from dpcp_audit.laws.loaders import load_cifar10, load_image_folder, load_medmnist
+from dpcp_audit.laws.loaders import load_cifar10, load_medmnist
 from dpcp_audit.laws.pools import ImageData, image_pool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RNG = np.random.default_rng(0)
 
@@ -176,94 +169,6 @@ class TestCIFAR10:
             load_cifar10(tmp_path / "absent")
         with pytest.raises(ValueError, match="must hold data_batch_1"):
             load_cifar10(tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path) -> Path:
-    """Three images of different colours and one size, under two spellings of their names."""
-    where = tmp_path / "ISIC"
-    where.mkdir()
-    for name, colour in (("a.jpg", (255, 0, 0)), ("b.png", (0, 255, 0)), ("c.jpeg", (0, 0, 255))):
-        Image.new("RGB", (6, 4), colour).save(where / name)
-    return where
-
-
-def table(path, rows) -> None:
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows(rows)
-
-
-ONE_HOT = [["image", "MEL", "NV"], ["a", "1.0", "0.0"], ["b", "0.0", "1.0"], ["c", "0", "1"]]
-NAMED = [["name", "Label"], ["a.jpg", "Pnemonia"], ["b.png", "Normal"], ["c.jpeg", "Normal"]]
-
-
-class TestImageFolder:
-    def test_one_hot_columns_are_classes(self, folder, tmp_path) -> None:
-        table(tmp_path / "t.csv", ONE_HOT)
-        data = load_image_folder(
-            folder, tmp_path / "t.csv", image_column="image", label_columns=["MEL", "NV"]
-        )
-        assert (data.name, data.classes) == ("isic", ("MEL", "NV"))
-        assert data.images.shape == (3, 4, 6, 3)
-        assert data.labels.tolist() == [0, 1, 1]
-        assert data.images[1, 0, 0].tolist() == [0, 255, 0]
-
-    def test_one_column_of_names_gives_sorted_classes(self, folder, tmp_path) -> None:
-        table(tmp_path / "t.csv", NAMED)
-        data = load_image_folder(
-            folder, tmp_path / "t.csv", image_column="name", label_columns=["Label"], grey=True
-        )
-        assert data.classes == ("Normal", "Pnemonia")
-        assert data.labels.tolist() == [1, 0, 0]
-        assert data.images.shape == (3, 4, 6, 1)
-
-    def test_images_are_resized_to_height_and_width(self, folder, tmp_path) -> None:
-        table(tmp_path / "t.csv", NAMED)
-        options = {"image_column": "name", "label_columns": ["Label"]}
-        data = load_image_folder(folder, tmp_path / "t.csv", size=(2, 3), **options)
-        assert data.images.shape == (3, 2, 3, 3)
-
-    @pytest.mark.parametrize(
-        ("rows", "columns", "message"),
-        [
-            (ONE_HOT, ["MEL", "BCC"], r"t\.csv' lacks \['BCC'\]"),
-            ([["image", "MEL", "NV"]], ["MEL", "NV"], "got none in"),
-            ([*ONE_HOT[:2], ["b", "1", "1"]], ["MEL", "NV"], "a single 1 a row, got"),
-            ([*ONE_HOT[:2], ["b", "x", "1"]], ["MEL", "NV"], "a single 1 a row, got"),
-            ([*ONE_HOT, ["absent", "1", "0"]], ["MEL", "NV"], "lacks 'absent'"),
-            ([*ONE_HOT, ["../secret", "1", "0"]], ["MEL", "NV"], "secret"),
-            (ONE_HOT, [], "label_columns must not be empty"),
-        ],
-    )
-    def test_what_is_wrong_is_named(self, folder, tmp_path, rows, columns, message) -> None:
-        (folder.parent / "secret.jpg").write_bytes((folder / "a.jpg").read_bytes())
-        table(tmp_path / "t.csv", rows)
-        with pytest.raises(ValueError, match=message):
-            load_image_folder(
-                folder, tmp_path / "t.csv", image_column="image", label_columns=columns
-            )
-
-    def test_different_sizes_need_a_size(self, folder, tmp_path) -> None:
-        Image.new("RGB", (9, 9)).save(folder / "a.jpg")
-        table(tmp_path / "t.csv", ONE_HOT)
-        with pytest.raises(ValueError, match="size must be given"):
-            load_image_folder(
-                folder, tmp_path / "t.csv", image_column="image", label_columns=["MEL", "NV"]
-            )
-
-    def test_a_file_that_is_no_image_is_named(self, folder, tmp_path) -> None:
-        (folder / "a.jpg").write_text("not an image", encoding="utf-8")
-        table(tmp_path / "t.csv", ONE_HOT)
-        with pytest.raises(ValueError, match=re.escape("a.jpg")):
-            load_image_folder(
-                folder, tmp_path / "t.csv", image_column="image", label_columns=["MEL", "NV"]
-            )
-
-    def test_where_to_get_it_is_said(self, tmp_path) -> None:
-        with pytest.raises(ValueError, match=r"ISIC2018_Task3.*Chest_xray_Corona_Metadata\.csv"):
-            load_image_folder(
-                tmp_path / "absent", tmp_path / "t.csv", image_column="image", label_columns=["a"]
-            )
 
 
 def two_kinds(n: int = 60, classes: tuple[str, ...] = ("dark", "never", "bright")) -> ImageData:

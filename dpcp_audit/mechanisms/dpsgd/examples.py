@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.laws.loaders import load_features
 from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-    from dpcp_audit.laws.pools import ImageData
     from dpcp_audit.words.arrays import BoolArray, IntArray
 
 
@@ -98,38 +94,6 @@ def digits() -> Examples:
         labels=np.asarray(labels, dtype=np.int64),
         n_classes=10,
     )
-
-
-def from_images(data: ImageData) -> Examples:
-    """Return images as examples of shape (n, channels, height, width), pixels in [0, 1]."""
-    pixels = np.ascontiguousarray(data.images.transpose(0, 3, 1, 2), dtype=np.float32)
-    return Examples(
-        inputs=pixels / np.float32(255),
-        labels=data.labels,
-        n_classes=len(data.classes),
-    )
-
-
-def from_features(
-    path: str | Path,
-    *,
-    features: str = "features",
-    labels: str = "labels",
-    n_classes: int | None = None,
-) -> Examples:
-    """Return the features and labels that a user saved as an ``.npz``.
-
-    Parameters
-    ----------
-    path : str or Path
-    features, labels : str
-        The names of the file's arrays, of shape (n, ...) and (n,).
-    n_classes : int, optional
-        One more than the largest label by default.
-    """
-    values, true = load_features(path, features=features, labels=labels)
-    classes = int(true.max()) + 1 if n_classes is None else n_classes
-    return Examples(inputs=values, labels=true, n_classes=classes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from torch import nn
 
-from dpcp_audit.laws.loaders import load_features, load_image_folder
-from dpcp_audit.laws.pools import ImageData
 from dpcp_audit.mechanisms.dpsgd import linear, networks
-from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits, from_features, from_images
+from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,
@@ -91,7 +87,7 @@ class TestNetworks:
         assert sum(p.numel() for p in network.parameters()) == size
 
     @pytest.mark.parametrize(
-        ("build", "layers"), [(network_steps.resnet18, 20), (residual_networks.resnet50, 53)]
+        ("build", "layers"), [(network_steps.resnet18, 20), (network_steps.resnet50, 53)]
     )
     def test_the_resnets_have_no_batch_normalisation(self, build, layers) -> None:
         kinds = [type(part).__name__ for part in build(1, 2, width=16).modules()]
@@ -196,78 +192,3 @@ class TestExamples:
         assert both.labels[-1] == data.labels[0]
         with pytest.raises(ValueError, match=r"other must have 10 classes .*\(n, 64\), got 3"):
             data.joined(Examples(inputs=data.inputs, labels=data.labels % 3, n_classes=3))
-
-    def test_images_have_their_channels_first(self) -> None:
-        pixels = np.random.default_rng(0).integers(256, size=(2, 4, 6, 3), dtype=np.uint8)
-        names = ("a", "b", "c")
-        data = from_images(
-            ImageData(name="i", images=pixels, labels=np.array([0, 1]), classes=names)
-        )
-        assert data.inputs.shape == (2, 3, 4, 6)
-        assert data.n_classes == 3
-        assert data.inputs[1, 2, 3, 4] == np.float32(pixels[1, 3, 4, 2]) / np.float32(255)
-
-    def test_the_challenge_of_2018_is_read_and_trained_on(self, tmp_path) -> None:
-        """ISIC 2018 Task 3: a folder of JPEGs, and a CSV of a column for each diagnosis."""
-        diagnoses = ["MEL", "NV", "BCC", "AKIEC", "BKL", "DF", "VASC"]
-        rng, rows = np.random.default_rng(0), [["image", *diagnoses]]
-        for i in range(14):
-            name = f"ISIC_{24306 + i:07d}"
-            picture = rng.integers(256, size=(12, 16, 3), dtype=np.uint8)
-            Image.fromarray(picture).save(tmp_path / f"{name}.jpg")
-            rows.append([name, *(f"{float(i % 7 == j):.1f}" for j in range(7))])
-        with (tmp_path / "truth.csv").open("w", newline="", encoding="utf-8") as stream:
-            csv.writer(stream).writerows(rows)
-        folder = load_image_folder(
-            tmp_path,
-            tmp_path / "truth.csv",
-            image_column="image",
-            label_columns=diagnoses,
-            size=(8, 8),
-        )
-        data = from_images(folder)
-        assert data.inputs.shape == (14, 3, 8, 8)
-        assert data.labels.tolist() == [0, 1, 2, 3, 4, 5, 6] * 2
-        trained = train(networks.small_cnn(3, 7), data, DPSGD(**GOOD), rng=0, replicas=2)
-        assert trained.logits(data.inputs).shape == (2, 14, 7)
-
-
-class TestSavedFeatures:
-    def test_they_are_read_under_the_names_they_have(self, tmp_path) -> None:
-        values, labels = (
-            np.random.default_rng(0).normal(size=(4, 3)),
-            np.array([[0], [2], [1], [2]]),
-        )
-        np.savez(tmp_path / "f.npz", features=values, labels=labels, other=np.zeros(1))
-        np.savez(tmp_path / "g.npz", x=values.astype(np.float16), y=labels[:, 0].astype(np.uint8))
-        data = from_features(tmp_path / "f.npz")
-        np.testing.assert_array_equal(data.inputs, np.float32(values))
-        assert (data.labels.tolist(), data.n_classes) == ([0, 2, 1, 2], 3)
-        named = from_features(tmp_path / "g.npz", features="x", labels="y", n_classes=5)
-        assert (named.n_classes, named.labels.dtype) == (5, np.int64)
-
-    @pytest.mark.parametrize(
-        ("held", "message"),
-        [
-            ({"features": np.zeros((3, 2))}, r"f\.npz' lacks \['labels'\]"),
-            (
-                {"features": np.zeros(3), "labels": np.zeros(3, int)},
-                r"real numbers of shape \(n, ...",
-            ),
-            ({"features": np.full((3, 2), "a"), "labels": np.zeros(3, int)}, "real numbers"),
-            ({"features": np.zeros((3, 2)), "labels": np.zeros(3)}, "one whole number"),
-            ({"features": np.zeros((3, 2)), "labels": np.zeros(2, int)}, r"got shape \(2,\)"),
-            ({"features": np.zeros((2, 2)), "labels": np.array([0, -1])}, r"with \[-1\]"),
-        ],
-    )
-    def test_what_is_wrong_is_named(self, tmp_path, held, message) -> None:
-        np.savez(tmp_path / "f.npz", **held)
-        with pytest.raises(ValueError, match=message):
-            load_features(tmp_path / "f.npz")
-
-    def test_how_to_write_one_is_said(self, tmp_path) -> None:
-        with pytest.raises(ValueError, match=r"path must exist.*numpy\.savez"):
-            from_features(tmp_path / "absent.npz")
-        (tmp_path / "f.npz").write_bytes(b"no archive")
-        with pytest.raises(ValueError, match="path must name a readable .npz"):
-            from_features(tmp_path / "f.npz")
