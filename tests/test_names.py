@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import pytest
 from test_storeys import PACKAGE
 
 if TYPE_CHECKING:
@@ -36,6 +37,23 @@ def classes(folder: Path) -> Iterator[tuple[str, str]]:
                 yield node.name, str(path.relative_to(folder))
 
 
+def constants(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the constants of each module, as often as it sets them, with their lines."""
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            targets = (
+                node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+            )
+            for name in (each for target in targets for each in ast.walk(target)):
+                if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(name, ast.Name):
+                    yield f"{path.relative_to(folder)}: {name.id}", str(node.lineno)
+
+
+@pytest.mark.parametrize("folder", [PACKAGE, PACKAGE.with_name("dpcp_ledger")])
+def test_no_module_sets_a_constant_twice(folder: Path) -> None:
+    assert twice(constants(folder)) == {}
+
+
 def test_no_module_has_the_name_of_another() -> None:
     assert twice(modules(PACKAGE)) == {}
 
@@ -48,7 +66,10 @@ def test_a_second_thing_of_a_name_is_seen(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").touch()
-        (tmp_path / folder / "same.py").write_text("class Same: ...\nclass _Own: ...\n", "utf-8")
+        (tmp_path / folder / "same.py").write_text(
+            "class Same: ...\nclass _Own: ...\nA = B = 1\nA: int = 2\n", "utf-8"
+        )
     places = ["a/same.py", "b/same.py"]
     assert twice(modules(tmp_path)) == {"same.py": places}
     assert twice(classes(tmp_path)) == {"Same": places}
+    assert twice(constants(tmp_path)) == {f"{place}: A": ["3", "4"] for place in places}

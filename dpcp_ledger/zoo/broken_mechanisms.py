@@ -261,7 +261,7 @@ def ldpcp_theorem(debiasing: str) -> ScoreTheorem:
     )
 
 
-LABELS, EPSILON = 10, 1.0
+LABELS = 10
 
 
 def keep_probability(*, k: int = LABELS, epsilon: float = EPSILON) -> float:
@@ -316,9 +316,6 @@ def two_bit_channel(share: float) -> FloatArray:
     bit = np.array([[1 - flip, flip], [flip, 1 - flip]])
     chances: FloatArray = np.einsum("ij,kl->ikjl", bit, bit).reshape(4, 4)
     return chances
-
-
-ALPHA = 0.1
 
 
 def split_conformal(

@@ -77,18 +77,6 @@ draws = 1000
 """
 
 
-_NOT_SOURCES = (
-    ".git",
-    ".venv",
-    ".*_cache",
-    ".hypothesis",
-    "__pycache__",
-    "_build",
-    "dist",
-    "build",
-)
-
-
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.parametrize("name", DIFFS)
 def test_what_a_diff_adds_works(name: str, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ _WIDTHS = (1e-1, 1e-3, 1e-6, 1e-10)
 _CLUSTERS = (0.0, _THIRD, 1.0)
 _BETAS = ((5.0, 0.2), (0.2, 5.0), (0.5, 0.5), (20.0, 20.0))
 _FEW_CLASSES = 2
-_SHARES, _UNLIKE = (0.5, 0.03), 2
+_CLASS_SHARES, _UNLIKE = (0.5, 0.03), 2
 """The probabilities of a class that differs; of how many laws it does where all are meant."""
 _ROUNDINGS = 1e5
 """Scores between the ends of the narrowest cluster: fewer, and ties would matter."""
@@ -272,11 +272,11 @@ class LawCatalogue:
             scores = [self.source(kind, law, bounds=bounds) for law in laws]
             return [*self._own_scores(), *scores, *self._classifier_scores(bounds)]
         if self.per_class:
-            apart = [each for law in laws for each in self._apart(law, _SHARES)]
+            apart = [each for law in laws for each in self._apart(law, _CLASS_SHARES)]
             return [*self._own_rows(), *apart, *self._classifier_rows()]
         many = [self.source(kind, law, bounds=bounds) for law in laws]
         few = [self._labelled(law, classes=_FEW_CLASSES) for law in laws[:3] if not self.classes]
-        apart = [each for law in laws[-_UNLIKE:] for each in self._apart(law, _SHARES[:1])]
+        apart = [each for law in laws[-_UNLIKE:] for each in self._apart(law, _CLASS_SHARES[:1])]
         return [*self._own_rows(), *many, *few, *apart, *self._classifier_rows()]
 
     def source(
@@ -286,7 +286,7 @@ class LawCatalogue:
         if kind is not Kind.CALIBRATOR:
             return ScoreSource(law=law, bounds=bounds, clients=self.clients)
         if self.per_class:
-            return self._labelled(law, apart=_SHARES[0], of_class=0)
+            return self._labelled(law, apart=_CLASS_SHARES[0], of_class=0)
         return self._labelled(law)
 
     def _labelled(self, law: Population, **others: Any) -> LabelledSource:
