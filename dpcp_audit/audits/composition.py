@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from flint import arb
 
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-    from dpcp_audit.tracing.line_losses import ComposedNoise, LineLoss
+    from dpcp_audit.tracing.loss_samples import ComposedNoise, LineLoss
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.outcome_tables import Table
     from dpcp_audit.words.results import PlainData
@@ -370,7 +370,7 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     Examples
     --------
     >>> from dpcp_audit.words.results import SourceLocation
-    >>> from dpcp_audit.tracing.line_losses import LineLoss
+    >>> from dpcp_audit.tracing.loss_samples import LineLoss
     >>> from dpcp_audit.words.guarantees import ZCDP
     >>> line = LineLoss(
     ...     location=SourceLocation(file="mine.py", line=17), draws=10.0, law="normal", scale=1.0,

@@ -18,6 +18,7 @@ import numpy as np
 from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.targets import Kind
+from dpcp_audit.tracing.draws import TraceEnd
 from dpcp_audit.tracing.outputs import (
     ROUNDED,
     exact_pair,
@@ -30,7 +31,6 @@ from dpcp_audit.tracing.outputs import (
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.source_lines import TraceEnd
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.proofs import Premise, Proof, ProofMethod

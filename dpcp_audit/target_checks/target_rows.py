@@ -22,10 +22,10 @@ from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
 from dpcp_audit.target_checks.trace_search import traced_target
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.kinds import tried
-from dpcp_audit.tracing.kept_state import put_back
+from dpcp_audit.tracing.draws import TraceEnd
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.source_lines import TraceEnd
+from dpcp_audit.tracing.target_calls import put_back
 from dpcp_audit.words.checks import Row, Suite
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.formatting import all_digits

@@ -29,12 +29,11 @@ from dpcp_audit.targets.answers import Talk, handed_over
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.loading import code_of
-from dpcp_audit.tracing.kept_state import put_back
+from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError
 from dpcp_audit.tracing.pair_traces import Remark, trace_target
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.reachable_names import Reach
-from dpcp_audit.tracing.source_lines import TraceEnd, UnfollowableError
-from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.tracing.target_calls import TracedTarget, put_back
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.whole_files import UsageError

@@ -20,9 +20,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.tracing.forced_runs import SAME
-from dpcp_audit.tracing.joined_draws import LOST
-from dpcp_audit.tracing.source_lines import NotFiniteError, UnfollowableError
+from dpcp_audit.tracing.draws import SAME, NotFiniteError, UnfollowableError
+from dpcp_audit.tracing.path_likelihood import LOST
 from dpcp_audit.tracing.traced_arrays import TracedArray
 from dpcp_audit.tracing.traced_numbers import Traced, values_of
 from dpcp_audit.words.arrays import is_array
@@ -31,7 +30,7 @@ from dpcp_audit.words.plain import is_record, is_sequence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dpcp_audit.tracing.source_lines import Line
+    from dpcp_audit.tracing.draws import Line
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

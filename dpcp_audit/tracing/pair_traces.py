@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.kept_state import put_back
-from dpcp_audit.tracing.line_losses import LineLoss, composed_noise, line_losses
-from dpcp_audit.tracing.loss_samples import LossSample
+from dpcp_audit.tracing.draws import (
+    NeedsValuesError,
+    NotFiniteError,
+    TraceEnd,
+    UnfollowableError,
+)
+from dpcp_audit.tracing.loss_samples import LineLoss, LossSample, composed_noise, line_losses
 from dpcp_audit.tracing.outputs import pair_of, rounded_output, without_marks, without_rounding
 from dpcp_audit.tracing.path_losses import (
     Departure,
@@ -27,12 +31,7 @@ from dpcp_audit.tracing.path_losses import (
 )
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.source_lines import (
-    NeedsValuesError,
-    NotFiniteError,
-    TraceEnd,
-    UnfollowableError,
-)
+from dpcp_audit.tracing.target_calls import put_back
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.results import SourceLocation
 
@@ -40,12 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.laws.laws import FinitePair
-    from dpcp_audit.tracing.kept_state import KeptNoise
-    from dpcp_audit.tracing.line_losses import ComposedNoise
+    from dpcp_audit.tracing.draws import Line
+    from dpcp_audit.tracing.loss_samples import ComposedNoise
     from dpcp_audit.tracing.outputs import OutputLaw
     from dpcp_audit.tracing.path_losses import PathLoss
-    from dpcp_audit.tracing.source_lines import Line
-    from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.tracing.target_calls import KeptNoise, TracedTarget
     from dpcp_audit.words.arrays import IntArray
 
 REPLAYS = 12

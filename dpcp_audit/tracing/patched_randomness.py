@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.lasting_code import lasting_code
-from dpcp_audit.tracing.library_noise import recorded_libraries
-from dpcp_audit.tracing.list_extremes import replaced_extremes
+from dpcp_audit.tracing.draws import UnfollowableError, asked_by_target, target_line
+from dpcp_audit.tracing.patched_functions import recorded_libraries, replaced_extremes
 from dpcp_audit.tracing.reachable_names import (
     Reach,
+    lasting_code,
     refusals,
     refused_entropy,
     replaced,
     unused_entropy,
 )
 from dpcp_audit.tracing.recording_generator import recording
-from dpcp_audit.tracing.source_lines import UnfollowableError, asked_by_target, target_line
 from dpcp_audit.tracing.traced_numbers import Traced
 
 if TYPE_CHECKING:

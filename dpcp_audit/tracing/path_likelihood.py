@@ -2,7 +2,10 @@
 
 Draws are independent. One that is compared with numbers alone is left an interval; one whose
 value was read has its density there. Draws that are compared with each other are integrated
-together, where one of them is all that the others share (``joined_draws``).
+together, where one of them is all that the others share: a threshold with noise against many noisy
+counts, or the largest of noisy scores. Given the shared draw, the others are independent. A sum
+that was read is its density in the same way. A sum of normal draws is normal; for the largest of
+numbers with equal Gumbel noise the integral is the softmax.
 """
 
 from __future__ import annotations
@@ -13,20 +16,288 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import logsumexp
 
-from dpcp_audit.tracing.draws import SLACK
-from dpcp_audit.tracing.joined_draws import (
-    AGREE,
-    LOST,
-    component_log_probability,
-    log_of_region,
-)
+from dpcp_audit.tracing.draws import SLACK, ImpossibleError, NeedsValuesError, Ordering
+from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, log_difference
 
 if TYPE_CHECKING:
-    from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw
+    from collections.abc import Sequence
+
+    from dpcp_audit.tracing.draws import DrawRegion, JoinedBit, NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.words.arrays import FloatArray
+
+
+LOST = -math.inf
+"""The log-probability of what cannot happen."""
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+AROUND = np.array([-32, -16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16, 32], dtype=np.float64)
+_STEPS = np.array([0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])
+Way = tuple[float, float, float, Ordering]
+"""A comparison with 0 of offset + a·U + b·Z: offset, a, b, and how."""
+AGREE = 1e-9
+"""How far two quadratures may be apart, which is taken for the error of either."""
+_HALVINGS = 4
+_MOST_CELLS = 3_000_000
+_MOST_VALUES = 200_000
+_APART = Ordering.NOT_EQUAL
+_TAIL = 0.25
+"""The shortest panel, in the shortest of the lengths that the densities change over."""
+_FEWEST_ULPS = 64
+_LATTICE = 1e-9
+
+
+def log_of_region(law: NoiseLaw, regions: Sequence[DrawRegion]) -> FloatArray:
+    """Return the log-probabilities of regions, shape (regions,)."""
+    low = np.array([region.low for region in regions])
+    high = np.array([region.high for region in regions])
+    found = law.log_interval(low, high)
+    for place, region in enumerate(regions):
+        inside = [z for z in region.excluded if region.low <= z <= region.high]
+        if inside:
+            out = float(logsumexp(law.log_point(np.array(inside))))
+            left = out - found[place]
+            found[place] = found[place] + math.log(-math.expm1(left)) if left < 0 else LOST
+    return found
+
+
+def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[NoiseDraw, float]:
+    """Return the draw that the others share, and the log-probability of the comparisons.
+
+    Raises
+    ------
+    NeedsValuesError
+        If there is no such draw, or the integral does not converge.
+    """
+    draws = {draw: None for bit in bits for draw, _ in bit.terms}
+    if len(bits) == 1 and _all_normal(draws):
+        return _normal_sum(bits[0])
+    if any(len(bit.terms) > 2 for bit in bits):
+        raise NeedsValuesError("more than two draws are compared", bits[0].terms[0][0].line)
+    common = [draw for draw in draws if _is_common(draw, bits)]
+    if not common:
+        raise NeedsValuesError("no draw is shared by all comparisons", next(iter(draws)).line)
+    root = min(common, key=_index)
+    leaves = _leaves(root, bits)
+    softmax = _softmax(root, leaves)
+    if softmax is not None:
+        return root, softmax
+    law = root.law
+    if law is None or any(draw.law is None for draw in draws):
+        raise NeedsValuesError("a draw without a law is compared", root.line)
+    return root, _summed(root, leaves) if law.discrete else _integrated(root, leaves)
+
+
+def _is_common(draw: NoiseDraw, bits: Sequence[JoinedBit]) -> bool:
+    return all(any(draw is each for each, _ in bit.terms) for bit in bits)
+
+
+def _index(draw: NoiseDraw) -> int:
+    return draw.index
+
+
+Leaves = dict["NoiseDraw", list[Way]]
+"""Of each other draw its comparisons with the root."""
+
+
+def _leaves(root: NoiseDraw, bits: Sequence[JoinedBit]) -> Leaves:
+    leaves: Leaves = defaultdict(list)
+    for bit in bits:
+        terms = dict(bit.terms)
+        own = terms.pop(root)
+        ((leaf, coefficient),) = terms.items()
+        leaves[leaf].append((bit.offset, own, coefficient, bit.how))
+    return leaves
+
+
+def _all_normal(draws: dict[NoiseDraw, None]) -> bool:
+    return all(draw.law is NORMAL and draw.region.whole for draw in draws)
+
+
+def _normal_sum(bit: JoinedBit) -> tuple[NoiseDraw, float]:
+    """Return the probability of a comparison of a sum of normal draws, or its density."""
+    scale = math.hypot(*(coefficient for _, coefficient in bit.terms))
+    bound = np.array([-bit.offset / scale])
+    root = bit.terms[0][0]
+    if bit.how is Ordering.EQUAL:
+        return root, float(NORMAL.log_point(bound)[0]) - math.log(scale)
+    none = np.array([np.inf])
+    below = bit.how in {Ordering.LESS, Ordering.LESS_EQUAL}
+    ends = (-none, bound) if below else (bound, none)
+    return root, float(NORMAL.log_interval(*ends)[0])
+
+
+def _softmax(root: NoiseDraw, leaves: Leaves) -> float | None:
+    """Return log P(the root's number is the largest), of numbers with equal Gumbel noise."""
+    if root.law is not GUMBEL or not root.region.whole:
+        return None
+    gaps: list[float] = []
+    for leaf, ways in leaves.items():
+        offset, own, coefficient, how = ways[0]
+        upward = how in {Ordering.GREATER, Ordering.GREATER_EQUAL}
+        if len(ways) > 1 or leaf.law is not GUMBEL or not leaf.region.whole:
+            return None
+        if not math.isclose(own, -coefficient, rel_tol=1e-12) or upward != (own > 0):
+            return None
+        gaps.append(-offset / own)
+    return -float(logsumexp([0.0, *gaps]))
+
+
+def _given(root_values: FloatArray, leaves: Leaves) -> FloatArray:
+    """Return the log-probability of all comparisons given the root's Z, of its shape."""
+    total = np.zeros_like(root_values)
+    for leaf, ways in leaves.items():
+        total += leaf_given(root_values, leaf, ways)
+    return total
+
+
+def leaf_given(u: FloatArray, leaf: NoiseDraw, ways: Sequence[Way]) -> FloatArray:
+    """Return the log-probability of a draw's comparisons with U, of the shape of u."""
+    law = leaf.law
+    if law is None or leaf.region.excluded:
+        raise NeedsValuesError("a draw was compared for equality and then joined", leaf.line)
+    low, high, equal = bounds_of(u, leaf, [way for way in ways if way[3] is not _APART])
+    if equal is not None:
+        return _leaf_at(law, *equal, low, high)
+    found = law.log_interval(low, high)
+    apart = [way for way in ways if way[3] is _APART]
+    if apart:
+        found = log_difference(found, _leaf_apart(u, leaf, apart, low, high))
+    return found
+
+
+def _leaf_apart(
+    u: FloatArray, leaf: NoiseDraw, ways: Sequence[Way], low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return the log-probability of the one value that a discrete Z does not have."""
+    if len(ways) > 1 or leaf.law is None or not leaf.law.discrete:
+        raise NeedsValuesError("a draw was compared for equality more than once", leaf.line)
+    ((offset, own, coefficient, _),) = ways
+    return _leaf_at(leaf.law, -(offset + own * u) / coefficient, coefficient, low, high)
+
+
+def bounds_of(
+    u: FloatArray, leaf: NoiseDraw, ways: Sequence[Way]
+) -> tuple[FloatArray, FloatArray, tuple[FloatArray, float] | None]:
+    """Return the ends that comparisons with U leave of Z, and Z itself where it is known.
+
+    With Z comes its coefficient.
+    """
+    low, high = np.full_like(u, leaf.region.low), np.full_like(u, leaf.region.high)
+    discrete = leaf.law is not None and leaf.law.discrete
+    for offset, own, coefficient, how in ways:
+        bound = -(offset + own * u) / coefficient
+        found = how if coefficient > 0 else how.mirrored
+        if found is Ordering.EQUAL:
+            return low, high, (bound, coefficient)
+        if found is Ordering.NOT_EQUAL:
+            raise NeedsValuesError("draws in a tree were compared for equality", leaf.line)
+        if found in {Ordering.LESS, Ordering.LESS_EQUAL}:
+            strict = found is Ordering.LESS
+            high = np.minimum(high, _end(bound, strict=strict) if discrete else bound)
+        else:
+            strict = found is Ordering.GREATER
+            low = np.maximum(low, -_end(-bound, strict=strict) if discrete else bound)
+    return low, high, None
+
+
+def _end(bound: FloatArray, *, strict: bool) -> FloatArray:
+    """Return the largest whole number below a bound, or at most it."""
+    whole = np.round(bound)
+    on = np.abs(bound - whole) <= _LATTICE
+    return np.where(on, whole - strict, np.floor(bound))
+
+
+def _leaf_at(
+    law: NoiseLaw, z: FloatArray, coefficient: float, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    if law.discrete:
+        whole = np.round(z)
+        inside = (np.abs(z - whole) <= _LATTICE) & (whole >= low) & (whole <= high)
+        return np.where(inside, law.log_point(whole), LOST)
+    inside = (z >= low) & (z <= high)
+    return np.where(inside, law.log_point(z) - math.log(abs(coefficient)), LOST)
+
+
+def _summed(root: NoiseDraw, leaves: Leaves) -> float:
+    """Return the log of the sum over the values of a discrete root."""
+    law = root.law
+    assert law is not None  # noqa: S101  (the caller made sure)
+    ends = law.support()
+    first, last = max(root.region.low, ends[0]), min(root.region.high, ends[1])
+    if last - first > _MOST_VALUES:
+        raise NeedsValuesError("a discrete draw has too many values to be added up", root.line)
+    values = np.array([z for z in np.arange(first, last + 1) if z not in root.region.excluded])
+    terms = law.log_point(values) + _given(values, leaves)
+    return float(logsumexp(terms)) if np.isfinite(terms).any() else LOST
+
+
+def _integrated(root: NoiseDraw, leaves: Leaves) -> float:
+    """Return the log of the integral over the root's Z, halving panels until two agree."""
+    law = root.law
+    assert law is not None  # noqa: S101  (the caller made sure)
+    edges = _edges(law, root.region, leaves)
+    before = math.nan
+    for _ in range(_HALVINGS):
+        if edges.size * _NODES.size * len(leaves) > _MOST_CELLS:
+            break
+        value = _over_panels(law, edges, leaves)
+        if value == before or abs(value - before) <= AGREE:
+            return value
+        before = value
+        edges = np.sort(np.concatenate([edges, (edges[1:] + edges[:-1]) / 2]))
+    raise NeedsValuesError("the integral over a shared draw does not converge", root.line)
+
+
+def _over_panels(law: NoiseLaw, edges: FloatArray, leaves: Leaves) -> float:
+    half = (edges[1:] - edges[:-1])[:, None] / 2
+    nodes = ((edges[1:] + edges[:-1])[:, None] / 2 + half * _NODES).ravel()
+    weights = (np.log(half) + np.log(_WEIGHTS)).ravel()
+    terms = weights + law.log_point(nodes) + _given(nodes, leaves)
+    return float(logsumexp(terms)) if np.isfinite(terms).any() else LOST
+
+
+def _edges(law: NoiseLaw, region: DrawRegion, leaves: Leaves) -> FloatArray:
+    """Return panels that resolve the law of the root and the turns of the others' laws."""
+    turns, marks = [0.0, *law.corners], [np.zeros(1)]
+    finest = law.spread
+    for leaf, ways in leaves.items():
+        width, jumps = (1.0, ()) if leaf.law is None else (leaf.law.spread, leaf.law.corners)
+        for offset, own, coefficient, _ in ways:
+            scale = width * abs(coefficient / own)
+            finest = min(finest, scale)
+            ends = [e for e in (leaf.region.low, leaf.region.high) if math.isfinite(e)]
+            found = [-(offset + coefficient * z) / own for z in (0.0, *jumps, *ends)]
+            turns += found
+            marks += [turn + scale * AROUND for turn in found]
+    return panel_edges(law, region, np.array(turns), np.concatenate(marks), finest)
+
+
+def panel_edges(
+    law: NoiseLaw, region: DrawRegion, turns: FloatArray, marks: FloatArray, finest: float
+) -> FloatArray:
+    """Return panels of a law's region, that end at turns and about at marks.
+
+    Where a density jumps or has a corner a panel ends, however near the next: halving alone
+    does not see a jump inside of a panel.
+
+    Raises
+    ------
+    ImpossibleError
+        If the region has no length.
+    """
+    low, high = max(region.low, law.reach[0]), min(region.high, law.reach[1])
+    if not low < high:
+        raise ImpossibleError("a draw has no room left", ("", 0))
+    steps = law.spread * np.concatenate([-_STEPS[::-1], [0.0], _STEPS])
+    kept = np.unique(np.clip([*turns, low, high], low, high))
+    edges = np.unique(np.clip(np.concatenate([marks, steps, low + steps, high + steps]), low, high))
+    apart = np.diff(edges, prepend=-np.inf) > _TAIL * finest
+    edges = np.union1d(kept, edges[apart])
+    apart = np.diff(edges, prepend=-np.inf) > _FEWEST_ULPS * np.spacing(np.abs(edges))
+    return np.append(edges[apart][:-1], high) if np.sum(apart) > 1 else np.array([low, high])
 
 
 _EPSILON = 4 * float(np.finfo(np.float64).eps)

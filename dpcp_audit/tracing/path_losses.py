@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.forced_runs import SAME, ChangedRun, ForcedRun
-from dpcp_audit.tracing.noise_laws import UNIFORM
-from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
-from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
-from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.source_lines import (
+from dpcp_audit.tracing.draws import (
+    SAME,
     SEED,
     NeedsValuesError,
     PathDivergedError,
@@ -22,12 +18,17 @@ from dpcp_audit.tracing.source_lines import (
     TraceEnd,
     UnfollowableError,
 )
+from dpcp_audit.tracing.noise_laws import UNIFORM
+from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
+from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
+from dpcp_audit.tracing.path_runs import SampledRun
+from dpcp_audit.tracing.path_tree import ChangedRun, ForcedRun
 
 if TYPE_CHECKING:
+    from dpcp_audit.tracing.draws import Line, Observation
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import PathRun
-    from dpcp_audit.tracing.source_lines import Line, Observation
     from dpcp_audit.tracing.target_calls import TracedTarget
 
 

@@ -12,26 +12,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.tracing import inversions, traced_arrays
-from dpcp_audit.tracing.draws import SLACK, JoinedBit, NoiseDraw, Ordering
-from dpcp_audit.tracing.known_sums import KnownSums, folded
-from dpcp_audit.tracing.noise_laws import NORMAL
-from dpcp_audit.tracing.source_lines import (
+from dpcp_audit.tracing import derived_draws, traced_arrays
+from dpcp_audit.tracing.derived_draws import KnownSums, folded
+from dpcp_audit.tracing.draws import (
     SEED,
+    SLACK,
+    JoinedBit,
     NeedsValuesError,
+    NoiseDraw,
     Observation,
+    Ordering,
     Seen,
     UnfollowableError,
     target_line,
 )
+from dpcp_audit.tracing.noise_laws import NORMAL
 from dpcp_audit.tracing.traced_numbers import Terms, Traced, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcp_audit.tracing.known_sums import Reduced
+    from dpcp_audit.tracing.derived_draws import Reduced
+    from dpcp_audit.tracing.draws import Line
     from dpcp_audit.tracing.noise_laws import NoiseLaw
-    from dpcp_audit.tracing.source_lines import Line
     from dpcp_audit.words.arrays import FloatArray
 
 MOST_NUMBERS = 100_000
@@ -299,12 +302,12 @@ class PathRun:
         if self.closed:
             return None
         if name in {"absolute", "sign"}:
-            return inversions.halves(self, number, name)
-        return inversions.made(self, name, number)
+            return derived_draws.halves(self, number, name)
+        return derived_draws.made(self, name, number)
 
     def product(self, first: Traced, second: Traced) -> Any:
         """Return a product of two numbers where it has a draw of its own, else None."""
-        return None if self.closed else inversions.product(self, first, second)
+        return None if self.closed else derived_draws.product(self, first, second)
 
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
         """Apply a ufunc of NumPy."""

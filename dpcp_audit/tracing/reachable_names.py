@@ -1,16 +1,16 @@
-"""What a target can reach by names of its own: functions imported by name, generators made before.
+"""What a target can reach by names of its own, and what stands in their place during a call.
 
 ``from numpy.random import laplace`` binds the function itself, which replacing it in its module
 does not touch: here its name in the target's module is replaced too. A generator that was made
-before the call cannot be recorded, but its state tells whether it was drawn from.
+before the call cannot be recorded, but its state tells whether it was drawn from. Random bytes of
+the operating system are recorded by nothing, so that no path may take any.
 
-Names of modules and classes that stand for something else for the length of a call.
-
-Random bytes of the operating system: nothing records them, so that no path may take any.
-
-They are what unseeded generators begin with, and what ``secrets`` and ``uuid`` draw. The devices
-that they are read from are refused as well.
+A module that is imported in a call, and a function that numba compiles in one, keep what they found
+for as long as the process lives: both are made with the generators themselves. Compiled code draws
+from generators of numba's own, which nothing records: their state tells.
 """
+
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ import io
 import os
 import pickle
 import random
+import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.source_lines import UnfollowableError, is_library, target_line
+from dpcp_audit.tracing.draws import UnfollowableError, is_library, target_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
-
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+    Unpatched = Callable[[], AbstractContextManager[None]]
 
 
 _MOST = 200
@@ -254,3 +256,69 @@ def _watching(opener: Callable[..., Any]) -> Callable[..., Any]:
 
 def _drawn() -> UnfollowableError:
     return UnfollowableError("random bytes of the system are drawn", target_line())
+
+
+_IMPORTLIB: Any = sys.modules["_frozen_importlib"]
+_LOADS = "_find_and_load"
+"""What every import calls for a module that is not yet loaded, of Python and of C alike."""
+_COMPILERS, _COMPILES = "numba.core.dispatcher", "_compile_for_args"
+_STATES, _OWNERS = "numba._helperlib", ("np", "py")
+
+
+@contextmanager
+def lasting_code(unpatched: Unpatched) -> Generator[None]:
+    """Import what is installed, and compile by numba, with the generators themselves.
+
+    Parameters
+    ----------
+    unpatched : callable
+        It returns a context in which the generators are themselves.
+    """
+    names: list[tuple[Any, str, Any]] = []
+    load = getattr(_IMPORTLIB, _LOADS, None)
+    if load is not None:
+        names.append((_IMPORTLIB, _LOADS, _importing(load, unpatched)))
+    compiler = getattr(sys.modules.get(_COMPILERS), "Dispatcher", None)
+    if hasattr(compiler, _COMPILES):
+        names.append((compiler, _COMPILES, _compiling(compiler, unpatched)))
+    with replaced(names):
+        yield
+
+
+def compiled_states() -> tuple[Any, ...]:
+    """Return the states of the generators that code compiled by numba draws from."""
+    module: Any = sys.modules.get(_STATES)
+    if not hasattr(module, "rnd_get_state"):
+        return ()
+    return tuple(
+        module.rnd_get_state(getattr(module, f"rnd_get_{owner}_state_ptr")()) for owner in _OWNERS
+    )
+
+
+def _importing(load: Callable[..., Any], unpatched: Unpatched) -> Callable[..., Any]:
+    def load_unpatched(name: str, import_: Any) -> Any:
+        if not _is_installed(name):
+            return load(name, import_)
+        with unpatched(), unused_entropy(), replaced([(_IMPORTLIB, _LOADS, load)]):
+            return load(name, import_)
+
+    return load_unpatched
+
+
+def _is_installed(name: str) -> bool:
+    """Tell whether a module is the standard library's or an installed one's."""
+    root = name.partition(".")[0]
+    if root in sys.stdlib_module_names:
+        return True
+    spec = PathFinder.find_spec(root)
+    return spec is not None and spec.has_location and not is_own(spec.origin)
+
+
+def _compiling(compiler: Any, unpatched: Unpatched) -> Callable[..., Any]:
+    compile_ = getattr(compiler, _COMPILES)
+
+    def compile_unpatched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with unpatched(), unused_entropy():
+            return compile_(self, *args, **kwargs)
+
+    return compile_unpatched

@@ -20,10 +20,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from dpcp_audit.tracing import noise_laws
-from dpcp_audit.tracing.declared_laws import described, scipy_law
-from dpcp_audit.tracing.drawn_shapes import drawn_shape, listed_values, undrawn
-from dpcp_audit.tracing.revealing_generator import RevealingGenerator
-from dpcp_audit.tracing.source_lines import UnfollowableError, target_line
+from dpcp_audit.tracing.draws import UnfollowableError, target_line
+from dpcp_audit.tracing.noise_laws import described, scipy_law
+from dpcp_audit.tracing.revealing_generator import (
+    RevealingGenerator,
+    drawn_shape,
+    listed_values,
+    undrawn,
+)
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in, values_of
 from dpcp_audit.words.plain import shown
@@ -32,8 +36,8 @@ from dpcp_audit.words.whole_files import UsageError
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from dpcp_audit.tracing.draws import Line
     from dpcp_audit.tracing.noise_laws import NoiseLaw
-    from dpcp_audit.tracing.source_lines import Line
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

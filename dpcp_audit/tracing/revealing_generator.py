@@ -1,36 +1,106 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 """A NumPy generator whose choices are revealed as they are made.
 
 Indices, choices and permutations are revealed with their probability. Any other draw is revealed
 too, and is good for both inputs only where its parameters are the same.
+
+What it needs of a draw: its shape, the log-probability of what is drawn, and all that may be.
 """
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 
 from __future__ import annotations
 
 import math
 import pickle
+from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.draws import (
-    all_tuples,
-    choice_log_mass,
-    no_options,
-    uniform_log_mass,
-)
+from dpcp_audit.tracing.draws import SEED, NotFiniteError, target_line
 from dpcp_audit.tracing.path_runs import RevealedDraw
-from dpcp_audit.tracing.source_lines import SEED, target_line
 from dpcp_audit.tracing.traced_arrays import traced_array
-from dpcp_audit.tracing.traced_numbers import traced_in, values_in, values_of
+from dpcp_audit.tracing.traced_numbers import is_plain, traced_in, values_in, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.words.arrays import FloatArray
+
+
+MOST_OPTIONS = 100_000
+"""Values of a draw that are listed."""
+
+
+def uniform_log_mass(found: Any, first: int, stop: int, count: int) -> float:
+    """Return the log-probability of whole numbers that are uniform from ``first`` to ``stop``."""
+    if isinstance(found, int | np.integer):
+        return -math.log(count) if first <= found < stop else -math.inf
+    values = np.asarray(found)
+    if values.size and not (first <= values.min() and values.max() < stop):
+        return -math.inf
+    return -values.size * math.log(count)
+
+
+def choice_log_mass(found: Any, count: int, weights: Any, *, replace: bool) -> float:
+    """Return the log-probability of places, by weights, or uniform with or without replacement."""
+    places = np.asarray(found)
+    if places.size and places.max() >= count:
+        return -math.inf
+    if weights is not None:
+        with np.errstate(divide="ignore"):
+            return float(np.log(weights / weights.sum())[places].sum())
+    if replace:
+        return -places.size * math.log(count)
+    return math.lgamma(count - places.size + 1) - math.lgamma(count + 1)
+
+
+def all_tuples(values: range, size: Any, dtype: Any, *, distinct: bool = False) -> list[Any]:
+    """Return all that can be drawn, of any shape."""
+    if size is None:
+        if len(values) > MOST_OPTIONS:
+            return no_options()
+        return [np.dtype(dtype).type(each) for each in values]
+    shape = (int(size),) if np.ndim(size) == 0 else tuple(size)
+    count = math.prod(shape)
+    total = math.perm(len(values), count) if distinct else len(values) ** count
+    if total > MOST_OPTIONS:
+        return no_options()
+    ways = permutations(values, count) if distinct else product(values, repeat=count)
+    return [np.array(way, dtype=dtype).reshape(shape) for way in ways]
+
+
+def no_options() -> list[Any]:
+    """Raise that what may be drawn is not listed."""
+    raise NotFiniteError("what may be drawn is not finite, or too much", target_line())
+
+
+def drawn_shape(parameters: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:
+    """Return the shape of what is drawn, None of a number."""
+    if size is None and all(is_plain(each) for each in parameters):
+        return None
+    if size is not None:
+        return (int(size),) if np.ndim(size) == 0 else tuple(int(each) for each in size)
+    shapes = [np.shape(each) for each in parameters]
+    return np.broadcast_shapes(*shapes) if any(shapes) else None
+
+
+def undrawn(shape: tuple[int, ...] | None) -> Any:
+    """Return NaN, of that shape: a replay draws nothing."""
+    return math.nan if shape is None else np.full(shape, math.nan)
+
+
+def listed_values(value: Any, shape: tuple[int, ...] | None) -> list[Any]:
+    """Return a parameter for each number of that shape."""
+    if shape is None:
+        return [value]
+    if np.ndim(value) == 0:
+        return [value] * math.prod(shape)
+    return np.broadcast_to(np.asarray(value), shape).ravel().tolist()
+
 
 _INTEGER_BITS = 63
 _MANY_SEEDS = 2**31

@@ -1,39 +1,241 @@
-"""A call of the target with recorded randomness, and the plain values that it returns."""
+"""A call of the target with recorded randomness: what it returns, and what it keeps.
+
+Code that keeps what it has drawn (in a dictionary, a global name, an attribute, a cache of
+``functools``) keeps traced numbers of a followed call. Where the trace ends, each such entry is
+what it was before; entries without noise stay as the target left them.
+"""
+
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
 import copy
 import dis
+import functools
+import gc
 import inspect
 import random
 import sys
 import traceback
+from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.targets.loading import code_of
-from dpcp_audit.tracing.lasting_code import compiled_states
+from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError, is_target
 from dpcp_audit.tracing.outputs import (
     atoms_of,
 )
-from dpcp_audit.tracing.patched_randomness import recorded_globals
-from dpcp_audit.tracing.reachable_names import Reach
+from dpcp_audit.tracing.patched_randomness import LegacyRecorder, PythonRecorder, recorded_globals
+from dpcp_audit.tracing.reachable_names import Reach, compiled_states, is_own
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
-from dpcp_audit.tracing.source_lines import TraceEnd, UnfollowableError, is_target
+from dpcp_audit.tracing.traced_numbers import Traced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from types import CodeType, FrameType
 
+    from dpcp_audit.tracing.draws import Line
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import PathRun
-    from dpcp_audit.tracing.source_lines import Line
 
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+_NOISE = (Traced, RecordingGenerator, LegacyRecorder, PythonRecorder)
+_ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...)})
+_CACHE: Any = type(functools.lru_cache(int))
+_MOST = 20_000
+"""Objects that are looked through."""
+_NOWHERE = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptNoise:
+    """The state of a target before its calls are followed.
+
+    Parameters
+    ----------
+    holders : tuple
+        What can change, each with its entries.
+    """
+
+    holders: tuple[tuple[Any, Mapping[Any, Any]], ...]
+
+    @classmethod
+    def of(cls, root: object) -> KeptNoise:
+        """Return the state of all that can be reached from an object.
+
+        Examples
+        --------
+        >>> cache = {"before": 1}
+        >>> len(KeptNoise.of(cache).holders)
+        1
+        """
+        return cls(holders=tuple((each, _entries(each)) for each in _reached(root)))
+
+    @property
+    def found(self) -> bool:
+        """True if noise was kept since."""
+        return any(True for _ in self._changes())
+
+    def put_back(self) -> None:
+        """Put entries that hold noise back to what they were."""
+        for holder, before, keys in list(self._changes()):
+            _put(holder, before, keys)
+
+    def _changes(self) -> Iterable[tuple[Any, Mapping[Any, Any], list[Any]]]:
+        """Yield what holds noise now, with its entries before, and which of them hold it."""
+        for holder, before in self.holders:
+            now = _entries(holder)
+            new = [key for key in now if now[key] is not before.get(key, _NOWHERE)]
+            keys = [key for key in new if _is_noisy(key) or _is_noisy(now[key])]
+            if keys:
+                yield holder, before, keys
+
+
+@contextmanager
+def put_back(root: object) -> Generator[KeptNoise]:
+    """Follow calls of a target, and put back what they leave in its state.
+
+    Parameters
+    ----------
+    root : object
+        The function, or what holds it.
+    """
+    state = KeptNoise.of(root)
+    try:
+        yield state
+    finally:
+        state.put_back()
+
+
+def _entries(holder: Any) -> Mapping[Any, Any]:
+    """Return what a holder holds, by key, name or place."""
+    if isinstance(holder, dict):
+        return dict(holder)
+    if isinstance(holder, type):
+        return dict(vars(holder))
+    if isinstance(holder, CellType):
+        return {"": _content(holder)}
+    if isinstance(holder, _CACHE):
+        return dict(enumerate(_results(holder)))
+    return dict(enumerate(holder.ravel().tolist() if isinstance(holder, np.ndarray) else holder))
+
+
+def _results(cache: Any) -> Iterable[Any]:
+    """Yield what a cache of ``functools`` holds, in a dictionary or in a chain."""
+    for each in gc.get_referents(cache):
+        yield from each.values() if isinstance(each, dict) else (each,)
+
+
+def _put(holder: Any, before: Mapping[Any, Any], keys: Iterable[Any]) -> None:
+    """Put entries back, or all of them where they have no names."""
+    if isinstance(holder, _CACHE):
+        holder.cache_clear()
+    elif isinstance(holder, CellType):
+        _fill(holder, before[""])
+    elif isinstance(holder, np.ndarray):
+        for place in keys:
+            holder.flat[place] = before[place]
+    elif isinstance(holder, dict | type):
+        for key in keys:
+            _put_entry(holder, key, before.get(key, _NOWHERE))
+    else:
+        holder.clear()
+        (holder.update if isinstance(holder, set) else holder.extend)(before.values())
+
+
+def _put_entry(holder: Any, key: Any, value: Any) -> None:
+    if isinstance(holder, dict):
+        holder.pop(key) if value is _NOWHERE else holder.__setitem__(key, value)
+    elif value is _NOWHERE:
+        delattr(holder, key)
+    else:
+        setattr(holder, key, value)
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _NOWHERE
+
+
+def _fill(cell: CellType, value: Any) -> None:
+    if value is _NOWHERE:
+        del cell.cell_contents
+    else:
+        cell.cell_contents = value
+
+
+def _reached(root: object) -> list[Any]:
+    """Return what can change of all that an object leads to, the nearest first."""
+    seen, waiting, found = {id(root): root}, deque([root]), list[Any]()
+    while waiting and len(seen) < _MOST:
+        value = waiting.popleft()
+        if _is_holder(value):
+            found.append(value)
+        for each in _parts(value):
+            if type(each) not in _ATOMS and id(each) not in seen:
+                seen[id(each)] = each
+                waiting.append(each)
+    return found
+
+
+def _is_holder(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype.hasobject and value.dtype.names is None)
+    own = isinstance(value, type) and _is_own_class(value)
+    return own or isinstance(value, dict | list | set | deque | CellType | _CACHE)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """Return what an object leads to; code that is installed leads nowhere."""
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if _is_holder(value) else ()
+    if isinstance(value, ModuleType):
+        return (vars(value),) if is_own(getattr(value, "__file__", None)) else ()
+    if isinstance(value, type):
+        return vars(value).values() if _is_own_class(value) else ()
+    if isinstance(value, FunctionType):
+        own = (value.__globals__,) if is_own(value.__code__.co_filename) else ()
+        return *own, value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value)
+    if isinstance(value, _CACHE):
+        return value.__wrapped__, vars(value)
+    return *gc.get_referents(value), getattr(value, "__dict__", None)
+
+
+def _is_own_class(kind: type) -> bool:
+    """Tell whether the user wrote a class; a module that was forgotten is the user's."""
+    module = sys.modules.get(kind.__module__)
+    return module is None or is_own(getattr(module, "__file__", None))
+
+
+def _is_noisy(value: Any) -> bool:
+    """Tell whether a value is noise of a followed call, or leads to some."""
+    seen, waiting = {id(value): value}, deque([value])
+    while waiting and len(seen) < _MOST:
+        each = waiting.popleft()
+        if isinstance(each, _NOISE):
+            return True
+        for part in _content_of(each):
+            if type(part) not in _ATOMS and id(part) not in seen:
+                seen[id(part)] = part
+                waiting.append(part)
+    return False
+
+
+def _content_of(value: Any) -> Iterable[Any]:
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype.hasobject else ()
+    if isinstance(value, FunctionType | type | ModuleType):
+        return ()
+    return *gc.get_referents(value), getattr(value, "__dict__", None)
 
 
 _MADE_BEFORE = (

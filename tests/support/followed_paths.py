@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from dpcp_audit.tracing.forced_runs import ForcedRun
-from dpcp_audit.tracing.kept_state import put_back
 from dpcp_audit.tracing.outputs import pair_of, without_marks
 from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.tracing.path_tree import ForcedRun, release_law
+from dpcp_audit.tracing.target_calls import TracedTarget, put_back
 
 
 def followed(function, x, neighbour, *, seed=0, values=False, **options: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from support.followed_paths import trace_pair
 
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair
-from dpcp_audit.tracing.line_losses import ComposedNoise
+from dpcp_audit.tracing.loss_samples import ComposedNoise
 
 X, Y = np.zeros(4), np.array([0.0, 0.0, 0.0, 1.0])
 

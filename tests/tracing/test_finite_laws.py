@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcp_audit.tracing.draws import NotFiniteError
 from dpcp_audit.tracing.outputs import atoms_of, without_marks
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.source_lines import NotFiniteError
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 if TYPE_CHECKING:

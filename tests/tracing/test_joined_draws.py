@@ -7,8 +7,8 @@ import math
 import pytest
 
 from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw, Ordering
-from dpcp_audit.tracing.joined_draws import component_log_probability
 from dpcp_audit.tracing.noise_laws import EXPONENTIAL, UNIFORM
+from dpcp_audit.tracing.path_likelihood import component_log_probability
 
 NEAR = (0.0, 1e-13, 1e-9, 3.2e-6, 1e-5, 1e-4, 3e-4, 9e-4, 1e-3, 0.1, 1.0, 20.0)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.followed_paths import trace_pair
 
-from dpcp_audit.tracing.kept_state import KeptNoise, put_back
+from dpcp_audit.tracing.target_calls import KeptNoise, put_back
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import Traced
 

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, log_softmax
 from support import user_mechanisms as mine
 from support.followed_paths import followed
 
-from dpcp_audit.tracing.source_lines import NeedsValuesError
+from dpcp_audit.tracing.draws import NeedsValuesError
 
 SCORES = np.linspace(0.02, 0.98, 25)
 NEIGHBOUR = np.concatenate([SCORES[1:], [0.99]])

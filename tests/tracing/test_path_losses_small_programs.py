@@ -18,13 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.tracing.forced_runs import ForcedRun
+from dpcp_audit.tracing.draws import NeedsValuesError, UnfollowableError
 from dpcp_audit.tracing.outputs import atoms_of, pair_of, same_atoms, without_marks
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.source_lines import NeedsValuesError, UnfollowableError
+from dpcp_audit.tracing.path_tree import ForcedRun, release_law
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 if TYPE_CHECKING:

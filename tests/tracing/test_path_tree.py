@@ -13,9 +13,9 @@ import pytest
 from support import user_mechanisms as mine
 from support.followed_paths import enumerated
 
+from dpcp_audit.tracing.draws import NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.outputs import pair_of, without_marks
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.source_lines import NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 

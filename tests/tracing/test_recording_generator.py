@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.tracing.forced_runs import ForcedRun
+from dpcp_audit.tracing.draws import PathDivergedError, UnfollowableError
 from dpcp_audit.tracing.patched_randomness import recorded_globals
 from dpcp_audit.tracing.path_runs import SampledRun
+from dpcp_audit.tracing.path_tree import ForcedRun
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
-from dpcp_audit.tracing.source_lines import PathDivergedError, UnfollowableError
 from dpcp_audit.tracing.traced_numbers import values_of
 
 

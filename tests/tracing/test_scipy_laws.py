@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcp_audit.tracing.declared_laws import ScipyLaw, described
-from dpcp_audit.tracing.noise_laws import LAPLACE, DiscreteGaussianLaw
+from dpcp_audit.tracing.noise_laws import LAPLACE, DiscreteGaussianLaw, ScipyLaw, described
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.tracing.forced_runs import ForcedRun
+from dpcp_audit.tracing.draws import Seen
 from dpcp_audit.tracing.path_runs import SampledRun
+from dpcp_audit.tracing.path_tree import ForcedRun
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
-from dpcp_audit.tracing.source_lines import Seen
 from dpcp_audit.tracing.traced_numbers import values_of
 
 CONSTANTS = st.sampled_from([0, 1, -1, 0.5, -2.25, 3, np.float64(1.5), np.int64(2), True])

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.python_api.result import Result
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.theorems.catalogue import ScoreLaw
-    from dpcp_audit.tracing.line_losses import LineLoss
-    from dpcp_audit.tracing.loss_samples import LossSample
+    from dpcp_audit.tracing.loss_samples import LineLoss, LossSample
 
 
 DEFAULT_DRAWS = 1000

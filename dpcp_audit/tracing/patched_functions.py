@@ -1,28 +1,38 @@
-"""The largest of noisy numbers in plain lists: ``max``, ``min`` and ``np.argmax``.
+"""Functions of Python and of libraries that are followed by what they do, not by how.
 
-Python finds the largest by comparisons of two, which show more than which one it is. Here that is
-all that is observed, as it is for arrays.
+Python finds the largest of noisy numbers by comparisons of two, which show more than which one it
+is: here that is all that is observed of ``max``, ``min`` and ``np.argmax``, as it is for arrays.
+
+diffprivlib combines several draws of a generator of the system, against attacks on floating
+point: its mechanisms' laws are taken from their parameters. PyTorch has its own module.
 """
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 
 from __future__ import annotations
 
 import builtins
 import math
+import sys
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.known_sums import is_discrete
+from dpcp_audit.tracing.derived_draws import is_discrete
+from dpcp_audit.tracing.draws import UnfollowableError, target_line
+from dpcp_audit.tracing.noise_laws import LAPLACE, NORMAL, DiscreteGaussianLaw, scipy_law
+from dpcp_audit.tracing.reachable_names import replaced
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
-
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
+    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.recording_generator import RecordingGenerator
 
 
 _FEWEST = 3
@@ -127,3 +137,77 @@ def replaced_extremes() -> list[tuple[Any, str, Any]]:
         (np, "asarray", _array(np.asarray)),
         *((np, name, _of_lists(getattr(np, name))) for name in _FUNCTIONS),
     ]
+
+
+_DIFFPRIVLIB = "diffprivlib.mechanisms"
+
+
+@contextmanager
+def recorded_libraries(rng: RecordingGenerator) -> Generator[None]:
+    """Follow the noise of the libraries that are loaded, for the length of a call."""
+    with ExitStack() as stack:
+        module = sys.modules.get(_DIFFPRIVLIB)
+        if module is not None:
+            ways = {name: _randomised(rng, name, law) for name, law in _LAWS.items()}
+            ways |= {name: _refused(name) for name in _UNKNOWN}
+            methods = [(getattr(module, name), "randomise", way) for name, way in ways.items()]
+            stack.enter_context(replaced(methods))
+        if "torch" in sys.modules:
+            from dpcp_audit.tracing.torch_noise import recorded_torch  # noqa: PLC0415  (slow)
+
+            stack.enter_context(recorded_torch(rng))
+        yield
+
+
+def _randomised(rng: RecordingGenerator, name: str, law: Callable[..., Any]) -> Any:
+    def randomise(self: Any, value: Any) -> Any:
+        self._check_all(value)
+        standard, loc, scale = law(self, value)
+        return rng.additive(name, standard, loc, scale)
+
+    return randomise
+
+
+def _refused(name: str) -> Any:
+    def randomise(self: Any, value: Any) -> Any:
+        del self, value
+        raise UnfollowableError(f"the law of diffprivlib's {name} is not known", target_line())
+
+    return randomise
+
+
+def _laplace(mechanism: Any, value: float) -> Any:
+    spent = mechanism.epsilon - math.log1p(-mechanism.delta)
+    return LAPLACE, value, mechanism.sensitivity / spent
+
+
+def _gaussian(mechanism: Any, value: float) -> Any:
+    return NORMAL, value, mechanism._scale  # noqa: SLF001  (it has no public name)
+
+
+def _geometric(mechanism: Any, value: int) -> Any:
+    rate = -mechanism._scale  # noqa: SLF001  (it has no public name)
+    return scipy_law("dlaplace", (float(rate),)), value, 1.0 if math.isfinite(rate) else 0.0
+
+
+def _discrete(mechanism: Any, value: int) -> Any:
+    sigma = float(mechanism._scale)  # noqa: SLF001  (it has no public name)
+    return DiscreteGaussianLaw(sigma), value, 1.0 if sigma > 0 else 0.0
+
+
+_LAWS: dict[str, Callable[[Any, Any], tuple[NoiseLaw, float, float]]] = {
+    "Laplace": _laplace,
+    "Gaussian": _gaussian,
+    "Geometric": _geometric,
+    "GaussianDiscrete": _discrete,
+}
+"""Mechanisms whose noise is added; the truncated and folded ones are made of them."""
+_UNKNOWN = (
+    "Snapping",
+    "Bingham",
+    "Vector",
+    "Staircase",
+    "LaplaceBoundedNoise",
+    "LaplaceBoundedDomain",
+)
+"""Mechanisms whose several draws would be revealed one by one."""
