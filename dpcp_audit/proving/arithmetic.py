@@ -112,7 +112,9 @@ def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return UNKNOWN
     if name in _WHOLE and is_whole(a) and is_whole(b):
         return WHOLE
-    doubles = isinstance(a, PublicFloat) or isinstance(b, PublicFloat)
+    if name == "Pow" and not (type(b) is int and b >= 0):
+        return UNKNOWN  # of a number below 0 it may be a complex number
+    doubles = isinstance(a, PublicFloat) or isinstance(b, PublicFloat) or name == "Div"
     shape = broadcast(shape_of(a), shape_of(b))
     return (
         PublicFloat(shape) if doubles and name in _NUMERIC and shape is not None else Public(shape)
@@ -468,7 +470,7 @@ def _of_shifted(reading: Interpreter, name: str, a: Value, b: Value) -> Shifted:
         low, high = x.records.low, x.records.high
         flips = name == "Sub" and x is b
         return Shifted(x.records.within(-high, -low) if flips else x.records)
-    if name == "Mult" or (name == "Div" and x is a):
+    if is_scalar(y) and (name == "Mult" or (name == "Div" and x is a)):
         found = _of_records(reading, name, x.records, y)
         if isinstance(found, Records):
             return Shifted(found)

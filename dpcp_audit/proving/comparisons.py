@@ -96,6 +96,11 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
     other = reading.release(other)
     if not is_public(other) or shape_of(other) != ():
         raise reading.refuse(f"records are compared with {kind(other)}, not with one number")
+    if reading.for_some and not (is_known(other) or isinstance(other, PublicFloat)):
+        raise reading.refuse(
+            "some records only are compared with what may be too large for a double",
+            "make it a float before: float(...)",
+        )
     return records.within(Fraction(0), Fraction(1), boolean=True)
 
 

@@ -400,8 +400,9 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
     if is_whole(a) and is_whole(b):
         return WHOLE
     if is_public(a) and is_public(b):
-        shape = shape_of(a)
-        return Public(shape if shape == shape_of(b) else None)
+        shape = shape_of(a) if shape_of(a) == shape_of(b) else None
+        doubles = all(isinstance(each, PublicFloat | float) for each in (a, b))
+        return PublicFloat(shape) if doubles and shape is not None else Public(shape)
     for value in (a, b):
         if isinstance(value, Private):
             return value

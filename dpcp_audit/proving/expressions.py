@@ -21,6 +21,7 @@ from dpcp_audit.proving.distances import (
     PublicAnswer,
     Records,
     Reference,
+    Shifted,
     Value,
     is_iterator,
     is_known,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 400_000
 _DEEPEST = 40
+_NO_DOUBLE = 2**1000
+"""Size of a whole number beside which a double's operators raise an error."""
 
 
 class Expressions(Statements):
@@ -66,12 +69,19 @@ class Expressions(Statements):
             raise self.refuse(f"{type(node).__name__} is not followed")
         value = reader(node)
         self.line = node.lineno
-        computed = isinstance(value, Public) and not isinstance(node, ast.Name | ast.Attribute)
-        if self.for_some and computed:
+        if self.for_some and self._may_raise(node, value):
             raise self.refuse("something that may raise an error is computed for some records only")
         if type(value) is OutsideList:
             return self.path.store(Contents("list", tuple(value), of=OutsideList))
         return value
+
+    @staticmethod
+    def _may_raise(node: ast.expr, value: Value) -> bool:
+        """Tell whether an expression may be an error where its value is another public one."""
+        if isinstance(value, int):
+            return abs(value) > _NO_DOUBLE
+        named = isinstance(node, ast.Name | ast.Attribute)
+        return isinstance(value, Public | Shifted) and not named
 
     def _read_for_some(self, node: ast.expr) -> Value:
         """Return the value of an expression that a condition on the record leads to."""
@@ -200,13 +210,15 @@ class Expressions(Statements):
         for position, (op, other) in enumerate(zip(node.ops, node.comparators, strict=True)):
             if position and not isinstance(result, bool) and calls.may_act(other):
                 raise self.refuse("a chain of comparisons with a call or an attribute in it")
-            right = self._read_for_some(other) if isinstance(result, Records) else self.read(other)
+            outer, self.for_some = self.for_some, self.for_some or isinstance(result, Records)
+            right = self.read(other)
             name = type(op).__name__
             self._check_compared(name, left, right)
             one = right if name in {"Is", "IsNot"} else self.gathered(right)
             if name in {"In", "NotIn"}:
                 one = self._looked_through(left, right)
             found = comparisons.compare(self._reader, name, self.gathered(left), one)
+            self.for_some = outer
             result = self._both(result, found)
             if is_known(found) and not isinstance(found, np.ndarray) and not found:
                 return found

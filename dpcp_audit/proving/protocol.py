@@ -29,6 +29,7 @@ class Interpreter(Protocol):
     line: int
     frame: int
     each_record: bool
+    for_some: bool
     quiet: bool
     unbounded: bool
     answers: ThresholdAnswers

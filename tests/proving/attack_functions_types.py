@@ -407,3 +407,77 @@ class Holding:
 @attack("what an object holds is the class's own business", n=20, event=lambda v: v > 0.5)
 def holding(scores, *, rng):
     return np.sum(scores) + rng.laplace(0, 0.01 if 3 in Holding() else 1.0)
+
+
+@attack("a threshold that is a complex number: an error for some records only", n=20)
+def complex_threshold(scores, *, rng):
+    v = rng.laplace(0, 1.0) ** 0.5
+    return sum(1 for s in scores if s > 0.5 and float(s) < v) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_known(scores, *, rng):
+    return sum(1 for s in scores if s > 0.5 and s < 10**400) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_known_name(scores, *, rng):
+    big = 10**400
+    return sum(1 for s in scores if s > 0.5 and s < big) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_chain(scores, *, rng):
+    return sum(1 for s in scores if 0.5 < s < 10**400) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_division(scores, *, rng):
+    return sum((s / 10**400, 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_min(scores, *, rng):
+    return sum((min(s, 10**400), 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_shift(scores, *, rng):
+    u = 1 << (1999 * int(rng.integers(2)))
+    return sum((s + u, 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_public(scores, *, rng):
+    u = 1 << (1999 * int(rng.integers(2)))
+    return sum(1 for s in scores if 0.5 < s < u) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_in_lambda(scores, *, rng):
+    u = 1 << (1999 * int(rng.integers(2)))
+    f = lambda s: s < u
+    return sum(1 for s in scores if s > 0.5 and f(s)) + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_loop(scores, *, rng):
+    u = 1 << (1999 * int(rng.integers(2)))
+    c = 0
+    for s in scores:
+        if s > 0.5:
+            if s < u:
+                c += 1
+    return c + rng.laplace(0, 1.0)
+
+
+@attack("a threshold too large for a double: an error for some records only", n=20)
+def huge_of_chosen(scores, *, rng):
+    u = 1 << (1999 * int(rng.integers(2)))
+    return sum(1 for s in scores[scores > 0.5] if s < u) + rng.laplace(0, 1.0)
+
+
+@attack("records plus a public number, times a record", n=20)
+def shifted_product(scores, *, rng):
+    c = rng.normal()
+    return np.sum((scores + c) * scores) + rng.laplace(0, 1.0)
