@@ -23,6 +23,8 @@ _LONGEST = 2048
 """Bits of a numerator or denominator beyond which a number is the double itself."""
 _APART = 1e-13
 """Relative distance of a double from its real number beyond which rounding is not negligible."""
+_LOST = 1e-8
+"""The same for 1 less an exponential near 1, whose digits cancel."""
 
 
 def root(square: Fraction) -> Fraction | None:
@@ -273,9 +275,10 @@ def combine(operator: str, value: Any, left: Any, right: Any) -> Any:
         return value
     if not is_scalar(left) or not is_scalar(right):
         return value
-    if operator == "Sub" and left == 1 and isinstance(right, Real) and right.log is not None:
+    log = right.log if operator == "Sub" and left == 1 and isinstance(right, Real) else None
+    if log is not None and abs(value + math.expm1(log)) <= _LOST * abs(value):
         found = Real(value, Surd.of(Fraction(repr(float(value)))))
-        found.log_rest = right.log
+        found.log_rest = log
         return found
     a, b = exact_of(left), exact_of(right)
     return value if a is None or b is None else remember(value, _EXACT[operator](a, b))

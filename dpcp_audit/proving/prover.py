@@ -264,6 +264,8 @@ def returned_by(
     unknown = options.keys() - signature.parameters.keys()
     if unknown:
         raise UsageError(f"options must be arguments of the function, got {sorted(unknown)}")
+    if len((GENERATORS - options.keys()) & signature.parameters.keys()) > 1:
+        raise Refusal(node.lineno, "more than one argument may be the generator")
     args: list[Value] = []
     kw: dict[str, Value] = {}
     for position, (name, parameter) in enumerate(signature.parameters.items()):

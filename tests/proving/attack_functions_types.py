@@ -481,3 +481,34 @@ def huge_of_chosen(scores, *, rng):
 def shifted_product(scores, *, rng):
     c = rng.normal()
     return np.sum((scores + c) * scores) + rng.laplace(0, 1.0)
+
+
+@attack("a common shift may truncate one entry and not the other", dp.PureDP(0.1), n=20)
+def cast_span2(scores, *, rng):
+    h = np.histogram(scores, bins=2, range=(0.0, 1.0))[0]
+    u = h * 0 + np.count_nonzero(scores > 0.5) - np.array([0.5, 5.5])
+    v = u.astype(int)
+    w = np.exp(5.0 * (v - v.max()))
+    return int(rng.choice(2, p=w / w.sum()))
+
+
+@attack("a common shift may truncate one entry and not the other", dp.PureDP(0.1), n=20)
+def cast_span_argmax(scores, *, rng):
+    h = np.histogram(scores, bins=2, range=(0.0, 1.0))[0]
+    u = h * 0 + np.count_nonzero(scores > 0.5) - np.array([0.5, 5.5])
+    return int(np.argmax(u.astype(int) + rng.gumbel(size=2)))
+
+
+@attack("which argument is the generator is not known", n=20)
+def two_generators(scores, *, rng, generator=None):
+    if generator is None:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("which argument is the generator is not known", n=20)
+def prng_default(scores, *, random_state=None, rng=None):
+    if random_state is None:
+        random_state = rng
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
