@@ -6,6 +6,8 @@ import math
 import numpy as np
 from proving.specimen_tables import Table
 
+import dpcp_audit as dp
+
 ATTACKS = Table("types")
 attack = ATTACKS.attack
 
