@@ -96,11 +96,11 @@ def _theorem_checks() -> dict[str, Callable[[float], Check]]:
     """Return the checks of theorems, each of the rate at which its theorem fails."""
     return {
         "failure rate": lambda rate: FailureRate(theorem=KnownRate(rate=rate), n_trials=_TRIALS),
-        "failure rate, sequential": lambda rate: FailureRate(
+        "failure rate, stopped early": lambda rate: FailureRate(
             theorem=KnownRate(rate=rate), n_trials=4 * _TRIALS, stops_early=True
         ),
         "mean of a statistic": partial(_mean_bound, trials=_TRIALS),
-        "mean of a statistic, sequential": lambda rate: replace(
+        "mean of a statistic, stopped early": lambda rate: replace(
             _mean_bound(rate, trials=4 * _TRIALS), stops_early=True
         ),
     }

@@ -16,6 +16,7 @@ from dpcp_audit.audits.search.event_search import quantile_cuts
 from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.moment_test import choose_moments
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import event_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
@@ -169,6 +170,8 @@ def release_cases() -> Iterator[LevelCase]:
         yield _ruled("moment", claim, moment)
     for claim in list(_RELEASES)[:4]:
         yield _ruled("game", claim, game)
+    for claim in (*list(_RELEASES)[:2], "μ-GDP, Gaussian"):
+        yield _case("black box, a given pair", claim, _given)
     for epsilon, k in ((0.5, 2), (2.0, 10)):
         yield LevelCase(
             auditor="local channel",
@@ -212,6 +215,11 @@ def _attacked(guarantee: PrivacyGuarantee, sample: Any) -> Check:
     return MembershipInference(
         sample=sample, guarantee=guarantee, neighbours=_PAIR, n_samples=DRAWS
     )
+
+
+def _given(guarantee: PrivacyGuarantee, sample: Any) -> Check:
+    pairs = FixedPairs((_PAIR,))
+    return BlackBoxPrivacy(sample=sample, guarantee=guarantee, pairs=pairs, draws=DRAWS)
 
 
 def _searched() -> Iterator[LevelCase]:

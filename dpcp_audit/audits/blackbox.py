@@ -9,26 +9,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
-from dpcp_audit.audits.largest_bound import bounding_event
+from dpcp_audit.audits.largest_bound import BoundingEvent, bounding_event
 from dpcp_audit.audits.search.feature_cells import best_event, claims_delta
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
-from dpcp_audit.audits.search.pair_space import (
-    Candidate,
-    input_from_data,
-)
+from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, pair_test_from_data
 from dpcp_audit.audits.search.public_grid import PublicGrid
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
 from dpcp_audit.audits.search.representation import WrittenLeak, written_leak
 from dpcp_audit.audits.search.stages import (
     CERTIFICATIONS,
+    LEFT,
+    MOST_STAGES,
     SearchedPrivacy,
     Stage,
     extent,
     figure_of,
-    halves,
     shrink,
+    stage_plan,
 )
 from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.targets.degenerate import OutOfTimeError, Randomness, require_independent, unprobed
@@ -45,28 +44,25 @@ if TYPE_CHECKING:
 
 REPRESENTATION = "representation"
 """The key of a witness that says what the last bits reveal."""
-_FIRST_STAGE = 2400
-_MOST_STAGES = 8
-_DOUBLED, _WITH_DELTA = 2, 4
-"""How stages grow; where δ is claimed the last one is larger: rare events need many outputs."""
+_DOUBLED, _WITH_DELTA, _GIVEN = 2, 4, 6
+"""How stages grow; where δ is claimed the last one is larger: rare events need many outputs. A
+given pair is searched for nothing, so that nearly all of its outputs judge it in the last."""
 _SEARCHED, _SEARCHED_ANYWAY = 0.35, 1500
 """The share of a stage's outputs that search, beside so many; at least half certify."""
+_TAUGHT_OF_GIVEN = 0.25
+"""The share of the first stage's outputs by which the test of a given pair is chosen."""
 _MOST_SEARCHED = 200_000
 _FEWEST = 50
 _SEARCH_STREAM = 10**6
-_SHRUNK = 0.1
-"""The share of the significance, and of the outputs, that the shrinking of a witness has."""
-_WRITTEN = 0.1
-"""The share of the significance that the last bits of the outputs have, if nothing is refuted."""
-_WRITTEN_DRAWS = 0.1
-"""The share of the outputs that standard pairs are looked at by, out of those of shrinking."""
+_SHRUNK_DRAWS = 0.1
+"""The share of the outputs that shrinking has or, if nothing is refuted, standard pairs."""
+_SHRUNK = 0.5
+"""The share of the significance that a refutation leaves, which shrinking may take."""
 _MOST_DRAWS = 2**28
-_BOUNDED = 0.1
-"""The share of the significance that the last bound has."""
 _ENOUGH, _MORE = 20_000, 4
 _TAUGHT = 0.35
 """The share of what the bound is spent on that its event is chosen by, if fewer are known."""
-_MOST_CERTIFIED = _MOST_STAGES + CERTIFICATIONS + 1
+_MOST_CERTIFIED = MOST_STAGES + CERTIFICATIONS + 1
 """Certifications at most, each probed for serial dependence: stages, shrunk pairs, the bound."""
 
 
@@ -77,22 +73,26 @@ class BlackBoxPrivacy(SearchedPrivacy):
     In stages of growing size a race over candidate pairs chooses a pair and what to hold
     against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn
     afterwards certify it, unless they are seen to depend on each other, for which a millionth
-    of the check's significance is set aside. Stage k of K has the significance s_k, with the
-    last at half of 0.8 times the rest, and the others sharing the other half. A refutation ends
-    the search; the witness is then shrunk, and the rest of the outputs goes into the bound of its
-    loss: the event that promises to certify most is counted on them.
+    of the check's significance is set aside. Stage k of K has the significance s_k; they sum to
+    0.9 times the rest, most of which the last one has. A refutation ends the search; the witness
+    is then shrunk, and the rest of the outputs goes into the bound of its loss: the event that
+    promises to certify most is counted on them.
+
+    Where one pair is given, nothing is searched for: a part of the first stage's outputs chooses
+    the test, all further ones judge, and where the last stage is sure to refute it counts the
+    event of the largest bound.
 
     A true claim is refuted with probability at most the check's significance. In each stage
     the pair, the test and the numbers of outputs are functions of earlier outputs only, and
     the outputs that certify are independent of those; given the past, the test refutes a true
-    claim with probability at most s_k, and Σ s_k ≤ 0.8 of the significance. Shrinking happens
-    after a refutation only, so it adds nothing to that. It certifies each of at most 12 simpler
-    pairs on fresh outputs, at 1/12 of 0.1 each, and the last bound has the remaining 0.1: with
-    probability at least 1 − significance, the pair that is printed in the end does break the
+    claim with probability at most s_k, and Σ s_k ≤ 0.9 of the significance. After a refutation
+    in stage k no later stage takes place: what s_1, …, s_k leave of the significance is shared by
+    the certifications of at most 12 simpler pairs, on fresh outputs, and the last bound. Whatever
+    stage ends the search, the significances of all that is certified sum to at most the check's:
+    with probability at least 1 − significance, the pair that is printed in the end does break the
     claim, and by as much as is printed. All of this is of outputs on a public grid
     (``PublicGrid``). If nothing is refuted, the last bits of the outputs of the last stage, and
-    of a standard pair, are tested at 0.1 of the significance (``written_leak``), which shrinking
-    and the bound then leave.
+    of a standard pair, are tested at the remaining 0.1 of the significance (``written_leak``).
 
     Parameters
     ----------
@@ -117,9 +117,11 @@ class BlackBoxPrivacy(SearchedPrivacy):
         draws, race = self._draws(context), self._race(context)
         stages: list[Stage] = []
         stopped = ""
+        plan = self._plan(draws, context)
         try:
-            for budget, significance in self._plan(draws, context):
-                stages.append(self._stage(race, len(stages) + 1, budget, significance))
+            for number, (budget, significance) in enumerate(plan, start=1):
+                last = number == len(plan)
+                stages.append(self._stage(race, number, budget, significance, last=last))
                 if stages[-1].judgement.refuted:
                     break
         except OutOfTimeError as error:
@@ -128,14 +130,16 @@ class BlackBoxPrivacy(SearchedPrivacy):
             stopped = f"{error}."
         shown = stages[-1]
         if shown.judgement.refuted:
-            shown = self._told_better(race, shown, draws, context.significance)
+            spent = sum(stage.significance for stage in stages)
+            left = unprobed(context.significance) - spent
+            shown = self._told_better(race, shown, draws, left)
         else:
             race.require_varied()
             leak = written_leak(
                 race,
                 shown.candidate,
-                room=round(_WRITTEN_DRAWS * draws),
-                significance=_WRITTEN * context.significance,
+                room=round(_SHRUNK_DRAWS * draws),
+                significance=LEFT * context.significance,
             )
             if leak is not None and self.representation is Representation.STRICT:
                 return self._leaked(race, leak, context)
@@ -176,23 +180,46 @@ class BlackBoxPrivacy(SearchedPrivacy):
             guarantee=self.guarantee,
             inputs=pairs.n_values if isinstance(pairs, ValuePairs) else None,
             of_numbers=isinstance(pairs, NumberPairs),
+            given=self._given,
             detect=self.detect,
         )
 
+    @property
+    def _given(self) -> bool:
+        """Whether one pair is all that may be tried."""
+        return isinstance(self.pairs, FixedPairs) and len(self.pairs.pairs) == 1
+
     def _plan(self, draws: int, context: Context) -> list[tuple[int, float]]:
         growth = _WITH_DELTA if claims_delta(self.guarantee) else _DOUBLED
-        return _plan(draws, unprobed(context.significance), growth)
+        usable = draws if self._given else round((1 - _SHRUNK_DRAWS) * draws)
+        return stage_plan(
+            usable, unprobed(context.significance), growth=_GIVEN if self._given else growth
+        )
 
-    def _stage(self, race: PairRace, number: int, budget: int, significance: float) -> Stage:
+    def _stage(
+        self, race: PairRace, number: int, budget: int, significance: float, *, last: bool
+    ) -> Stage:
         stop = race.bank.spent + budget
-        arm = race.round(_searched(budget), race.bank.context.rng(_SEARCH_STREAM + number))
+        arm = race.round(
+            self._searched(number, budget), race.bank.context.rng(_SEARCH_STREAM + number)
+        )
         if race.constant(arm):
             left = stop - race.bank.spent - 2 * _FEWEST
-            arm = race.round(left, race.bank.context.rng(_SEARCH_STREAM + _MOST_STAGES + number))
+            arm = race.round(left, race.bank.context.rng(_SEARCH_STREAM + MOST_STAGES + number))
         if number == 1:
             race.bank.probed(race.random_input(arm), self.randomness)
         size = max(_FEWEST, (stop - race.bank.spent) // 2)
-        return self._certify(race, arm.candidate, number, size, significance)
+        pair_test = race.choose_pair_test(arm.candidate)
+        if last and self._given:
+            best = self._bounding(race, arm.candidate, pair_test, size, significance)
+            pair_test = _counted(best) if best is not None and best.refutes else pair_test
+        return self._judge(race, arm.candidate, pair_test, number, size, significance)
+
+    def _searched(self, number: int, budget: int) -> int:
+        """Return how many of a stage's outputs search, or choose the test of a given pair."""
+        if self._given:
+            return round(_TAUGHT_OF_GIVEN * budget) if number == 1 else 0
+        return min(_MOST_SEARCHED, budget // 2, _SEARCHED_ANYWAY + round(_SEARCHED * budget))
 
     def _certify(
         self, race: PairRace, candidate: Candidate, number: int, size: int, significance: float
@@ -234,24 +261,32 @@ class BlackBoxPrivacy(SearchedPrivacy):
     def _told_better(
         self, race: PairRace, refuted: Stage, draws: int, significance: float
     ) -> Stage:
-        """Return a refutation with a simpler pair and a larger loss, as far as time suffices."""
+        """Return a refutation with a simpler pair and a larger loss, as far as time suffices.
+
+        What shrinking leaves of the significance is the bound's.
+        """
         shown = refuted
+        room = max(draws - race.bank.spent, round(_SHRUNK_DRAWS * draws))
+        spent: list[float] = []
+
+        def certify(candidate: Candidate, size: int, share: float) -> Stage | None:
+            spent.append(share)
+            found = self._certify(race, candidate, refuted.number, size, share)
+            return found if found.judgement.refuted else None
+
         try:
-            shown = self._shrunk(race, shown, draws, _SHRUNK * significance)
-            shown = self._bounded(race, shown, draws, _BOUNDED * significance)
+            shown = shrink(
+                race,
+                shown,
+                certify,
+                size=shown.size,
+                room=room,
+                significance=_SHRUNK * significance,
+            )
+            shown = self._bounded(race, shown, draws, significance - sum(spent))
         except OutOfTimeError:
             pass
         return shown
-
-    def _shrunk(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
-        """Return the stage with the simplest pair that fresh outputs still refute."""
-        room = max(draws - race.bank.spent, round(_SHRUNK * draws))
-
-        def certify(candidate: Candidate, size: int, share: float) -> Stage | None:
-            found = self._certify(race, candidate, stage.number, size, share)
-            return found if found.judgement.refuted else None
-
-        return shrink(race, stage, certify, size=stage.size, room=room, significance=significance)
 
     def _bounded(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
         """Spend the rest of the draws on the pair; return what certifies the larger loss.
@@ -263,28 +298,31 @@ class BlackBoxPrivacy(SearchedPrivacy):
             return stage
         race.bank.fill(stage.candidate, round(_TAUGHT * rest))
         left = min(rest, (draws - race.bank.spent) // 2)
-        pair_test = self._bounding(race, stage, left, significance)
-        if pair_test is None or left < _FEWEST:
+        best = self._bounding(race, stage.candidate, stage.pair_test, left, significance)
+        if best is None or left < _FEWEST:
             return stage
-        found = self._judge(race, stage.candidate, pair_test, stage.number, left, significance)
+        counted_event = _counted(best)
+        found = self._judge(race, stage.candidate, counted_event, stage.number, left, significance)
         larger = found.judgement.evidence.lower > stage.judgement.evidence.lower
         return found if found.judgement.refuted and larger else stage
 
     def _bounding(
-        self, race: PairRace, stage: Stage, trials: int, significance: float
-    ) -> EventTest | None:
+        self,
+        race: PairRace,
+        candidate: Candidate,
+        pair_test: PairTest,
+        trials: int,
+        significance: float,
+    ) -> BoundingEvent | None:
         """Return the event that promises to certify the largest loss of the pair."""
-        samples = race.bank.pilot(stage.candidate)
-        if isinstance(stage.pair_test, EventTest):
-            event = stage.pair_test.event
+        samples = race.bank.pilot(candidate)
+        if isinstance(pair_test, EventTest):
+            event = pair_test.event
         else:
             event = best_event(self.guarantee, samples).event
-        best = bounding_event(
+        return bounding_event(
             self.guarantee, event, samples, trials=trials, significance=significance
         )
-        if best is None:
-            return None
-        return EventTest(event=best.event, swapped=best.swapped, complement=False, promise=math.nan)
 
     def _outcome(
         self, race: PairRace, shown: Stage, stages: list[Stage], context: Context, stopped: str
@@ -380,17 +418,6 @@ def confirm(
     )
 
 
-def _plan(draws: int, significance: float, growth: int) -> list[tuple[int, float]]:
-    """Return each stage's outputs and significance."""
-    usable = round((1 - _SHRUNK) * draws)
-    stages = math.log((growth - 1) * usable / _FIRST_STAGE + 1, growth)
-    count = min(_MOST_STAGES, max(1, int(stages)))
-    whole = (1 - _SHRUNK - _BOUNDED) * significance
-    early = whole / 2 / (count - 1) if count > 1 else 0.0
-    shares = [early] * (count - 1) + [whole - early * (count - 1)]
-    return list(zip(halves(usable, count, growth), shares, strict=True))
-
-
-def _searched(budget: int) -> int:
-    """Return how many of a stage's outputs search."""
-    return min(_MOST_SEARCHED, budget // 2, _SEARCHED_ANYWAY + round(_SEARCHED * budget))
+def _counted(best: BoundingEvent) -> EventTest:
+    """Return the test that counts the event of the largest bound."""
+    return EventTest(event=best.event, swapped=best.swapped, complement=False, promise=math.nan)

@@ -36,12 +36,13 @@ if TYPE_CHECKING:
 _DETECTION = 0.95
 _SEARCHED_RESPONSE, _SEARCHED_LAPLACE = 4.0, 12.0
 _SEARCHED_GAUSSIAN, _SEARCHED_BISECTION = 6.0, 10.0
-_SEARCHED_NUMBERS = 6.0
-"""Outputs that a search takes for each one that the best event of the worst pair would."""
+_SEARCHED_NUMBERS, _GIVEN = 6.0, 2.0
+"""Outputs that a search takes for each one that the best event of the worst pair would; the last
+of a pair that is given."""
 _FEWEST = 1_500
 """Outputs below which no search was seen to find every twin."""
 _LAST_STAGE = 0.45
-"""The share of the significance that the last stage of a search has."""
+"""The share of the significance that the last stage of a search has, at least."""
 _COMPARED = math.sqrt(2 / math.pi)
 """The part of a Gaussian shift that the bits of comparisons with it show."""
 _LEAST_BISECTED = 1.1 / _COMPARED
@@ -65,6 +66,8 @@ class Twin:
         How many values a randomizer's domain has; None of scores, and of numbers.
     of_numbers : bool
         Whether one user's number between two bounds is searched.
+    given : bool
+        Whether its worst pair is given, so that only the event is searched.
     detect : float
         The factor f > 1 of interest, by which the twin is chosen.
 
@@ -81,6 +84,7 @@ class Twin:
     guarantee: PrivacyGuarantee
     inputs: int | None = None
     of_numbers: bool = False
+    given: bool = False
     detect: float = 2.0
 
     def calls(self, factor: float, *, significance: float) -> float:
@@ -126,6 +130,8 @@ class Twin:
 
     def searched(self, *, bisecting: bool) -> float:
         """Return how many times the outputs a search takes, as measured."""
+        if self.given:
+            return _GIVEN
         if self.of_numbers:
             return _SEARCHED_NUMBERS
         if self._linear:

@@ -9,18 +9,28 @@ import numpy as np
 import pytest
 from support.blackbox import gaussian_mean, laplace_mean, search
 
-from dpcp_audit.audits.blackbox import BlackBoxPrivacy, _plan, confirm
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy, confirm
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.audits.search.stages import stage_plan
 from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.laws.laws import LaplacePair
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.evidence import decide
-from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    LocalDP,
+    Neighbours,
+    PureDP,
+    Relation,
+    RenyiDP,
+)
 from dpcp_audit.words.results import Verdict
 
 SMALL = ScorePairs(sizes=(20, 2))
@@ -57,18 +67,28 @@ def test_a_refutation_stops_early_and_shrinks_within_the_budget(draws: int) -> N
     assert target.drawn <= draws
 
 
-@pytest.mark.parametrize("growth", [2, 4])
+@pytest.mark.parametrize("growth", [2, 4, 6])
 @pytest.mark.parametrize("draws", [600, 20_000, 200_000, 10**8])
 def test_the_stages_share_the_significance_and_the_budget(draws: int, growth: int) -> None:
-    budgets, shares = zip(*_plan(draws, 0.01, growth), strict=True)
-    assert 0 < sum(shares) <= 0.009 * (1 + 1e-12)
-    assert 0.85 * draws <= sum(budgets) <= 0.9 * draws
+    budgets, shares = zip(*stage_plan(draws, 0.01, growth=growth), strict=True)
+    assert 0.95 * draws <= sum(budgets) <= draws
     assert list(budgets) == sorted(budgets)
-    assert sum(shares) == pytest.approx(0.008)  # but for the shrinking and the last bound
+    assert sum(shares) == pytest.approx(0.009)  # the rest is of what follows
     early, last = shares[:-1], shares[-1]
-    assert sum(early) == pytest.approx(0.004 if early else 0.0)
-    assert last == pytest.approx(0.004 if early else 0.008)
+    assert sum(early) == pytest.approx(0.0018 if early else 0.0)
+    assert last == pytest.approx(0.0072 if early else 0.009)
     assert len(set(early)) <= 1
+
+
+@pytest.mark.parametrize(("draws", "stages"), [(2000, 1), (20_000, 2), (131_072, 3)])
+def test_of_a_given_pair_nearly_all_outputs_judge(draws: int, stages: int) -> None:
+    target = Counting(lambda value, size, *, rng: value + rng.laplace(size=size))
+    given = FixedPairs((Neighbours(relation=Relation.SUBSTITUTION, value=1.0, neighbour=0.0),))
+    outcome = search(target, PureDP(1.0), given, draws=draws)
+    assert outcome.verdict is not Verdict.REFUTED
+    assert outcome.witness["stage"] == stages
+    assert 0.95 * draws < target.drawn <= draws
+    assert 2 * outcome.witness["n_samples"] > 0.6 * draws
 
 
 def test_large_samples_are_drawn_in_pieces() -> None:

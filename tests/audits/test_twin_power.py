@@ -15,11 +15,22 @@ from support.refusals import exceeds
 from support.samplers import context
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.record_pairs import NumberPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
+from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import noise_factor, reaches
-from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    LocalDP,
+    Neighbours,
+    PureDP,
+    Relation,
+    RenyiDP,
+)
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.zoo import broken_mechanisms
 
@@ -169,6 +180,33 @@ def test_the_twin_of_the_stated_power_is_refuted(mechanism, claim, draws) -> Non
     power = Twin(guarantee=claim, inputs=inputs).power(draws, significance=1e-4)
     noise = 1 / noise_factor(power.smallest, power.quantity, power.claimed)
     seen = (_refuted(mechanism(noise), claim, draws, seed) for seed in range(7))
+    assert exceeds(seen, 1, of=7)
+
+
+@pytest.mark.known_bad
+@pytest.mark.statistical(false_alarm=1.1e-7)
+@pytest.mark.parametrize(
+    ("mechanism", "claim"),
+    [(laplace, PureDP(1.0)), (gaussian, GaussianDP(1.0)), (gaussian, ZCDP(0.5))],
+)
+def test_a_given_pair_takes_the_calls_that_are_stated(mechanism, claim) -> None:
+    """Of half of the noise, likewise; a search for the pair takes some times as many."""
+    searched = Twin(guarantee=claim)
+    stated = replace(searched, given=True)
+    draws = math.ceil(stated.calls(2.0, significance=1e-4))
+    assert 2 * draws < searched.calls(2.0, significance=1e-4)
+    pair = Neighbours(relation=Relation.SUBSTITUTION, value=[1.0], neighbour=[0.0])
+    audit = BlackBoxPrivacy(
+        sample=mechanism(0.5), guarantee=claim, pairs=FixedPairs((pair,)), draws=draws
+    )
+    assert (
+        audit.smallest_violation(context(0)).smallest
+        < searched.power(draws, significance=context(0).significance).smallest
+    )
+    seen = (
+        audit(Context(seed=seed, name="given", significance=1e-4)).verdict is Verdict.REFUTED
+        for seed in range(7)
+    )
     assert exceeds(seen, 1, of=7)
 
 

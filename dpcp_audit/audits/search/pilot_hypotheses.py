@@ -44,6 +44,9 @@ _FINALISTS = 2
 _BOXED = 0.65
 """What a standard error of a box of two rates, or of a bet, is worth in those of an exact test."""
 _FEWEST_FOR_MOMENTS = 16
+_LUCKIEST = 2.0
+"""Standard errors that the luckiest of many events promises beyond its worth; a game's observer
+promises what it has won on outputs that it had not seen."""
 _CLEAR = 12.0
 """Standard errors beyond which an event need not be bettered."""
 _KEPT = 0.97
@@ -173,7 +176,8 @@ def choose_pair_test(
         return fixed
     game = choose_game(guarantee, outputs, neighbour_outputs, bounds=bounds, seed=seed)
     worth = _worth(guarantee, fixed, (outputs, neighbour_outputs))
-    return fixed if game is None or worth * fixed.promise >= game.promise else game
+    promised = worth * (fixed.promise - _LUCKIEST / math.sqrt(len(outputs)))
+    return fixed if game is None or promised >= game.promise else game
 
 
 def _worth(

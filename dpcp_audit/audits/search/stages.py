@@ -141,6 +141,24 @@ class Stage:
         return self.pair_test.feature if isinstance(self.pair_test, MomentTest) else None
 
 
+MOST_STAGES = 8
+LEFT = 0.1
+"""The share of the significance that the stages leave."""
+_FIRST_STAGE = 2400
+_EARLY = 0.2
+"""The share of the stages' significance that all but the last have."""
+
+
+def stage_plan(usable: int, significance: float, *, growth: int) -> list[tuple[int, float]]:
+    """Return each stage's outputs and significance."""
+    stages = math.log((growth - 1) * usable / _FIRST_STAGE + 1, growth)
+    count = min(MOST_STAGES, max(1, int(stages)))
+    whole = (1 - LEFT) * significance
+    early = _EARLY * whole / (count - 1) if count > 1 else 0.0
+    shares = [early] * (count - 1) + [whole - early * (count - 1)]
+    return list(zip(halves(usable, count, growth), shares, strict=True))
+
+
 def halves(total: int, stages: int, growth: int = 2) -> Iterator[int]:
     """Yield budgets that double, or grow more, from stage to stage and sum to at most ``total``."""
     first = total * (growth - 1) / (growth**stages - 1)

@@ -149,7 +149,7 @@ def test_of_two_atoms_the_telling_one_is_selected() -> None:
 
 @pytest.mark.parametrize("more", [False, True])
 def test_of_equal_promises_the_event_is_taken(more: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is simpler than a moment or a game; what promises more is taken."""
+    """It is simpler than a moment or a game, less its luck; what promises more is taken."""
     event = choose_event_or_moment(PureDP(0.1), *ATOMS, bounds=None)
     bar = math.nextafter(event.promise, math.inf) if more else event.promise
     moment = replace(MOMENT, promise=bar)
@@ -159,7 +159,8 @@ def test_of_equal_promises_the_event_is_taken(more: bool, monkeypatch: pytest.Mo
     assert taken is moment if more else isinstance(taken, EventTest)
     monkeypatch.setattr(pilot_hypotheses, "choose_event_or_moment", lambda *_, **__: event)
     monkeypatch.setattr(pilot_hypotheses, "_CLEAR", math.inf)
-    worth = _worth(PureDP(0.1), event, ATOMS) * event.promise
+    luck = pilot_hypotheses._LUCKIEST / math.sqrt(len(ATOMS[0]))
+    worth = _worth(PureDP(0.1), event, ATOMS) * (event.promise - luck)
     game = SimpleNamespace(promise=math.nextafter(worth, math.inf) if more else worth)
     monkeypatch.setattr(pilot_hypotheses, "choose_game", lambda *_, **__: game)
     found = choose_pair_test(PureDP(0.1), *ATOMS, bounds=None, seed=0)
