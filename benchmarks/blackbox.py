@@ -23,7 +23,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.engine.suites import matching
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse

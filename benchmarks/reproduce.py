@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_ledger.mechanisms import published_variants

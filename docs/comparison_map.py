@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.extensions.claims import number, require_package
-from dpcp_ledger.comparison.known_methods import method, methods
+from dpcp_ledger.comparison.calibrator_study import method, methods
 from dpcp_ledger.comparison.study_heatmaps import PANELS, BestMethod, choose
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from comparison_map import draw_map
 from dpcp_audit.extensions.claims import ApproxDP, number
 from dpcp_audit.extensions.mechanisms import PCOQS, claimed_rho, proven_rho, worst_known_pair
 from dpcp_audit.extensions.statistics import turn_by_factor
-from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, Grid
-from dpcp_ledger.comparison.known_methods import method, methods
+from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, Grid, method, methods
 from dpcp_ledger.comparison.method import LAWS, LOG_SCORE, POOLS, Case, SkippedMethod, subject
 from dpcp_ledger.comparison.study_heatmaps import BOUGHT, DETAILS, NUMBERS, PANELS, elected, told
 

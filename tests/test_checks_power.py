@@ -10,7 +10,7 @@ from support.theorems import Coin
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind

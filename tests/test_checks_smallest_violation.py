@@ -11,7 +11,7 @@ from support.refusals import refusals
 from support.samplers import context, pair, response
 
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import (
     ZCDP,

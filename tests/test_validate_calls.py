@@ -19,7 +19,7 @@ from dpcp_audit.laws import scores
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS

@@ -14,7 +14,7 @@ from training_cases import Answers, models_attacked
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.stats.roc import RocCurve, roc_band
 from dpcp_audit.words.checks import Context

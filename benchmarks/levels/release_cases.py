@@ -11,7 +11,7 @@ from level_case import CheckTrial, LevelCase
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.guessing.game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.event_search import quantile_cuts
 from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.audits.search.features import ScalarValue

@@ -34,7 +34,7 @@ STUDIED = (
     "audits/event_power.py",
     "audits/exact.py",
     "audits/local*.py",
-    "audits/membership/*.py",
+    "audits/*membership*.py",
     "audits/search/event_search.py",
     "audits/search/pilot_hypotheses.py",
     "audits/guessing/*.py",
@@ -46,7 +46,7 @@ PLANTED = (
         "outputs = pilot",
     ),
     planted(
-        "dpcp_audit/audits/membership/release_membership.py",
+        "dpcp_audit/audits/release_membership.py",
         "share = unprobed(context.significance) / _TESTS",
         "share = unprobed(context.significance)",
     ),

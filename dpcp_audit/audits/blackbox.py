@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit.audits.certificates import BoundingEvent, bounding_event
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
-from dpcp_audit.audits.largest_bound import BoundingEvent, bounding_event
 from dpcp_audit.audits.search.feature_cells import best_event, claims_delta
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace

@@ -16,11 +16,11 @@ from dpcp_audit.audits.exact import exact_outcome as exact_outcome
 from dpcp_audit.audits.exact import law_figures as law_figures
 from dpcp_audit.audits.finite_laws import channel_outcome as channel_outcome
 from dpcp_audit.audits.local import LocalPrivacy as LocalPrivacy
-from dpcp_audit.audits.membership.release_membership import (
+from dpcp_audit.audits.membership_attacks import BisectionBits as BisectionBits
+from dpcp_audit.audits.membership_attacks import CellLikelihood as CellLikelihood
+from dpcp_audit.audits.release_membership import (
     MembershipInference as MembershipInference,
 )
-from dpcp_audit.audits.membership.score_attacks import BisectionBits as BisectionBits
-from dpcp_audit.audits.membership.score_attacks import CellLikelihood as CellLikelihood
 from dpcp_audit.audits.search.pair_space import FixedPairs as FixedPairs
 from dpcp_audit.audits.search.pair_space import Sampler as Sampler
 from dpcp_audit.audits.search.score_pairs import ScorePairs as ScorePairs

@@ -35,10 +35,10 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import Augmentation as Augmen
 from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping as Clipping
 from dpcp_audit.mechanisms.dpsgd.training_settings import Flaw as Flaw
 from dpcp_audit.mechanisms.dpsgd.training_settings import Poisson as Poisson
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ as ExponQ
-from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser as Normaliser
-from dpcp_audit.mechanisms.exponq.exponential_quantile import bin_index as bin_index
-from dpcp_audit.mechanisms.exponq.exponential_quantile import optimal_gamma as optimal_gamma
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ as ExponQ
+from dpcp_audit.mechanisms.exponential_quantile import Normaliser as Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import bin_index as bin_index
+from dpcp_audit.mechanisms.exponential_quantile import optimal_gamma as optimal_gamma
 from dpcp_audit.mechanisms.gaussian import Calibration as Calibration
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism as GaussianMechanism
 from dpcp_audit.mechanisms.histlap import EmptyHistogram as EmptyHistogram

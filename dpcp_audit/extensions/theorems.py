@@ -9,6 +9,9 @@ from dpcp_audit.theorems.admission import likely_crowd as likely_crowd
 from dpcp_audit.theorems.admission import standing_of as standing_of
 from dpcp_audit.theorems.admission import window_count_for as window_count_for
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit as CoverageAudit
+from dpcp_audit.theorems.coverage.law_shrinking import shrink as shrink
+from dpcp_audit.theorems.coverage.law_space import BoundedWindows as BoundedWindows
+from dpcp_audit.theorems.coverage.law_space import LawSpace as LawSpace
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem as LabelTheorem
 from dpcp_audit.theorems.ldpcp_labels import ConfidentLabels as ConfidentLabels
 from dpcp_audit.theorems.ldpcp_labels import NoiselessEvent as NoiselessEvent
@@ -24,9 +27,6 @@ from dpcp_audit.theorems.pcoqs_coverage import RankError as RankError
 from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error as noise_rank_error
 from dpcp_audit.theorems.pcoqs_coverage import planted as planted
 from dpcp_audit.theorems.pcoqs_coverage import with_errors as with_errors
-from dpcp_audit.theorems.search.law_shrinking import shrink as shrink
-from dpcp_audit.theorems.search.law_space import BoundedWindows as BoundedWindows
-from dpcp_audit.theorems.search.law_space import LawSpace as LawSpace
 from dpcp_audit.theorems.split import Calibrator as Calibrator
 from dpcp_audit.theorems.split import MarginalCoverage as MarginalCoverage
 from dpcp_audit.theorems.split import split_miscoverage as split_miscoverage

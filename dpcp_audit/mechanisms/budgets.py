@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
 from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta
 from dpcp_audit.mechanisms.shuffle import ShuffledKaryResponse

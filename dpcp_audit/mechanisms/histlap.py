@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import gammainccinv
 
 from dpcp_audit.laws.laws import LaplacePair
-from dpcp_audit.mechanisms.exponq.exponential_quantile import (
+from dpcp_audit.mechanisms.exponential_quantile import (
     ThresholdTrials,
     bin_index,
     drawn_mass,

@@ -20,7 +20,7 @@ from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool
 from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent

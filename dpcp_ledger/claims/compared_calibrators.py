@@ -24,8 +24,7 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.statistics import MeanBets
 from dpcp_ledger.comparison import calibrator_study
-from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid
-from dpcp_ledger.comparison.known_methods import method
+from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid, method
 from dpcp_ledger.comparison.method import SkippedMethod, known_name
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
 from dpcp_ledger.comparison.study_heatmaps import (

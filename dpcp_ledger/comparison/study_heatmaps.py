@@ -19,7 +19,7 @@ from dpcp_audit.extensions.claims import (
     TableColumn,
     power,
 )
-from dpcp_ledger.comparison.known_methods import method
+from dpcp_ledger.comparison.calibrator_study import method
 from dpcp_ledger.comparison.method import Trust
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dpcp_audit.audits.estimates.loss_bracket import OutputPartition
 from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
 from dpcp_audit.audits.estimates.shown_losses import transcript_curve
 from dpcp_audit.audits.guessing.game import GameTest
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import PairRace
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest

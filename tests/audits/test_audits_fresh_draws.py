@@ -16,7 +16,7 @@ from support.samplers import context, pair
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit

@@ -16,7 +16,7 @@ from support.samplers import context, on_pair
 
 from dpcp_audit.audits.estimates.loss_bracket import asked_of
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
 from dpcp_audit.audits.training.model_attacks import LossThreshold, View

@@ -17,7 +17,7 @@ from dpcp_audit.audits.blackbox import confirm
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse

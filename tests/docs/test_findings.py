@@ -13,7 +13,7 @@ from dpcp_audit.engine.suites import suite
 from dpcp_audit.words.results import Standing, Verdict
 from dpcp_ledger.claims.papers_suite import summary
 from dpcp_ledger.zoo.specimen import SpecimenCheck
-from dpcp_ledger.zoo.zoo_rows import mutants, twins
+from dpcp_ledger.zoo.zoo_suite import mutants, twins
 
 DOCS = Path(__file__).parents[2] / "docs"
 FINDINGS = (DOCS / "findings.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import dpcp_audit as dp
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator, calibrators
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_outside, mean_coverage

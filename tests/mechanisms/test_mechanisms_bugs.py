@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.laws import FinitePair, LawPair
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.stats.intervals import clopper_pearson

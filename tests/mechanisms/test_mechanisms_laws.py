@@ -7,7 +7,7 @@ from support.levels import differing_cells, disagreeing_cells
 from support.plain_pcoqs import drawn_scores
 
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.words.guarantees import Relation

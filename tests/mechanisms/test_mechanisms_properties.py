@@ -8,7 +8,7 @@ from pytest import approx  # noqa: PT013
 from support.plain_exponq import plain_law
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from support.samplers import context, pair
 
-from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.release_membership import MembershipInference
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Sampler

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit.engine import run_settings as environment
 from dpcp_audit.engine import suites
 from dpcp_audit.target_checks import recipes
-from dpcp_ledger.comparison import known_methods
+from dpcp_ledger.comparison import calibrator_study
 
 if TYPE_CHECKING:
     import pytest
@@ -28,7 +28,7 @@ def clear() -> None:
         suites.find,
         suites._default_rows,
         environment.environment,
-        known_methods._methods,
+        calibrator_study._methods,
     ):
         cached.cache_clear()
     importlib.invalidate_caches()
@@ -85,6 +85,6 @@ def install_calibrator(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Install the example package with a calibrator in a folder, from its pyproject.toml."""
     project = tomllib.loads((CALIBRATOR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     shutil.copy(CALIBRATOR / "noisy_counts.py", folder)
-    registered = project["entry-points"][known_methods.GROUP]
-    register(folder, project["name"], project["version"], known_methods.GROUP, **registered)
+    registered = project["entry-points"][calibrator_study.GROUP]
+    register(folder, project["name"], project["version"], calibrator_study.GROUP, **registered)
     use(folder, monkeypatch)

@@ -17,7 +17,7 @@ from support import user_mechanisms as mine
 from support.followed_paths import enumerated, trace_pair
 
 from dpcp_audit.laws.laws import FinitePair, LaplacePair
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, report_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.event_power import power_of_twice
-from dpcp_audit.audits.membership.release_membership import AttackResult, OperatingPoint, roc_figure
+from dpcp_audit.audits.release_membership import AttackResult, OperatingPoint, roc_figure
 from dpcp_audit.audits.training.attack_rates import (
     AttackScores,
     Held,

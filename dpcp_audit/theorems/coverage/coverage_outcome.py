@@ -12,8 +12,8 @@ import numpy as np
 
 from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Pool
+from dpcp_audit.theorems.coverage.law_shrinking import complexity, simplifications
 from dpcp_audit.theorems.coverage.worst_law import Contender, JudgedLaw
-from dpcp_audit.theorems.search.law_shrinking import complexity, simplifications
 from dpcp_audit.words.evidence import DETECT, conclude
 from dpcp_audit.words.figures import (
     Figure,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
+    from dpcp_audit.theorems.coverage.law_space import LawSpace
     from dpcp_audit.theorems.coverage.worst_law import Calls
-    from dpcp_audit.theorems.search.law_space import LawSpace
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Outcome, PlainData, Power
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
-    from dpcp_audit.theorems.search.law_space import LawSpace
+    from dpcp_audit.theorems.coverage.law_space import LawSpace
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage

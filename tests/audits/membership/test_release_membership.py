@@ -13,17 +13,16 @@ from scipy.special import expit, ndtri
 from support.membership import game, played
 from support.samplers import context, gaussian, laplace, response
 
-from dpcp_audit.audits import event_power
+from dpcp_audit.audits import event_power, release_membership
 from dpcp_audit.audits.certificates import Hits
-from dpcp_audit.audits.membership import release_membership
-from dpcp_audit.audits.membership.score_attacks import (
+from dpcp_audit.audits.membership_attacks import (
     BisectionBits,
     CellLikelihood,
     membership_pvalues,
 )
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
@@ -47,7 +46,7 @@ from dpcp_ledger.mechanisms.release_games import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.audits.membership.release_membership import MembershipInference
+    from dpcp_audit.audits.release_membership import MembershipInference
     from dpcp_audit.audits.search.pair_space import Sampler
 
 QUANTILES = 2001

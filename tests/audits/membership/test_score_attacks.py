@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.membership.score_attacks import (
+from dpcp_audit.audits.membership_attacks import (
     BisectionBits,
     CellLikelihood,
     _cell_shares,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.certificates import Hits, certify
-from dpcp_audit.audits.largest_bound import bounding_event
+from dpcp_audit.audits.certificates import Hits, bounding_event, certify
 from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 

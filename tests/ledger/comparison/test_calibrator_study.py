@@ -13,11 +13,10 @@ from support.comparisons import compare
 from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.laws.scores import hps, prediction_sets, true_label_scores
 from dpcp_audit.mechanisms.calibrators import calibrators
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ApproxDP, Relation
-from dpcp_ledger.comparison.calibrator_study import Grid, measure
-from dpcp_ledger.comparison.known_methods import method, methods
+from dpcp_ledger.comparison.calibrator_study import Grid, measure, method, methods
 from dpcp_ledger.comparison.method import Case, SkippedMethod, known_name, log_score, subject
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
 

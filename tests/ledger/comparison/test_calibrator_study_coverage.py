@@ -6,8 +6,7 @@ import pytest
 
 from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.words.guarantees import ApproxDP
-from dpcp_ledger.comparison.calibrator_study import ComparisonRow, measure
-from dpcp_ledger.comparison.known_methods import method
+from dpcp_ledger.comparison.calibrator_study import ComparisonRow, measure, method
 from dpcp_ledger.comparison.method import Case, subject
 
 SIX_SIGMA = 6.0

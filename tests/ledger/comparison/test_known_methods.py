@@ -13,8 +13,7 @@ from support.comparisons import compare
 from update_comparison import comparison_page
 
 from dpcp_audit.words.guarantees import ApproxDP
-from dpcp_ledger.comparison.calibrator_study import Grid
-from dpcp_ledger.comparison.known_methods import GROUP, _build, method, methods
+from dpcp_ledger.comparison.calibrator_study import GROUP, Grid, _build, method, methods
 from dpcp_ledger.comparison.method import Case, PrivateCalibrator, subject
 
 if TYPE_CHECKING:

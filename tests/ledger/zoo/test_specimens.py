@@ -14,7 +14,7 @@ from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.results import Standing, Verdict
 from dpcp_ledger.zoo import broken_mechanisms, exact_losses
 from dpcp_ledger.zoo.specimen import Specimen, SpecimenCheck
-from dpcp_ledger.zoo.zoo_rows import mutants, row_id, rows_of, specimens, twins
+from dpcp_ledger.zoo.zoo_suite import mutants, row_id, rows_of, specimens, twins
 
 ASKED_FOR = {
     *(f"{kind}-noise-{f}" for kind in ("search", "laplace", "gaussian") for f in (0.5, 0.8, 0.9)),

@@ -15,7 +15,7 @@ from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports import document as documents
 from dpcp_ledger.zoo import zoo_suite
 from dpcp_ledger.zoo.specimen import SpecimenCheck
-from dpcp_ledger.zoo.zoo_rows import mutants, twins
+from dpcp_ledger.zoo.zoo_suite import mutants, twins
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,27 +18,22 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit.laws.laws import FiniteLaw
-from dpcp_audit.mechanisms.exponq.worst_neighbours import WorstPair, worst_pair
+from dpcp_audit.mechanisms.worst_neighbours import WorstPair, worst_pair
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.options import ALPHA, BOUNDS, EPSILON, parameter
 from dpcp_audit.words.values import Choice, Probability, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
-
     Logits = Callable[[IntArray, IntArray, BoolArray], FloatArray]
+
 
 _NEGLIGIBLE = 60.0
 """Edges below the best by this many nats hold less than 10⁶·e⁻⁶⁰ < 1e-19 of the mass."""

@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
+
 Logits = Callable[["FloatArray", "FloatArray", "BoolArray"], "FloatArray"]
 """From the counts below and above candidates, and which of them is the top edge."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray
 
+
 _TAIL_CELLS = 5
 
 

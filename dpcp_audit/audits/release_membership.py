@@ -19,7 +19,7 @@ from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.estimates.shown_losses import Rate
-from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
+from dpcp_audit.audits.membership_attacks import Attack, CellLikelihood, membership_pvalues
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.targets.degenerate import require_independent, unprobed
 from dpcp_audit.words import validate as _validate
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
     from dpcp_audit.words.results import Estimate
+
 
 _LOW_RATES = (1e-2, 1e-3)
 _LEVELS = expit(np.linspace(-7.0, 7.0, 57))

@@ -1,1 +1,0 @@
-"""Membership inference on what a private calibrator releases."""

@@ -1,1 +1,0 @@
-"""ExponQ: the exponential-mechanism quantile, its bins and its worst neighbours."""

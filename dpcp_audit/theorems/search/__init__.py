@@ -1,1 +1,0 @@
-"""The search for the law of scores on which a theorem fails."""
