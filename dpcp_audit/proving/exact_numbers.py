@@ -276,8 +276,9 @@ def combine(operator: str, value: Any, left: Any, right: Any) -> Any:
     if not is_scalar(left) or not is_scalar(right):
         return value
     log = right.log if operator == "Sub" and left == 1 and isinstance(right, Real) else None
-    if log is not None and abs(value + math.expm1(log)) <= _LOST * abs(value):
-        found = Real(value, Surd.of(Fraction(repr(float(value)))))
+    number = float(value)
+    if log is not None and abs(number + math.expm1(log)) <= _LOST * abs(number):
+        found = Real(value, Surd.of(Fraction(repr(number))))
         found.log_rest = log
         return found
     a, b = exact_of(left), exact_of(right)
