@@ -117,9 +117,14 @@ def entries(name: str = "") -> list[EntryPoint]:
 
 def built_in() -> dict[str, EntryPoint]:
     """Return the registrations of this distribution's suites, by name."""
-    own = {entry.name: entry for entry in _registered(tuple(sys.path)) if _is_own(entry)}
     given = {name: EntryPoint(name, place, GROUP) for name, place in _OF_GIVEN_CODE.items()}
-    return own | given
+    return _own(tuple(sys.path)) | given
+
+
+@lru_cache(maxsize=1)
+def _own(path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """Return the suites that this distribution registers, whose name is in a file for each."""
+    return {entry.name: entry for entry in _registered(path) if _is_own(entry)}
 
 
 def ignored() -> list[EntryPoint]:

@@ -4,5 +4,6 @@ Read in this order: ``statistics`` and ``distances`` (kinds of values), ``charge
 each use of noise), ``paths`` (the state of a run), ``rules`` (the known functions), ``gaps`` and
 ``thresholds`` (two mechanisms of their own), ``interpreter``, ``expressions`` and ``statements``
 (the Python language), ``objects`` (classes), ``prover`` (the claim and the result); ``determined``
-reads functions of public values. Nothing here runs the function, draws a sample or follows a trace.
+reads functions of public values, and ``coverage`` thresholds at a public or drawn rank. Nothing
+here runs the function, draws a sample or follows a trace.
 """

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Ledger
     from dpcp_audit.proving.paths import Path
 
-_MOST_ROUNDS = 100_000
-_TRIES = 8
-
 
 class Accumulation:
     """The part of the interpreter that reads ``for score in scores``."""

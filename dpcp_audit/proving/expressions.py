@@ -31,15 +31,13 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.entry_types import PYTHON, one_of
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.paths import Contents, join_returns
-from dpcp_audit.proving.statements import Statements
+from dpcp_audit.proving.statements import MOST_STEPS, Statements
 from dpcp_audit.proving.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_MOST_STEPS = 400_000
-_DEEPEST = 40
 _NO_DOUBLE = 2**1000
 """Size of a whole number beside which a double's operators raise an error."""
 
@@ -61,8 +59,8 @@ class Expressions(Statements):
     def read(self, node: ast.expr) -> Value:
         """Return the value of an expression."""
         self.steps += 1
-        if self.steps > _MOST_STEPS:
-            raise self.refuse("the program takes too many steps to be read")
+        if self.steps > MOST_STEPS:
+            raise self.too_long()
         self.line = node.lineno
         reader = getattr(self, "_read_" + type(node).__name__, None)
         if reader is None:
@@ -187,7 +185,7 @@ class Expressions(Statements):
         items = self.cells(x).items
         if name == "Add" and isinstance(y, Reference) and self.cells(y).kind == "list":
             return self.listed((*items, *self.cells(y).items))
-        if name == "Mult" and isinstance(y, int) and len(items) * y < _MOST_STEPS:
+        if name == "Mult" and isinstance(y, int) and len(items) * y < MOST_STEPS:
             return self.listed(items * y)
         if isinstance(y, np.ndarray | Statistic | Noise) and shape_of(y) != ():
             a, b = (self.gathered(x), y) if left else (y, self.gathered(x))
@@ -198,7 +196,7 @@ class Expressions(Statements):
         """Return two tuples after each other, or one several times."""
         if name == "Add" and isinstance(y, tuple):
             return (*x, *y) if left else (*y, *x)
-        if name == "Mult" and type(y) is int and len(x) * y < _MOST_STEPS:
+        if name == "Mult" and type(y) is int and len(x) * y < MOST_STEPS:
             return x * y
         if not isinstance(y, tuple) and shape_of(y):
             a, b = (self.gathered(x), y) if left else (y, self.gathered(x))

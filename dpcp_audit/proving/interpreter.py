@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
 
-_MOST_STEPS = 400_000
 _DEEPEST = 40
 
 

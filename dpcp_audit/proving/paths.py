@@ -77,6 +77,10 @@ class Path:
     ledger: Ledger = field(default_factory=Ledger)
     used: dict[tuple[int, ...], int] = field(default_factory=dict)
     unsure: frozenset[tuple[int, ...]] = frozenset()
+    _wholes: set[int] = field(default_factory=set[int])
+
+    def __post_init__(self) -> None:
+        self._wholes = {draw[0] for draw in self.used}
 
     def fork(self) -> Path:
         """Return a state that goes on independently."""
@@ -100,14 +104,20 @@ class Path:
         LookupError
             If the draw, a part of it or the whole that it is part of was used for another value.
         """
-        for before, value in self.used.items():
-            apart = value != token or (before != draw and token != ITSELF)
-            if overlap(before, draw) and apart:
+        for before in self._parts_used(draw):
+            if self.used[before] != token or (before != draw and token != ITSELF):
                 raise LookupError
         known = draw in self.used and draw not in self.unsure
         self.used[draw] = token
+        self._wholes.add(draw[0])
         self.unsure -= {draw}
         return known
+
+    def _parts_used(self, draw: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return the draws that were used and are a part of this one, or have it as a part."""
+        if draw[0] not in self._wholes:
+            return []
+        return [each for each in self.used if overlap(each, draw)]
 
     def was_released(self, draw: tuple[int, ...], token: int) -> bool:
         """Tell whether a value was released on every path."""
@@ -115,7 +125,7 @@ class Path:
 
     def is_fresh(self, draw: tuple[int, ...]) -> bool:
         """Tell whether no part of a draw, nor a whole that it is part of, was used."""
-        return not any(overlap(before, draw) for before in self.used)
+        return not self._parts_used(draw)
 
     def bindings(self) -> Iterator[Value]:
         """Yield every value that a name or a place in memory holds."""

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcp_audit.proving.currencies import PROVABLE, Total, decimal, total
-from dpcp_audit.proving.distances import (
-    Generator,
-    Records,
-    Refusal,
-    Value,
-)
+from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.interpreter import Reader
-from dpcp_audit.proving.paths import Frame
 from dpcp_audit.proving.proof_result import ProofResult
-from dpcp_audit.proving.sources import (
-    FunctionSource,
-    admitted,
-    defaults_of,
-    locals_of,
-    source_of,
-)
-from dpcp_audit.proving.statistics import MOST_RECORDS, tokens
+from dpcp_audit.proving.sources import FunctionSource, source_of
+from dpcp_audit.proving.statistics import MOST_RECORDS
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
+from dpcp_audit.proving.whole_functions import returned_by
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
@@ -37,8 +25,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.proving.charges import Ledger
 
-GENERATORS = frozenset({"rng", "random_state", "generator", "prng"})
-"""Arguments of a function that are read as the generator it draws from."""
 _MOST_READINGS = 2_000
 """Sequences of answers of noisy thresholds that are read at most."""
 _WELL_READ = 50
@@ -246,45 +232,3 @@ def _account(
     returned = returned_by(reader, function, source, bounds, options)
     reader.public(returned, "what is returned")
     return reader.path.ledger.join(reader.ended)
-
-
-def returned_by(
-    reader: Reader,
-    function: Any,
-    source: FunctionSource,
-    bounds: tuple[Fraction, Fraction],
-    options: Mapping[str, Any],
-) -> Value:
-    """Read the function's body on records between these bounds, and return its value."""
-    node = source.node
-    reader.line, reader.file = node.lineno, source.file
-    given = dict(defaults_of(function, node.lineno))
-    given |= {name: admitted(value, name, node.lineno) for name, value in options.items()}
-    signature = inspect.signature(function, follow_wrapped=False)
-    unknown = options.keys() - signature.parameters.keys()
-    if unknown:
-        raise UsageError(f"options must be arguments of the function, got {sorted(unknown)}")
-    if len((GENERATORS - options.keys()) & signature.parameters.keys()) > 1:
-        raise Refusal(node.lineno, "more than one argument may be the generator")
-    args: list[Value] = []
-    kw: dict[str, Value] = {}
-    for position, (name, parameter) in enumerate(signature.parameters.items()):
-        value = given.get(name)
-        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} and (
-            position == 0 or name in GENERATORS or parameter.kind is parameter.VAR_KEYWORD
-        ):
-            raise Refusal(node.lineno, f"the records or the generator may be in {name}")
-        if position == 0:
-            value = Records(*bounds, next(tokens), placed=True, itself=True)
-        elif name in GENERATORS and name not in options:
-            value = Generator(name)
-        elif name not in given:
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            kw[name] = value
-        elif parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}:
-            args.append(value) if len(args) == position else kw.update({name: value})
-    reader.path.frames[0] = Frame({}, source, None, locals_of(node))
-    returned = reader.inline(source, node, (), args, kw)
-    reader.line = node.lineno
-    return returned

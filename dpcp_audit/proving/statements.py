@@ -22,6 +22,7 @@ from dpcp_audit.proving.distances import (
     Public,
     Records,
     Reference,
+    Refusal,
     Value,
     Weights,
     is_iterator,
@@ -37,7 +38,10 @@ _OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
     "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
 }  # fmt: skip
 """What a class of exceptions has that does nothing of its own."""
-_MOST_ROUNDS = 100_000
+MOST_STEPS = 200_000
+"""Expressions that are read at most."""
+_MOST_ROUNDS = 5_000
+"""Rounds of a loop by ``while``."""
 _MOST_EXITS = 500
 """Rounds of a loop that each may be the last, as far as is known: each has paths of its own."""
 _TRIES = 8
@@ -364,6 +368,8 @@ class Statements(Accumulation):
         if isinstance(iterable, Records):
             self._accumulate(node, iterable)
             return self.block(node.orelse)
+        if isinstance(iterable, range) and len(iterable) * _least_steps(node) > MOST_STEPS:
+            raise self.too_long()
         items = self.entries_or_none(iterable)
         if items is None and isinstance(iterable, Public):
             return self._until_settled(node, iterable)
@@ -374,6 +380,14 @@ class Statements(Accumulation):
         ends = self._rounds_of(node, items)
         del self.iterated[before:]
         return ends
+
+    def too_long(self) -> Refusal:
+        """Return the refusal of a program that takes too many steps to be read."""
+        refusal: Refusal = self.refuse(
+            "the program takes too many steps to be read",
+            "bound its rounds, or draw all noise at once: size=...",
+        )
+        return refusal
 
     def _rounds_of(self, node: ast.For, items: tuple[Value, ...]) -> Ends:
         """Read the rounds of a loop through known entries, one after the other."""
@@ -458,6 +472,14 @@ class Statements(Accumulation):
                 end = join_paths(out, merged, node.lineno)
                 return self._left(left, end, node)
         raise self.refuse("a loop whose length is not known beforehand does not settle")
+
+
+def _least_steps(node: ast.For) -> int:
+    """Return a number of expressions that each round reads; 0 where a round may be the last."""
+    ends = (ast.Break, ast.Return, ast.Raise)
+    if any(isinstance(each, ends) for part in node.body for each in ast.walk(part)):
+        return 0
+    return 1 + sum(isinstance(part, ast.Assign | ast.AugAssign) for part in node.body)
 
 
 def _handled(node: ast.expr | None) -> list[ast.expr]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.proving.proof_result import card
-from dpcp_audit.proving.prover import GENERATORS, prove
+from dpcp_audit.proving.prover import prove
+from dpcp_audit.proving.whole_functions import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, upper
 from dpcp_audit.target_checks.target_pairs import pair_space, typical
 from dpcp_audit.targets import RandomStyle, Takes, TargetError

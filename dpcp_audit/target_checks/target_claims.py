@@ -14,13 +14,10 @@ from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.feature_cells import claims_delta
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.stats.guessing import LARGEST_EPSILON
-from dpcp_audit.target_checks.coverage_proofs import decided_coverage
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import with_cut, within
 from dpcp_audit.target_checks.source_proofs import SourceProof, answers, require_proof
 from dpcp_audit.target_checks.target_pairs import pair_space, typical
-from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
-from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems.coverage import coverage_audit
@@ -34,6 +31,7 @@ from dpcp_audit.words.results import Verdict
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.planned_calls import Timed
+    from dpcp_audit.target_checks.trace_search import TraceSearch
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.degenerate import Drawable
     from dpcp_audit.words.arrays import IntArray
@@ -144,7 +142,8 @@ _AGAIN = 5
 _MOST_VALUES, _FEWEST_REPORTS = 128, 200
 """Values of a randomizer that are drawn from, at most, and reports on each, at least: the choice of
 a rule takes time with the cube of the values."""
-_TRACED = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
+_TRACED = {"pairs": 10, "pilot": 2, "paths": 200, "tree": 1000, "replays": 4}
+"""The effort of a trace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +201,8 @@ class TargetPrivacy(PrivacyClaim):
         audit = self.audit(drawn, self.spec.calls(self.guarantee))
         if not self.spec.trace or self.spec.target.command:
             return audit
+        from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy  # noqa: PLC0415  (slow)
+
         return TwoSidedPrivacy(black_box=audit, trace=self._search(target))
 
     def _seeds_batches(self, target: Target, context: Context) -> bool:
@@ -210,7 +211,12 @@ class TargetPrivacy(PrivacyClaim):
         return batches and bool(target.frozen(typical(self.spec), rng=rng))
 
     def _search(self, target: Target) -> TraceSearch:
-        return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
+        from dpcp_audit.target_checks.trace_search import (  # noqa: PLC0415  (slow to import)
+            TraceEffort,
+            TraceSearch,
+        )
+
+        return TraceSearch.of(self.spec, self.guarantee, target, effort=TraceEffort(**_TRACED))
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
         from dpcp_audit.laws.losses import loss_of  # noqa: PLC0415  (slow to import)
@@ -325,6 +331,8 @@ class TargetCoverage(TargetClaim):
 
     def __call__(self, context: Context) -> Outcome:
         """Prove or refute the claim from the source; else calibrate on fresh scores."""
+        from dpcp_audit.target_checks.coverage_proofs import decided_coverage  # noqa: PLC0415
+
         with self.spec.target.open() as target:
             decided = decided_coverage(self.spec, self.guarantee, target, context)
             if decided is not None:

@@ -19,13 +19,8 @@ from dpcp_audit.audits.finite_laws import nothing_merged, shuffled_pairs
 from dpcp_audit.audits.search.record_pairs import ShuffledPairs, ShuffledReports
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
-from dpcp_audit.target_checks.trace_search import traced_target
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.kinds import tried
-from dpcp_audit.tracing.draws import TraceEnd
-from dpcp_audit.tracing.path_losses import require_replay
-from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.target_calls import put_back
 from dpcp_audit.words.checks import Row, Suite
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.formatting import all_digits
@@ -264,6 +259,12 @@ class TargetShuffled(PrivacyClaim):
         """Return the law of a report on every value, shape (K, m); None where it is not finite."""
         if self.spec.target.command:
             return None
+        from dpcp_audit.target_checks.trace_search import traced_target  # noqa: PLC0415  (slow)
+        from dpcp_audit.tracing.draws import TraceEnd  # noqa: PLC0415
+        from dpcp_audit.tracing.path_losses import require_replay  # noqa: PLC0415
+        from dpcp_audit.tracing.path_tree import release_law  # noqa: PLC0415
+        from dpcp_audit.tracing.target_calls import put_back  # noqa: PLC0415
+
         traced = traced_target(target)
         try:
             with put_back(traced.written):
