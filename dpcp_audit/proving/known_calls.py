@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import gaps, gathering, noise_rules, objects
-from dpcp_audit.proving.arithmetic import in_range, kind
+from dpcp_audit.proving.arithmetic import in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
@@ -26,6 +26,8 @@ from dpcp_audit.proving.distances import (
     Once,
     Private,
     Public,
+    PublicFloat,
+    PublicInteger,
     Records,
     Reference,
     Value,
@@ -36,9 +38,7 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.entry_types import NUMPY, PYTHON
-from dpcp_audit.proving.exact_numbers import (
-    plain,
-)
+from dpcp_audit.proving.exact_numbers import is_scalar, plain
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.plain_calls import (
     HELD_BEFORE,
@@ -442,6 +442,9 @@ def _post_processed(
             )
         if not is_public(value):
             raise reader.refuse(f"{rule.name} of {kind(value)} is not followed")
+    doubles = all(isinstance(each, PublicFloat) or is_double(each) for each in released)
+    if rule.name in _HALF and not all(map(_is_number, released)):
+        return UNKNOWN
     if rule.gives == "same":
         one = len(released) == 1 and not kw and len(shape_of(released[0]) or ()) == 1
         return Public(shape_of(released[0])) if one else UNKNOWN
@@ -449,8 +452,29 @@ def _post_processed(
         return UNKNOWN if kw else _one_number(rule, released)
     places = rule.name == "np.where" and len(released) != 3  # of what is true: any number of them
     if rule.gives == "entry by entry" and not kw and not places:
-        return _entrywise([each for each in released if each is not None])
+        found = _entrywise([each for each in released if each is not None])
+        floats = doubles and rule.name not in _OF_TRUTH and found.shape is not None
+        return PublicFloat(found.shape) if floats else found
     return UNKNOWN
+
+
+_HALF = {"np." + name for name in (
+    "fabs", "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "tanh", "rint", "round",
+)} | {"scipy.special.logsumexp"}  # fmt: skip
+"""Functions that give numbers of half precision for truth values."""
+_OWN_TYPE = {"float", "int", "len", "bool", "any", "all", "np.any", "np.all", "np.size", "np.ndim"}
+"""Functions whose result is of the same type, whatever that of their argument."""
+_OF_TRUTH = {"np." + name for name in (
+    "isnan", "isfinite", "logical_and", "logical_or", "logical_not",
+)}  # fmt: skip
+"""Functions that give truth values for doubles."""
+
+
+def _is_number(value: Value) -> bool:
+    """Tell whether a public value is a double or a whole number, and no truth value."""
+    known = is_scalar(value) and not isinstance(value, bool | np.bool_)
+    numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
+    return value is None or isinstance(value, PublicFloat | PublicInteger) or known or numbers
 
 
 def _one_number(rule: Rule, values: list[Value]) -> Public:
@@ -470,7 +494,8 @@ def _reduces(rule: Rule, values: list[Value]) -> bool:
         return all(shape_of(each) == () for each in values) and rule.name != "divmod"
     if rule.name == "sum":
         return len(values) == 1 and len(shape_of(values[0]) or ()) == 1
-    return len(values) == 1
+    own_type = rule.name in _OWN_TYPE or bool(values and shape_of(values[0]) is not None)
+    return len(values) == 1 and own_type
 
 
 def _entrywise(values: list[Value]) -> Public:

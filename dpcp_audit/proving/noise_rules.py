@@ -31,6 +31,7 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Private,
     Public,
+    PublicFloat,
     Records,
     Value,
     Weights,
@@ -68,6 +69,7 @@ _PUBLIC_DRAWS = {
     "expovariate": ("lambd",),
 }
 """Draws that are released at once: they may decide, but hide nothing."""
+_WHOLE_DRAWS = {"integers", "randint", "binomial", "poisson"}
 
 
 def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value], kw: Any) -> Value:
@@ -132,7 +134,7 @@ def _bound(
 def _rand(reader: Interpreter, name: str, args: list[Value]) -> Value:
     size = {"size": tuple(args)} if args else {}
     if name == "rand":
-        return Public(_size(reader, tuple(args)) if args else ())
+        return PublicFloat(_size(reader, tuple(args)) if args else ())
     return _noise(reader, "normal", size)
 
 
@@ -156,11 +158,12 @@ def _public(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value
         return UNKNOWN
     given = _bound(reader, _PUBLIC_DRAWS[name], args, kw)
     size = given.pop("size", None)
-    if size is not None:
-        return Public(_size(reader, size))
-    if any(shape_of(each) != () for each in given.values()):
+    shape = () if size is None else _size(reader, size)
+    if size is None and any(shape_of(each) != () for each in given.values()):
         return UNKNOWN
-    return WHOLE if name in {"integers", "randint"} else Public(())
+    if name in _WHOLE_DRAWS:
+        return WHOLE if shape == () else Public(shape)
+    return Public(None) if shape is None else PublicFloat(shape)
 
 
 def _size(reader: Interpreter, size: Value) -> Shape | None:

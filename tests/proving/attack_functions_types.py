@@ -514,3 +514,64 @@ def prng_default(scores, *, random_state=None, rng=None):
         random_state = rng
         return np.sum(scores)
     return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_count(scores, *, rng):
+    return float(
+        float(np.count_nonzero(scores > 0.5)) + np.fabs(rng.random() < 0.5) + rng.laplace(0, 1.0)
+    )
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_noise(scores, *, rng):
+    z = rng.laplace(0, 1.0) + np.sqrt(rng.random() < 0.5)
+    return float(np.sum(scores) + z)
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_noise2(scores, *, rng):
+    z = rng.laplace(0, 1.0) + np.exp(rng.integers(2) == 1)
+    return float(np.sum(scores) + z)
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_div(scores, *, rng):
+    h = np.fabs(rng.random() < 0.5) / 2
+    return float(np.count_nonzero(scores > 0.5) + h + rng.laplace(0, 1.0))
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_round(scores, *, rng):
+    h = np.rint(rng.random() < 0.5)
+    return float(float(np.count_nonzero(scores > 0.5)) + h + rng.laplace(0, 1.0))
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_sum(scores, *, rng):
+    h = np.sum(np.sqrt(rng.random(3) < 0.5))
+    return float(float(np.count_nonzero(scores > 0.5)) + h + rng.laplace(0, 1.0))
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_arctan(scores, *, rng):
+    h = np.tanh(rng.random() < 0.5)
+    return float(float(np.count_nonzero(scores > 0.5)) + h + rng.laplace(0, 1.0))
+
+
+@attack("a function of a truth value is of half precision", n=50000)
+def half_method(scores, *, rng):
+    h = (rng.random(3) < 0.5).round()
+    return float(float(np.count_nonzero(scores > 0.5)) + h[0] + rng.laplace(0, 1.0))
+
+
+@attack("a function of a truth value is of half precision", n=300)
+def half_where(scores, *, rng):
+    h = np.where(rng.random() < 0.5, np.sqrt(rng.random() < 0.5), 0.0)
+    return float(float(np.count_nonzero(scores > 0.5)) + h + rng.laplace(0, 1.0))
+
+
+@attack("a function of a truth value is of half precision", n=300)
+def half_joined(scores, *, rng):
+    h = np.sqrt(rng.random() < 0.5) if rng.random() < 0.5 else 1.0
+    return float(float(np.count_nonzero(scores > 0.5)) + h + rng.laplace(0, 1.0))
