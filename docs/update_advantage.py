@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.reports.svg_figures import figure_svg
+from dpcp_audit.reports.figure_files import figure_svg
 from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.guarantees import ZCDP
 
@@ -199,7 +199,7 @@ def page() -> str:
 def main() -> None:
     """Write the page and its figure."""
     PAGE.write_text(page(), encoding="utf-8")
-    FIGURE.write_text(figure_svg(asdict(figure()), prefix="membership"), encoding="utf-8")
+    FIGURE.write_text(figure_svg(asdict(figure())), encoding="utf-8")
 
 
 if __name__ == "__main__":

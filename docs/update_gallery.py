@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpcp_audit.reports.document import load
 from dpcp_audit.reports.entry import entries_of
+from dpcp_audit.reports.figure_files import figure_svg
 from dpcp_audit.reports.formats.markdown import escaped
-from dpcp_audit.reports.svg_figures import figure_svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,10 +96,7 @@ def drawings(papers: PlainData, zoo: PlainData) -> dict[str, str]:
     """Return the figures' SVG, by the names of their files."""
     (matrix,) = zoo["overview"]["figures"]
     drawn = {picture.name: figure for picture, figure in _figures(papers)} | {"zoo": matrix}
-    return {
-        f"gallery_{name}.svg": figure_svg(figure, prefix=f"gallery-{name}")
-        for name, figure in drawn.items()
-    }
+    return {f"gallery_{name}.svg": figure_svg(figure) for name, figure in drawn.items()}
 
 
 def _figures(papers: PlainData) -> Iterator[tuple[Picture, PlainData]]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from constants_seen import constants_table
 from tightness_maps import tightness_maps
 
+from dpcp_audit.reports.figure_files import figure_svg
 from dpcp_audit.reports.formats.markdown import markdown_table
-from dpcp_audit.reports.svg_figures import figure_svg
 from dpcp_audit.theorems.tightness import tightness_of, tightness_table
 from dpcp_ledger.claims.tightest_cases import tight_cases
 
@@ -99,7 +99,7 @@ def page() -> str:
 def drawings() -> dict[str, str]:
     """Return the figures' SVG, by the names of their files."""
     return {
-        name: figure_svg(asdict(each.figure()), prefix=name.partition(".")[0])
+        name: figure_svg(asdict(each.figure()))
         for name, each in zip(NAMES, tightness_maps(), strict=True)
     }
 

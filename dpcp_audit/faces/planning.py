@@ -12,9 +12,8 @@ from dpcp_audit.engine.tasks import Task, pickled
 from dpcp_audit.engine.worker_pool import DEFAULT_SECONDS, Limits, WorkerProcess
 from dpcp_audit.reports.sentences import power_sentence
 from dpcp_audit.target_checks import planned_calls as time_limits
-from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words
+from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words, typical
 from dpcp_audit.target_checks.target_claims import TargetClaim
-from dpcp_audit.target_checks.target_pairs import typical
 from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
@@ -137,7 +136,7 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
 
 def require_pairs(spec: CheckSpec) -> None:
     """Refuse a target for which no neighbours can be searched."""
-    from dpcp_audit.target_checks.target_pairs import pair_space  # noqa: PLC0415  (slow to import)
+    from dpcp_audit.target_checks.planned_calls import pair_space  # noqa: PLC0415  (slow to import)
 
     pair_space(spec)
 

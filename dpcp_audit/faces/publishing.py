@@ -19,8 +19,8 @@ from dpcp_audit.engine.runner import Past, run
 from dpcp_audit.engine.suites import require, suite
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.reports import document as documents
+from dpcp_audit.reports.document import Writer, write_all
 from dpcp_audit.reports.terminal import Display, Progress, print_summary
-from dpcp_audit.reports.writers import Writer, write_all
 from dpcp_audit.words.plain import shown
 from dpcp_audit.words.whole_files import IncompleteError, UsageError
 

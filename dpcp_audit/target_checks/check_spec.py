@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit.target_checks.claim_options import (
     CLAIMS,
+    LEARNED,
     REFUSED,
     Guarantee,
     as_option,
     claims_as_data,
     guarantees_of,
     kinds_for,
+    location_of,
+    planned_of,
     require_claims,
 )
 from dpcp_audit.target_checks.given_inputs import (
+    COVERAGE_SIZE,
     TARGET_OPTIONS,
     InputPair,
     PairOf,
@@ -29,12 +33,15 @@ from dpcp_audit.target_checks.given_inputs import (
     target_of,
     with_classes,
 )
-from dpcp_audit.target_checks.learned_facts import LEARNED, location_of, planned_of
-from dpcp_audit.target_checks.one_meaning import require_one_meaning
+from dpcp_audit.target_checks.one_meaning import (
+    require_domain,
+    require_neighbours,
+    require_parts,
+)
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 from dpcp_audit.words import options
 from dpcp_audit.words.evidence import DETECT, Representation
-from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation, SetSize
 from dpcp_audit.words.options import Group, dashed, option, options_of
 from dpcp_audit.words.values import (
     MOST_DRAWS,
@@ -48,6 +55,7 @@ from dpcp_audit.words.values import (
     Text,
     Whole,
     Word,
+    wrong,
 )
 from dpcp_audit.words.whole_files import UsageError
 
@@ -402,3 +410,59 @@ def require_one_effort(given: Mapping[str, object], spell: Spelling = options.pl
     """Refuse calls that are given beside a budget to cut them to."""
     if not {"draws", "budget"} - given.keys():
         raise UsageError(f"give either {spell('draws')} or {spell('budget')}, and not both")
+
+
+_FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
+"""Of calls for a privacy claim, and for a claim of coverage."""
+
+
+def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
+    """Refuse options that contradict each other."""
+    if spec.public_n and spec.neighbours is Relation.ADD_REMOVE:
+        raise UsageError(
+            f"{spell('public_n')} contradicts neighbours = 'add-remove', where n differs: "
+            "use 'substitution'"
+        )
+    _require_shuffling(spec, spell)
+    _require_records(spec, spell)
+    if spec.pair is not None:
+        _require_pair(spec.pair, spec, spell)
+    labels = spec.target.domain
+    for each in spec.guarantees:
+        if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
+            raise wrong("set_size_at_most", f"below the number of classes, {labels}", each.at_most)
+    fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
+    if spec.draws is not None and spec.draws < fewest:
+        raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
+
+
+def _require_pair(pair: InputPair, spec: CheckSpec, spell: Spelling) -> None:
+    """Refuse a pair that the target cannot be called with, or of which no claim speaks."""
+    require_parts(pair, spec.target.kind, spell("pair"))
+    if spec.privacy:
+        require_domain(pair, spec.target, spell)
+        takes = spec.target.kind.takes
+        require_neighbours(pair, spec.neighbours, takes, spec.unit, spell("pair"))
+
+
+def _require_records(spec: CheckSpec, spell: Spelling) -> None:
+    """Refuse fewer scores than clients, where they cover: each client is given a part."""
+    federated = spec.target.kind.takes is Takes.CLIENTS
+    covers = any(isinstance(each, Coverage) for each in spec.guarantees)
+    fewest = min(spec.n, default=COVERAGE_SIZE)
+    if federated and covers and fewest < spec.clients:
+        raise wrong(spell("n"), f"at least the number of clients, {spec.clients}", fewest)
+
+
+def _require_shuffling(spec: CheckSpec, spell: Spelling) -> None:
+    """Refuse claims of shuffled reports that cannot be tested, or are of one report."""
+    if spec.shuffle_n is None:
+        return
+    said = spell("shuffle_n")
+    if any(each.of_one_report for each in spec.guarantees):
+        raise UsageError(
+            f"{said} is of all users' reports, and LocalDP of one: claim what holds centrally, "
+            f"such as {spell('approx_dp')}"
+        )
+    if spec.pair is not None:
+        raise UsageError(f"{said} tries values of its own: give it without {spell('pair')}")

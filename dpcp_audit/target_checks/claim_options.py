@@ -1,7 +1,4 @@
-"""Which claims are tested of which kinds of target; of the others, what to do instead.
-
-Guarantees as options: how TOML files and the command line write what is claimed.
-"""
+"""The options that say what a target claims, and what was learned of a check before it ran."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.targets import Kind, Takes, kinds_that
+from dpcp_audit.words import options
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -22,7 +20,19 @@ from dpcp_audit.words.guarantees import (
 )
 from dpcp_audit.words.options import Group, Option, Spelling, dashed, not_of, read
 from dpcp_audit.words.plain import is_sequence, shown
-from dpcp_audit.words.values import Positive, Probability, Value, number, number_of, wrong
+from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.values import (
+    KeywordTable,
+    Positive,
+    Probability,
+    Text,
+    Value,
+    Whole,
+    is_whole,
+    number,
+    number_of,
+    wrong,
+)
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
@@ -345,3 +355,26 @@ def claims_as_data(guarantees: Iterable[Guarantee]) -> dict[str, Any]:
         if isinstance(one, SetSize):
             data[dashed(SET_SIZE.name)] = one.at_most
     return data
+
+
+LEARNED = ("location", "planned")
+"""The keys of a check's data."""
+
+
+def location_of(place: object) -> SourceLocation | None:
+    """Return where a target is written."""
+    if place is None:
+        return None
+    table = KeywordTable().read(place, "location")
+    options.require_known(table, ("file", "line"))
+    return SourceLocation(
+        file=Text().read(table.get("file"), "file"), line=Whole().read(table.get("line"), "line")
+    )
+
+
+def planned_of(data: object, claims: int) -> tuple[int, ...]:
+    """Return the calls that were planned for each of so many claims."""
+    calls = tuple(data) if is_sequence(data) else ()
+    if (calls or data) and (len(calls) != claims or not all(is_whole(n) and n > 0 for n in calls)):
+        raise wrong("planned", f"{claims} whole numbers", data)
+    return calls

@@ -12,7 +12,7 @@ from dpcp_audit.proving.proof_result import card
 from dpcp_audit.proving.prover import prove
 from dpcp_audit.proving.whole_functions import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, upper
-from dpcp_audit.target_checks.target_pairs import pair_space, typical
+from dpcp_audit.target_checks.planned_calls import pair_space, typical
 from dpcp_audit.targets import RandomStyle, Takes, TargetError
 from dpcp_audit.targets.answers import NOT_PROVED, DataForm, NotProvedError
 from dpcp_audit.targets.calls import FunctionCaller

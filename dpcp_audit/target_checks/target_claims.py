@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
@@ -15,9 +15,8 @@ from dpcp_audit.audits.search.feature_cells import claims_delta
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.stats.guessing import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
-from dpcp_audit.target_checks.planned_calls import with_cut, within
+from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut, within
 from dpcp_audit.target_checks.source_proofs import SourceProof, answers, require_proof
-from dpcp_audit.target_checks.target_pairs import pair_space, typical
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems.coverage import coverage_audit
@@ -35,21 +34,9 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.degenerate import Drawable
     from dpcp_audit.words.arrays import IntArray
-    from dpcp_audit.words.checks import Check, Context
+    from dpcp_audit.words.checks import Check, Context, Planned
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP, SetSize
     from dpcp_audit.words.results import Outcome, PlainData, Power
-
-
-class Powered(Protocol):
-    """An audit that can say what it would refute."""
-
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest violation that is refuted with probability 0.95."""
-        ...
-
-    def draws_needed(self, violation: float, *, significance: float) -> float:
-        """Return the calls that refute a violation, likewise."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +96,7 @@ class TargetClaim(ABC):
         """Test a witness on the code as it is."""
 
     @abstractmethod
-    def _unopened(self, calls: int) -> Powered:
+    def _unopened(self, calls: int) -> Planned:
         """Return the audit of so many calls, of a target that is not open yet."""
 
 

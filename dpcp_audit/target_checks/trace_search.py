@@ -23,7 +23,7 @@ from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_roundin
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving.determined import undetermined
 from dpcp_audit.target_checks.every_pair import EveryPair
-from dpcp_audit.target_checks.target_pairs import pair_space
+from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.targets import Takes, TargetError, TargetRaisedError
 from dpcp_audit.targets.answers import Talk, handed_over
 from dpcp_audit.targets.calls import FunctionCaller

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import document
 
-from dpcp_audit.reports.document import dump
-from dpcp_audit.reports.writers import Writer, parse_reports, write_all
+from dpcp_audit.reports.document import Writer, dump, parse_reports, write_all
 from dpcp_audit.words.whole_files import IncompleteError, UsageError
 
 if TYPE_CHECKING:

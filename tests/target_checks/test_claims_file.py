@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.target_checks.claims_file import suite_of_file
+from dpcp_audit.target_checks.config_file import suite_of_file
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Standing, Verdict
 from dpcp_audit.words.whole_files import UsageError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.estimate_rows import rows_of_estimates, without_coverage
+from dpcp_audit.target_checks.trace_rows import privacy_alone, rows_of_estimates
 from dpcp_audit.targets import Kind, TargetSpec
 from dpcp_audit.words.guarantees import Coverage, PureDP
 from dpcp_audit.words.options import plain
@@ -15,7 +15,7 @@ def _spec(*guarantees) -> CheckSpec:  # noqa: ANN002
 
 
 def test_each_privacy_claim_has_a_row() -> None:
-    spec = without_coverage(_spec(PureDP(1.0), PureDP(2.0), Coverage(at_least=0.9)))
+    spec = privacy_alone(_spec(PureDP(1.0), PureDP(2.0), Coverage(at_least=0.9)))
     rows = rows_of_estimates([spec], paths=7)
     assert [row.check.guarantee for row in rows] == [PureDP(1.0), PureDP(2.0)]
     assert {row.check.paths for row in rows} == {7}

@@ -11,8 +11,8 @@ from dpcp_audit.faces.pytest_plugin.audit_session import COMPARED, AuditSession
 from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE
 from dpcp_audit.faces.pytest_plugin.failure import power_of
 from dpcp_audit.reports import document as documents
+from dpcp_audit.reports.document import parse_reports, write_all
 from dpcp_audit.reports.sentences import shown_estimate, shown_numbers
-from dpcp_audit.reports.writers import parse_reports, write_all
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.whole_files import IncompleteError, MissingExtraError, UsageError

@@ -15,15 +15,15 @@ from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_optio
 from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.faces.python_api.audits import checked_here
 from dpcp_audit.faces.python_api.result_text import frame_of
-from dpcp_audit.target_checks.estimate_rows import (
-    DEFAULT_DRAWS,
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.target_rows import row_for
+from dpcp_audit.target_checks.trace_rows import (
+    ESTIMATE_DRAWS,
     ESTIMATE_OPTIONS,
     FALSE_ALARM,
     estimation,
     unclaimed,
 )
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
-from dpcp_audit.target_checks.target_rows import row_for
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Context, Row
@@ -168,7 +168,7 @@ class LossEstimates:
 
 @takes_options(
     *(*RUN_OPTIONS, *ESTIMATE_OPTIONS),
-    **RUN_DEFAULTS | {"false_alarm": FALSE_ALARM, "draws": DEFAULT_DRAWS},
+    **RUN_DEFAULTS | {"false_alarm": FALSE_ALARM, "draws": ESTIMATE_DRAWS},
 )
 def estimate(
     function: Callable[..., Any] | str | None = None,
@@ -247,7 +247,7 @@ def estimate(
             "function must be given, or samples of its outputs",
             hint="dp.estimate(f, n=20), or dp.estimate(samples=(outputs, outputs_of_neighbour))",
         )
-    spec = spec_of(function, guarantees, given, file=_HERE, draws=DEFAULT_DRAWS, claimed=False)
+    spec = spec_of(function, guarantees, given, file=_HERE, draws=ESTIMATE_DRAWS, claimed=False)
     return _of_target(spec, claim, settings, own.get("paths", 1000))
 
 

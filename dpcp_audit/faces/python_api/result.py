@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.faces.python_api.result_text import frame_of
-from dpcp_audit.reports.document import agree
+from dpcp_audit.reports.document import agree, format_for, require_writable
 from dpcp_audit.reports.sentences import shown_estimate
 from dpcp_audit.reports.severity import headline
-from dpcp_audit.reports.writers import format_for, require_writable
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import to_float

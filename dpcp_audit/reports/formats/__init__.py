@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcp_audit.reports.writers import ReportFormat
+    from dpcp_audit.reports.document import ReportFormat
 
 
 def format_names() -> tuple[str, ...]:

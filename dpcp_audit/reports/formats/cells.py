@@ -6,9 +6,9 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.formats.csv import safe_text
 from dpcp_audit.reports.terminal import records, tables_of
-from dpcp_audit.reports.writers import ReportFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.words.formatting import printable
 
 if TYPE_CHECKING:

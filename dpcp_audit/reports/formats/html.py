@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.families import TICKS, position
+from dpcp_audit.reports.figure_files import image
 from dpcp_audit.reports.summary import LIMITS, read, run_facts
-from dpcp_audit.reports.svg_figures import figure_svg
 from dpcp_audit.reports.terminal import lines, numeric
-from dpcp_audit.reports.writers import ReportFormat
 from dpcp_audit.words.formatting import clipped, counted, gist, printable
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.whole_files import require_package
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import jinja2
-    import markupsafe
 
     from dpcp_audit.reports.summary import Reading
 
@@ -82,7 +81,7 @@ def render_html(document: Mapping[str, Any]) -> str:
         keys=_KEYS,
         limits=LIMITS,
         run=run_facts(document),
-        draw=_figure,
+        image=image,
         overview=document.get("overview", {"figures": [], "tables": []}),
         lines=lines,
         numeric=numeric,
@@ -129,14 +128,6 @@ def page_environment() -> jinja2.Environment:
     filters: dict[str, Any] = environment.filters
     filters |= {each.__name__: each for each in (clipped, counted, gist, position, printable)}
     return environment
-
-
-def _figure(figure: Mapping[str, Any], anchor: str, place: int) -> markupsafe.Markup:
-    import markupsafe  # noqa: PLC0415
-
-    # The SVG writer has escaped the figure's texts; they must not be escaped twice.
-    svg = figure_svg(figure, prefix=f"{anchor}-figure-{place}")
-    return markupsafe.Markup(svg)  # noqa: S704
 
 
 FORMAT = ReportFormat(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dpcp_audit.reports.document import dump
-from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.reports.document import ReportFormat, dump
 
 FORMAT = ReportFormat(
     suffix=".json", help="every result; the source of all other formats", render=dump

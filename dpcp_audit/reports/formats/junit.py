@@ -12,9 +12,9 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.entry import findings_of
 from dpcp_audit.reports.severity import family, headline, paragraphs
-from dpcp_audit.reports.writers import ReportFormat
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.results import Verdict
 

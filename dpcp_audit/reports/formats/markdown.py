@@ -8,9 +8,9 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.summary import read
 from dpcp_audit.reports.terminal import lines, numeric, tables_of
-from dpcp_audit.reports.writers import ReportFormat
 from dpcp_audit.words.formatting import clipped, counted, printable
 from dpcp_audit.words.results import Verdict
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.entry import findings_of
 from dpcp_audit.reports.severity import headline
-from dpcp_audit.reports.writers import ReportFormat
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Verdict
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.formats.markdown import escaped, markdown_table
 from dpcp_audit.reports.terminal import tables_of
-from dpcp_audit.reports.writers import ReportFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from dpcp_audit.reports import formats
+from dpcp_audit.reports.document import format_for, parse_reports, write_all
 from dpcp_audit.reports.formats import format_names, menu, report_format
-from dpcp_audit.reports.writers import format_for, parse_reports, write_all
 from dpcp_audit.words.whole_files import UsageError
 
 PLANTED = '''\
 """How many findings there are."""
 
-from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.reports.document import ReportFormat
 
 
 def render(document):

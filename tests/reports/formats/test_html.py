@@ -60,17 +60,21 @@ def test_the_page_is_well_formed(page: Page) -> None:
 
 def test_hostile_texts_make_no_elements(text: str, page: Page) -> None:
     assert "<script" not in text.lower()
-    assert not {"script", "iframe", "object", "link", "img"} & set(page.tags)
+    assert not {"script", "iframe", "object", "link"} & set(page.tags)
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert text.count("&lt;script&gt;") >= 10
 
 
 def test_nothing_is_asked_of_the_network(text: str, page: Page) -> None:
     assert all(link.startswith("#") for link in page.links)
-    assert not [value for _, name, value in page.attributes if name in {"src", "srcset", "action"}]
+    sources = [value for _, name, value in page.attributes if name in {"src", "srcset", "action"}]
+    assert all(source.startswith("data:image/svg+xml,") for source in sources)
     assert "@import" not in text
-    assert not re.findall(r"url\((?!#)", text)
-    outside = text.replace("http://www.w3.org/2000/svg", "").replace("http://evil.example", "")
+    assert not re.findall(r"url\((?!#|%23)", text)
+    own = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink", "http://evil.example")
+    outside = text
+    for name in own:
+        outside = outside.replace(name, "")
     assert "://" not in outside
 
 
@@ -145,9 +149,9 @@ def test_a_verdict_is_a_word_and_not_only_a_colour(text: str) -> None:
 
 
 def test_every_figure_has_a_text_alternative(text: str) -> None:
-    figures = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
+    figures = re.findall(r"<img [^>]*>", text)
     assert len(figures) == 3
-    assert all('role="img"' in svg and "<title" in svg and "<desc" in svg for svg in figures)
+    assert all(re.match(r'<img alt="[^"]+" src="data:image/svg', each) for each in figures)
 
 
 def test_evidence_is_folded_but_for_what_contradicts_or_failed(text: str) -> None:

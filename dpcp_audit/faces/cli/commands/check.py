@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.faces.cli.commands.run import refuse_others
     from dpcp_audit.faces.planning import time_limit
     from dpcp_audit.faces.publishing import exit_code, publish, resumed, watch
-    from dpcp_audit.reports.writers import parse_reports
+    from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
     writers = parse_reports(options.report)

@@ -77,9 +77,8 @@ def execute(options: argparse.Namespace) -> int:
         render_markdown,
         render_page,
     )
-    from dpcp_audit.reports.document import dump, load
+    from dpcp_audit.reports.document import dump, load, parse_reports, write_all
     from dpcp_audit.reports.two_runs import compare
-    from dpcp_audit.reports.writers import parse_reports, write_all
 
     formats = {"html": render_page, "json": dump, "markdown": render_markdown}
     writers = parse_reports(options.report, formats)

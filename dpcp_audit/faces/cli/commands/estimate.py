@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import target_command
-from dpcp_audit.target_checks.estimate_rows import ESTIMATE_OPTIONS
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.trace_rows import ESTIMATE_OPTIONS
 
 if TYPE_CHECKING:
     import argparse
@@ -53,21 +53,21 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.planning import plan, time_limit
     from dpcp_audit.faces.publishing import exit_code, publish, watch
-    from dpcp_audit.reports.writers import parse_reports
-    from dpcp_audit.target_checks import estimate_rows
+    from dpcp_audit.reports.document import parse_reports
+    from dpcp_audit.target_checks.trace_rows import FALSE_ALARM, privacy_alone, rows_of_estimates
 
     writers = parse_reports(options.report)
     config = target_command.config_of(options, "estimates", programs=True, claimed=False)
-    estimate_rows.rows_of_estimates(config.checks)
-    defaults: dict[str, Any] = {"false_alarm": estimate_rows.FALSE_ALARM}
+    rows_of_estimates(config.checks)
+    defaults: dict[str, Any] = {"false_alarm": FALSE_ALARM}
     settings = RunSettings(
         suite="estimates",
-        targets=plan([estimate_rows.without_coverage(spec) for spec in config.checks]),
+        targets=plan([privacy_alone(spec) for spec in config.checks]),
         options=target_command.chosen(options, ESTIMATE_OPTIONS),
         **defaults | target_command.chosen(options, RUN_OPTIONS),
     )
     options.time_limit = max(map(time_limit, settings.targets))
-    rows = estimate_rows.rows_of_estimates(settings.targets, **settings.options)
+    rows = rows_of_estimates(settings.targets, **settings.options)
     results = watch(rows, settings, options)
     publish(results, writers, options, show=target_command.show_tables)
     return exit_code(results)

@@ -22,8 +22,7 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Write the reports."""
-    from dpcp_audit.reports.document import load
-    from dpcp_audit.reports.writers import parse_reports, write_all
+    from dpcp_audit.reports.document import load, parse_reports, write_all
 
     write_all(load(options.results), parse_reports(options.report))
     return 0

@@ -73,7 +73,7 @@ def run_suite(
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import find, select
     from dpcp_audit.faces.publishing import publish, resumed, watch
-    from dpcp_audit.reports.writers import parse_reports
+    from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.words.whole_files import UsageError
 
     writers = parse_reports(options.report)

@@ -60,7 +60,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.planning import plan, time_limit
     from dpcp_audit.faces.publishing import exit_code, publish, watch
-    from dpcp_audit.reports.writers import parse_reports
+    from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
 
     writers = parse_reports(options.report)
