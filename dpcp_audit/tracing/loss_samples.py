@@ -168,15 +168,6 @@ class LossSample:
             return self.mean
         return float(logsumexp((alpha - 1) * self.losses) - math.log(self.size)) / (alpha - 1)
 
-    def renyi_error(self, alpha: float) -> float:
-        """Return the standard error of ``renyi``, by the delta method."""
-        if alpha == 1:
-            return float(np.std(self.losses)) / math.sqrt(self.size)
-        terms = (alpha - 1) * (self.losses - np.max(self.losses))
-        weights = np.exp(terms)
-        relative = float(np.std(weights) / np.mean(weights)) / math.sqrt(self.size)
-        return relative / (alpha - 1)
-
     def rho(self, orders: ArrayLike = RHO_ORDERS) -> float:
         """Return the largest estimated D_α/α over a few orders."""
         return max(self.renyi(float(alpha)) / float(alpha) for alpha in np.ravel(orders))

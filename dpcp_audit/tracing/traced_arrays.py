@@ -63,26 +63,6 @@ class TracedArray(np.ndarray):
         """Sort in place; the values are read."""
         self[...] = np.sort(values_of(self), *args, **kwargs)
 
-    def argsort(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the order of the values, read."""
-        return values_of(self).argsort(*args, **kwargs)
-
-    def searchsorted(self, *args: Any, **kwargs: Any) -> Any:
-        """Return places among the values, read."""
-        return values_of(self).searchsorted(*args, **kwargs)
-
-    def round(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the values, read and rounded."""
-        return values_of(self).round(*args, **kwargs)
-
-    def var(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the variance of the values, read."""
-        return values_of(self).var(*args, **kwargs)
-
-    def std(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the standard deviation of the values, read."""
-        return values_of(self).std(*args, **kwargs)
-
     def tobytes(self, *args: Any, **kwargs: Any) -> bytes:
         """Return the bytes of the values, read: those of objects are addresses."""
         found: bytes = values_of(self).tobytes(*args, **kwargs)
@@ -96,6 +76,17 @@ class TracedArray(np.ndarray):
 
     def __str__(self) -> str:
         return str(values_of(self))
+
+
+def _of_values(name: str) -> Callable[..., Any]:
+    def apply(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        return getattr(values_of(self), name)(*args, **kwargs)
+
+    return apply
+
+
+for _name in ("argsort", "searchsorted", "round", "var", "std"):
+    setattr(TracedArray, _name, _of_values(_name))
 
 
 def traced_array(numbers: Any) -> TracedArray:

@@ -1,4 +1,4 @@
-"""Estimates from losses: limits on the safe side, and the values of known laws."""
+"""What paths show together: δ(ε) and divergences of a sample, and composed noise."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from support.followed_paths import trace_pair
 
-from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.tracing.loss_samples import LossSample
+from dpcp_audit.laws.laws import GaussianPair, LaplacePair
+from dpcp_audit.tracing.loss_samples import ComposedNoise, LossSample
 
 
 def sample_of(losses, departed=None) -> Any:
@@ -62,16 +63,53 @@ def test_an_order_below_1_is_refused(alpha) -> None:
         sample_of([0.0]).renyi(alpha)
 
 
-def test_the_standard_error_shrinks_with_the_root() -> None:
-    small, large = (sample_of(gaussian_losses(1.0, size)) for size in (400, 40_000))
-    for alpha in (1.0, 2.0):
-        ratio = small.renyi_error(alpha) / large.renyi_error(alpha)
-        assert ratio == pytest.approx(10, rel=0.3)
-
-
 def test_a_loss_counts_less_its_error() -> None:
     losses, none = np.array([1.0, 2.0]), np.zeros(2, dtype=bool)
     sample = LossSample(losses=losses, departed=none, errors=np.array([0.0, 1.5]))
     assert sample.largest == pytest.approx(1.0, abs=1e-8)
     assert sample.exceedances(1.0, upper=False).max() == 0.0
     assert sample.exceedances(1.0, upper=True)[1] == pytest.approx(-math.expm1(-2.5))
+
+
+X, Y = np.zeros(4), np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def composed(function) -> Any:
+    return trace_pair(function, X, Y, draws=4, rng=0).composed
+
+
+def test_gaussian_noises_are_one_of_the_squares_and_laplace_noises_stand_alone() -> None:
+    def mixed(x, *, rng) -> Any:
+        first = x.sum() + rng.normal(scale=2.0) > 1
+        second = 3 * x.sum() + rng.normal(scale=2.0) > 1
+        return first, second, x.sum() + rng.laplace(scale=4.0), 0 + rng.laplace()
+
+    (found,) = composed(mixed)
+    assert found == ComposedNoise(gaussian=round(math.sqrt(2.5), 10), laplace=(0.25,))
+    assert found.pairs == [GaussianPair(found.gaussian), LaplacePair((0.25,))]
+    assert found.whole
+
+
+def test_one_draw_counts_once_however_often_it_is_compared() -> None:
+    def clamped(x, *, rng) -> Any:
+        noisy = x.sum() + rng.laplace(scale=2.0)
+        return min(max(noisy, 0), 3) / 2
+
+    assert set(composed(clamped)) == {ComposedNoise(laplace=(0.5,))}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, *, rng: x.sum() + rng.laplace() > rng.laplace(),
+        lambda x, *, rng: int(np.argmax(x + rng.gumbel(size=4))),
+        lambda x, *, rng: x[int(rng.integers(4))] + rng.laplace(scale=1.0),
+        lambda x, *, rng: bool(rng.random() < 0.5 + x.sum() / 4),
+        lambda x, *, rng: x.sum() + rng.normal(scale=1 + x.sum()),
+    ],
+    ids=["sparse vector", "peak", "sample", "response", "scale of data"],
+)
+def test_what_composition_does_not_speak_of_is_not_counted(function) -> None:
+    for found in composed(function):
+        assert not found.whole
+        assert found.pairs == []

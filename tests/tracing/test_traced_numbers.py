@@ -4,110 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
-import operator
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpcp_audit.tracing.draws import Seen
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import ForcedRun
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.traced_numbers import values_of
-
-CONSTANTS = st.sampled_from([0, 1, -1, 0.5, -2.25, 3, np.float64(1.5), np.int64(2), True])
-BINARY = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "np.add": np.add,
-    "np.multiply": np.multiply,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "less": lambda a, b: 1.0 if a < b else 0.0,
-    "ge": lambda a, b: np.float64(2) if np.greater_equal(a, b) else 0,
-    "where": lambda a, b: np.where(a > b, a, b)[()],
-    "clip": lambda a, b: np.clip(a, b - 1, b + 1),
-    "max": max,
-    "mod": lambda a, b: a % 3.0 + b,
-    "hypot": np.hypot,
-}
-UNARY = {
-    "neg": operator.neg,
-    "abs": abs,
-    "np.abs": np.abs,
-    "float": float,
-    "round": lambda a: round(a, 1),
-    "int": int,
-    "sin": np.sin,
-    "math.sin": math.sin,
-    "text": lambda a: float(f"{a:.6g}"),
-    "asarray": lambda a: np.asarray(a, dtype=float)[()],
-    "copy": copy.deepcopy,
-    "half": lambda a: a / 2,
-    "power": lambda a: a**2,
-    "sum": lambda a: np.array([a, 1.0, a]).sum(),
-    "mean": lambda a: np.mean([a, 1.0]),
-    "sort": lambda a: np.sort(np.array([a, 0.0, 1.0], dtype=object))[1],
-    "stack": lambda a: np.concatenate([np.atleast_1d(a), [1.0]])[0],
-    "hash": lambda a: hash(a) % 1000 / 1000,
-}
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("draw"), st.sampled_from(["normal", "laplace", "gumbel", "random"])),
-        st.tuples(st.sampled_from(sorted(UNARY)), st.integers(0, 30)),
-        st.tuples(st.sampled_from(sorted(BINARY)), st.integers(0, 30), st.integers(0, 30)),
-        st.tuples(st.just("constant"), CONSTANTS),
-    ),
-    min_size=1,
-    max_size=12,
-)
-
-
-def program(steps, rng) -> Any:
-    """Run a program over a stack of numbers."""
-    stack = [rng.normal(), 1.5]
-    for name, *places in steps:
-        if name == "draw":
-            stack.append(getattr(rng, places[0])())
-        elif name == "constant":
-            stack.append(places[0])
-        else:
-            function = UNARY[name] if name in UNARY else BINARY[name]
-            stack.append(function(*(stack[place % len(stack)] for place in places)))
-    return stack
-
-
-@given(steps=STEPS, seed=st.integers(0, 2**32))
-@settings(max_examples=300, deadline=None)
-def test_a_traced_program_sees_what_an_untraced_one_does(steps, seed) -> None:
-    with np.errstate(all="ignore"):
-        plain = program(steps, np.random.default_rng(seed))
-        path = SampledRun(values=True)
-        traced = program(steps, RecordingGenerator(path, np.random.default_rng(seed)))
-    assert np.asarray(values_of(traced), dtype=float) == pytest.approx(
-        np.asarray(plain, dtype=float), rel=1e-12, abs=1e-12, nan_ok=True
-    )
-
-
-@given(steps=STEPS, seed=st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
-def test_a_replay_on_the_same_input_is_the_same_path(steps, seed) -> None:
-    with np.errstate(all="ignore"):
-        path = SampledRun(values=True)
-        first = program(steps, RecordingGenerator(path, np.random.default_rng(seed)))
-        first = values_of(first)
-        again = ForcedRun(path.seen, values=True)
-        second = program(steps, RecordingGenerator(again, np.random.default_rng(0)))
-        second = values_of(second)
-    assert np.asarray(second, dtype=float) == pytest.approx(
-        np.asarray(first, dtype=float), rel=1e-9, abs=1e-9, nan_ok=True
-    )
-    assert [each.kind for each in again.seen] == [each.kind for each in path.seen]
 
 
 def recorded(seed=1) -> Any:
