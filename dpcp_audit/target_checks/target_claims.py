@@ -129,10 +129,6 @@ _AGAIN = 5
 _MOST_VALUES, _FEWEST_REPORTS = 128, 200
 """Values of a randomizer that are drawn from, at most, and reports on each, at least: the choice of
 a rule takes time with the cube of the values."""
-_TRACED = {"pairs": 10, "pilot": 2, "paths": 200, "tree": 1000, "replays": 4}
-"""The effort of a trace."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPrivacy(PrivacyClaim):
     """A target's privacy claim; the target is opened where the check runs."""
@@ -203,7 +199,8 @@ class TargetPrivacy(PrivacyClaim):
             TraceSearch,
         )
 
-        return TraceSearch.of(self.spec, self.guarantee, target, effort=TraceEffort(**_TRACED))
+        effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
+        return TraceSearch.of(self.spec, self.guarantee, target, effort=effort)
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
         from dpcp_audit.laws.losses import loss_of  # noqa: PLC0415  (slow to import)
