@@ -129,6 +129,8 @@ _AGAIN = 5
 _MOST_VALUES, _FEWEST_REPORTS = 128, 200
 """Values of a randomizer that are drawn from, at most, and reports on each, at least: the choice of
 a rule takes time with the cube of the values."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPrivacy(PrivacyClaim):
     """A target's privacy claim; the target is opened where the check runs."""
