@@ -65,6 +65,8 @@ _SMALLEST = Fraction(1, 2**1000)
 """Square of a scale of noise below which doubles may underflow."""
 LARGEST = 2**53
 """Size of a number beyond which doubles leave out whole numbers, and NumPy's may wrap around."""
+_COARSE = 2**40
+"""Size, in scales of noise, of what may be added to it: doubles of that size are 2⁻¹² apart."""
 _FAR = 2**31
 """Size of what may be added to noise of whole numbers."""
 _TOO_LARGE = "numbers are so large that doubles round whole numbers, and NumPy's may wrap around"
@@ -189,12 +191,13 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
     return in_range(reading, replace(x.copied(), size=size, floats=floats, peak=None, topped=False))
 
 
-def _stays_whole(law: str, y: Value) -> bool:
-    """Tell whether a public number beside geometric noise is far from where numbers wrap."""
-    if "geometric" not in law:
-        return True
-    exact = exact_of(y) if is_known(y) and is_scalar(y) else None
-    return exact is not None and exact.square <= _FAR**2
+def _keeps_its_law(noise: Noise, y: Value) -> bool:
+    """Tell whether noise keeps its law beside a public number: one far larger rounds it off."""
+    exacts = [exact_of(each) for each in _entries(y)] if is_known(y) else []
+    if "geometric" in noise.law:
+        return len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
+    most = noise.scale.square * _COARSE**2
+    return all(each is None or each.square <= most for each in exacts)
 
 
 def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -202,7 +205,9 @@ def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     if name == "Pow" and isinstance(b, int) and not isinstance(a, float) and abs(b) > 4096:
         raise reading.refuse("a power is too large to be computed")
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(
+            all="raise" if reading.for_some else "ignore"
+        ):  # a warning of some records
             value = BINARY[name](plain(a), plain(b))
     except Exception as error:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
@@ -218,8 +223,9 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
             return noisy(reading, x, y.negative if negated else y)
         if isinstance(x, Statistic) and _is_shift(x, y):
             return _moved(reading, x, y)
-        law = x.noise.law if isinstance(x, Noisy) else getattr(x, "law", "")
-        kept = (not flips or law in SYMMETRIC) and _stays_whole(law, y)
+        noise = x.noise if isinstance(x, Noisy) else x
+        kept = isinstance(noise, Noise) and _keeps_its_law(noise, y)
+        kept = kept and (not flips or noise.law in SYMMETRIC)
         if isinstance(x, Noise) and _fits(x.shape, y) and x.law != "uniform":
             return replace(x.negative if flips else x, moved=True) if kept else None
         if isinstance(x, Noisy) and _fits(x.noise.shape, y):

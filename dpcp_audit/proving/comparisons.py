@@ -165,8 +165,11 @@ def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
         "UAdd": operator.pos,
         "Invert": operator.invert,
     }
+    if name == "Invert" and reading.for_some:
+        raise reading.refuse("~ of some records only, which may warn")
     try:
-        found = frozen(functions[name](plain(value)))
+        with np.errstate(all="raise" if reading.for_some else "ignore"):
+            found = frozen(functions[name](plain(value)))
     except Exception as error:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
     if isinstance(found, np.ndarray):

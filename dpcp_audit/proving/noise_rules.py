@@ -331,8 +331,14 @@ def _below(scale: Surd) -> Fraction:
     return abs(rational) if rational is not None else 1 / scale.inverse().size_above
 
 
+_RARE = 2.0**-40
+"""p of a geometric draw below which the draw may be as large as NumPy's whole numbers."""
+
+
 def _log_rate(reader: Interpreter, p: Value) -> Fraction:
     """Return -log(1 - p), from above: neighbouring whole numbers' chances differ by this factor."""
+    if is_scalar(p) and 0 < p < _RARE:
+        raise reader.refuse("geometric noise so large that whole numbers wrap around")
     if isinstance(p, Real) and p.log_rest is not None and p < 1:
         return -p.log_rest
     exact = exact_of(p) if is_scalar(p) else None

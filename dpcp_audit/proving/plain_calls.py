@@ -67,7 +67,7 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
     if any(isinstance(each, tuple) and not is_known(each) for each in args):
         raise AssertionError("only plain values are handed on")
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="raise" if reader.for_some else "ignore"):  # a warning of some records
             value = target(*map(plain, args), **{name: plain(each) for name, each in kw.items()})
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.proving import gaps, noise_rules
-from dpcp_audit.proving.arithmetic import kind
+from dpcp_audit.proving.arithmetic import in_range, kind
 from dpcp_audit.proving.distances import Noisy, Records, Value
 from dpcp_audit.proving.statistics import Statistic, statistic
 
@@ -38,7 +38,7 @@ def cumulated(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """Partial sums: each moves by at most the l1 distance."""
     if isinstance(a, Statistic) and len(a.shape) == 1 and whole_axis(axis):
         entries = a.shape[0]
-        return statistic(
+        found = statistic(
             a.shape,
             a.l1 * entries,
             a.l1 * a.l1 * entries,
@@ -48,6 +48,7 @@ def cumulated(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             size=None if a.size is None else a.size * entries,
             floats=a.floats,
         )
+        return in_range(reader, found)
     return NotImplemented
 
 

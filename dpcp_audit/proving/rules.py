@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import gaps
-from dpcp_audit.proving.arithmetic import is_double
+from dpcp_audit.proving.arithmetic import in_range, is_double
 from dpcp_audit.proving.distances import (
     Noise,
     Noisy,
@@ -140,7 +140,8 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
         return NotImplemented
     if isinstance(a, Statistic) and len(a.shape) == 1:
         size = None if a.size is None else a.size * a.shape[0]
-        return number(a.l1, f"a sum of {a.says}", integer=a.integer, size=size, floats=a.floats)
+        parts = {"integer": a.integer, "size": size, "floats": a.floats}
+        return in_range(reader, number(a.l1, f"a sum of {a.says}", **parts))
     if isinstance(a, Weights) and not a.total:
         return replace(a, total=True, shape=())
     return NotImplemented

@@ -10,6 +10,7 @@ import dpcp_audit as dp
 
 ATTACKS = Table("types")
 attack = ATTACKS.attack
+ZERO = np.float64(0.0)
 
 
 @attack("a part of a draw beside the whole, each from a branch", n=20)
@@ -575,3 +576,55 @@ def half_where(scores, *, rng):
 def half_joined(scores, *, rng):
     h = np.sqrt(rng.random() < 0.5) if rng.random() < 0.5 else 1.0
     return float(float(np.count_nonzero(scores > 0.5)) + h + rng.laplace(0, 1.0))
+
+
+@attack("noise beside a number so large is rounded off", n=20)
+def grid_noise(scores, *, rng):
+    z = rng.laplace(0, 1.0) + 2.0**60 - 2.0**60
+    return float(np.sum(scores) + z)
+
+
+@attack("noise beside a number so large is rounded off", n=20)
+def grid_noise_loc(scores, *, rng):
+    z = rng.laplace(2.0**60, 1.0) - 2.0**60
+    return float(np.sum(scores) + z)
+
+
+@attack("a warning is shown for some records only", n=20)
+def warns_log(scores, *, rng):
+    return sum((np.log(ZERO), 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)
+
+
+@attack("a warning is shown for some records only", n=20)
+def warns_sqrt(scores, *, rng):
+    return sum(1 for s in scores if s > 0.5 and s < np.sqrt(ZERO - 1)) + rng.laplace(0, 1.0)
+
+
+@attack("a warning is shown for some records only", n=20)
+def warns_method(scores, *, rng):
+    a = np.array([1e308, 1e308])
+    return sum((a.sum(), 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)
+
+
+@attack("a warning is shown for some records only", n=20)
+def warns_exp(scores, *, rng):
+    return sum((np.exp(1000.0), 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)
+
+
+@attack("a sum beside a large public number wraps around", n=20)
+def sum_wraps(scores, *, rng):
+    u = rng.integers(2**63 - 3, 2**63 - 1)
+    return float(np.sum([np.sum(scores > 0.5), u]) + rng.laplace(0, 1.0))
+
+
+@attack("a sum beside a large public number wraps around", n=20)
+def py_sum_wraps(scores, *, rng):
+    u = rng.integers(2**63 - 3, 2**63 - 1)
+    return float(sum([np.sum(scores > 0.5), u]) + rng.laplace(0, 1.0))
+
+
+@attack("geometric noise that may be as large as whole numbers", n=20)
+def geom_wraps(scores, *, rng):
+    p = 1e-18
+    h = np.sum(scores > 0.5)
+    return h + rng.geometric(p) - rng.geometric(p)
