@@ -36,6 +36,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.entry_types import of_operator
 from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, frozen, is_scalar, plain
+from dpcp_audit.proving.sources import NARROW, is_narrow
 from dpcp_audit.proving.statistics import Statistic, statistic, tokens
 from dpcp_audit.proving.thresholds import Difference, difference, shifted
 
@@ -211,6 +212,8 @@ def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
             value = BINARY[name](plain(a), plain(b))
     except Exception as error:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
+    if is_narrow(value):
+        raise reading.refuse(NARROW)
     return combine(name, frozen(value), a, b)
 
 

@@ -252,6 +252,8 @@ def _known_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     found.flags.writeable = False
+    if is_narrow(found):
+        raise reader.refuse(NARROW)
     return found
 
 

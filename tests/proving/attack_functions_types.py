@@ -628,3 +628,30 @@ def geom_wraps(scores, *, rng):
     p = 1e-18
     h = np.sum(scores > 0.5)
     return h + rng.geometric(p) - rng.geometric(p)
+
+
+@attack("numbers made of truth values are of 8 bits", n=50000)
+def known_int8(scores, *, rng):
+    h = ((np.arange(3) < 2) ** 2)[0]
+    return float(np.count_nonzero(scores > 0.5) * h + rng.laplace(0, 1.0))
+
+
+@attack("numbers made of truth values are of 8 bits", n=50000)
+def known_int8c(scores, *, rng):
+    h = np.bool_(True) << np.bool_(True)
+    c = np.count_nonzero(scores > 0.5)
+    return float(c + h + rng.laplace(0, 1.0))
+
+
+@attack("numbers made of truth values are of 8 bits", n=50000)
+def known_int8d(scores, *, rng):
+    h = -(np.bool_(True) // np.bool_(True))
+    c = np.count_nonzero(scores > 0.5)
+    return float(c * h + rng.laplace(0, 1.0))
+
+
+@attack("numbers made of truth values are of 8 bits", n=50000)
+def known_arr_narrow(scores, *, rng):
+    h = (np.arange(2) < 3) ** 2
+    v = np.array([np.count_nonzero(scores > 0.5), 0])
+    return v * h + rng.laplace(0, 1.0, size=2)
