@@ -13,8 +13,10 @@ import difflib
 import importlib
 import os
 import shutil
+import sys
 import tomllib
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata, resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -234,7 +236,7 @@ def head(folder: Path) -> str:
 def names() -> list[str]:
     """Return the names of all recipes, in alphabetical order: first those of this distribution."""
     own = own_names()
-    return own + sorted({entry.name for entry in metadata.entry_points(group=GROUP)} - set(own))
+    return own + sorted({entry.name for entry, _ in _entries(tuple(sys.path))} - set(own))
 
 
 def load(name: str, efforts: Mapping[str, object] | None = None) -> Recipe:
@@ -264,12 +266,16 @@ def load(name: str, efforts: Mapping[str, object] | None = None) -> Recipe:
 
 def own_names() -> list[str]:
     """Return the recipes of this distribution, whose names are nobody else's."""
-    found = metadata.entry_points(group=GROUP)
-    return sorted({entry.name for entry in found if _is_own(entry)})
+    return sorted({entry.name for entry, is_own in _entries(tuple(sys.path)) if is_own})
 
 
-def _is_own(entry: metadata.EntryPoint) -> bool:
-    return entry.dist is not None and entry.dist.name == _DISTRIBUTION
+@lru_cache(maxsize=1)
+def _entries(path: tuple[str, ...]) -> tuple[tuple[metadata.EntryPoint, bool], ...]:  # noqa: ARG001  (where they lie)
+    """Return all registered recipes, and which are of this distribution; it reads many files."""
+    return tuple(
+        (entry, entry.dist is not None and entry.dist.name == _DISTRIBUTION)
+        for entry in metadata.entry_points(group=GROUP)
+    )
 
 
 def _data(folder: str, name: str) -> dict[str, Any]:
@@ -279,8 +285,8 @@ def _data(folder: str, name: str) -> dict[str, Any]:
 
 def _registered(name: str) -> dict[str, Any]:
     """Return the data of a registered recipe; this distribution's own come first."""
-    found = list(metadata.entry_points(group=GROUP, name=name))
-    entries = [entry for entry in found if _is_own(entry)] or found
+    found = [each for each in _entries(tuple(sys.path)) if each[0].name == name]
+    entries = [entry for entry, is_own in found if is_own] or [entry for entry, _ in found]
     if len(entries) > 1:
         rivals = " and ".join(sorted(entry.dist.name for entry in entries if entry.dist))
         raise UsageError(f"--recipe {name}: the name is registered by {rivals}; uninstall one")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 from support.samplers import context
 
+from dpcp_audit.words.checks import Context
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.formatting import setting
-from dpcp_audit.words.results import Outcome, Verdict
+from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 from dpcp_ledger.claims import papers_suite
 
 if TYPE_CHECKING:
@@ -20,9 +22,15 @@ ROWS = [row for row in papers_suite.rows() if isinstance(row.check, Computed)]
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim.id)
 def test_a_computed_row_comes_out_as_expected(row: Row) -> None:
-    outcome: Outcome = row.check(context(0))
+    asked = mock.Mock(side_effect=AssertionError)
+    with mock.patch.object(Context, "rng", asked):
+        outcome: Outcome = row.check(context(0))
     expected = Verdict.PROVED if row.claim.vacuous else row.claim.expected  # the run: VACUOUS
     assert outcome.verdict is expected
+    assert outcome.evidence.kind is not EvidenceKind.CERTIFIED
+    assert outcome.evidence.n_samples is None
+    assert outcome.evidence.confidence == 1
+    assert not row.check.sampled
     if expected is Verdict.PROVED:
         assert outcome.proof is not None
         for premise in outcome.proof.premises:
