@@ -67,7 +67,6 @@ _STATEMENTS = {
     SpecimenCheck.THEOREM: "keeps the theorem's bounds on uniform scores",
     SpecimenCheck.PIPELINE: "covers at least {coverage:.4g} of fresh rows",
 }
-_CALLS = 64
 _TRACED_PATHS = 100
 _DETECT = 10.0
 """Calls are few, so that all bugs are tried soon: a twin that is not refuted says no more."""

@@ -18,7 +18,6 @@ from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
@@ -31,17 +30,15 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 )
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.reports import blocks_outside, estimate_bias, label_guess
+from dpcp_ledger.ldpcp.reports import estimate_bias
 from dpcp_ledger.ldpcp.score_range import score_range
 from dpcp_ledger.ldpcp.shuffled import shuffle_amplification
-from dpcp_ledger.ldpcp.widths import width_ratio
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
     FixedRankError,
     WindowCount,
     evenly_spaced,
     largest_windows,
 )
-from dpcp_ledger.pcoqs.privacy import zcdp_supremum
 from dpcp_ledger.pcoqs.remarks import remark_7_bounds
 
 if TYPE_CHECKING:
@@ -222,12 +219,6 @@ def test_bias_of_the_estimate(debiasing: Debiasing, verdict: Verdict, n: int) ->
     assert estimate_bias(mechanism, n=n).verdict is verdict
 
 
-def test_printed_blocks_run_past_the_users() -> None:
-    result = blocks_outside(n=1000, rounds=10)
-    assert (result.value, result.verdict) == (100.0, Verdict.REFUTED)
-    assert result.witness["last_block"] == [1001, 1100]
-
-
 def test_score_ranges() -> None:
     both = {
         "printed": partial(score_range, lambda p, u: aps_as_printed(p, u=u), lambda: POOL),
@@ -249,36 +240,12 @@ def test_a_score_of_the_pool_just_above_1_is_not_proved_away(excess: float) -> N
     assert found.verdict is Verdict.CONSISTENT
 
 
-def test_widths_depend_on_classes_not_on_n() -> None:
-    few, many = (width_ratio(k=k, epsilon=4.0, rounds=7, delta=0.1) for k in (8, 100))
-    assert few.verdict is Verdict.REFUTED
-    assert many.verdict is Verdict.CONSISTENT
-    assert few.value > 2
-    assert many.value < 1
-
-
-@pytest.mark.parametrize(("epsilon", "k"), [(0.1, 2), (2.0, 10), (8.0, 100)])
-def test_label_guess_attains_its_bound(epsilon: float, k: int) -> None:
-    result = label_guess(KaryRandomizedResponse(epsilon, k))
-    assert result.verdict is Verdict.PROVED
-    assert result.value == pytest.approx(result.claimed, rel=1e-12)
-
-
 def test_shuffling_does_not_amplify_to_the_claim() -> None:
     result = shuffle_amplification(ShuffledBinaryResponse(4.0), n=200, granted_delta=1e-3)
     assert result.verdict is Verdict.REFUTED
     assert result.witness["epsilon_at_delta_1e-6"] > result.witness["effective_epsilon"]
     granted = shuffle_amplification(ShuffledBinaryResponse(4.0), n=200, granted_delta=1.0)
     assert granted.verdict is Verdict.CONSISTENT
-
-
-def test_zcdp_supremum_is_rho_and_no_more() -> None:
-    result = zcdp_supremum(MECHANISM, n=50)
-    assert result.verdict is Verdict.PROVED
-    assert 0.9 * 0.5 < result.value <= 0.5
-    assert result.slack >= 0
-    scores, neighbour = result.witness["scores"], result.witness["neighbour_scores"]
-    assert sum(a != b for a, b in zip(scores, neighbour, strict=True)) == 1
 
 
 def test_remark_7_leaves_out_a_rank() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 from opacus import GradSampleModule
 from opacus.optimizers import DPOptimizer, DPPerLayerOptimizer
-from support.opacus_training import expected_batch_size, opacus_train
+from support.opacus_training import opacus_train
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -24,7 +23,6 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     SGD,
     Adam,
     Clipping,
-    Flaw,
     Poisson,
     ShuffledBatches,
 )
@@ -163,73 +161,3 @@ def test_clipping_by_layers_trains_alike_where_a_layer_is_a_tensor() -> None:
         for fit in (train, opacus_train)
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=2e-5)
-
-
-class TestTheTarget:
-    def test_same_seed_same_result(self) -> None:
-        chosen = settings(sampling=Poisson(0.2), noise_multiplier=1.0)
-        first, again, other = (
-            opacus_train(networks.logistic(64, 10), DIGITS, chosen, rng=seed, replicas=2).parameters
-            for seed in (5, 5, 6)
-        )
-        assert torch.equal(first, again)
-        assert not torch.equal(first, other)
-        assert not torch.allclose(first[0], first[1])
-
-    @pytest.mark.parametrize(("rate", "sigma"), [(1.0, 1.0), (0.3, 0.0)])
-    def test_noise_and_lots_are_of_the_given_seed_and_of_each_replica(self, rate, sigma) -> None:
-        chosen = settings(sampling=Poisson(rate), noise_multiplier=sigma)
-        start = np.zeros(650)
-        first, other = (
-            opacus_train(
-                networks.logistic(64, 10), DIGITS, chosen, rng=seed, replicas=2, initial=start
-            ).parameters
-            for seed in (5, 6)
-        )
-        assert not torch.allclose(first[0], first[1], atol=1e-4)
-        assert not torch.allclose(first[0], other[0], atol=1e-4)
-
-    def test_lots_may_be_empty(self) -> None:
-        for module, data in (
-            (networks.logistic(64, 10), DIGITS),
-            (networks.small_cnn(1, 10), PICTURES),
-        ):
-            chosen = settings(sampling=Poisson(1e-6))
-            start = np.zeros(FlatModel(module).size)
-            left = opacus_train(module, data, chosen, initial=start, device="cpu").parameters
-            assert not left.any()
-
-    def test_an_observer_sees_every_step_and_the_caller_keeps_the_network(self) -> None:
-        module, steps = networks.head(64, 10).eval(), []
-        before = copy.deepcopy(module.state_dict())
-        state = torch.get_rng_state()
-        trained = opacus_train(module, DIGITS, settings(), rng=0, replicas=2, observer=steps.append)
-        assert torch.equal(torch.get_rng_state(), state)
-        assert not module.training
-        assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
-        assert [step.index for step in steps] == list(range(6))
-        assert all(torch.equal(a.after, b.before) for a, b in pairwise(steps))
-        assert torch.equal(steps[-1].after, trained.parameters)
-        assert trained.accuracy(DIGITS).shape == (2,)
-
-    def test_replicas_see_their_own_members_alone(self) -> None:
-        """With one member of rate 1, a step is that example's clipped gradient over L."""
-        members = np.eye(2, len(DIGITS), k=3, dtype=np.bool_)
-        module = networks.logistic(64, 10)
-        chosen = settings(sampling=Poisson(1.0), steps=1, learning_rate=1.0)
-        start = np.zeros(650)
-        left = opacus_train(module, DIGITS, chosen, members=members, initial=start, device="cpu")
-        for row, place in zip(left.parameters, (3, 4), strict=True):
-            lone = DIGITS.take(np.array([place]))
-            nn.init.zeros_(module.weight)
-            nn.init.zeros_(module.bias)
-            expected = -sum_by_opacus(module, lone, 0.8, Clipping.FLAT) / 8
-            np.testing.assert_allclose(row, expected, atol=1e-6)
-
-    def test_the_divisor_is_public_unless_it_is_opacus_own(self) -> None:
-        by_size = settings(sampling=Poisson(0.25), flaw=Flaw.DIVIDES_BY_SIZE)
-        assert [expected_batch_size(by_size, n) for n in (39, 40)] == [9, 10]
-        assert [expected_batch_size(settings(sampling=Poisson(0.25)), n) for n in (39, 40)] == [
-            8,
-            8,
-        ]
