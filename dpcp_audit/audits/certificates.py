@@ -362,7 +362,7 @@ def _inside(event: Event, values: FloatArray) -> float:
 def _half_lines(feature: Feature, values: tuple[FloatArray, FloatArray]) -> Iterator[Event]:
     """Yield half-lines that begin at some ranks from either end of the two samples."""
     low, high = np.quantile(values[0], [0.25, 0.75], method="inverted_cdf")
-    spread = high - low if np.isfinite(high - low) else 0.0
+    spread = high - low if np.isfinite(low) and np.isfinite(high) else 0.0
     digits = _DIGITS - math.floor(math.log10(spread)) if spread > 0 else None
     cuts: set[float] = set()
     for sample in values:
