@@ -100,6 +100,8 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
     """Truncation moves two numbers that lie a whole number apart no further apart."""
     if isinstance(a, gaps.Chosen):
         return a
+    if isinstance(a, PublicAnswer):
+        return int(a.holds)
     if isinstance(a, Statistic) and a.shape == () and a.integer:
         return replace(a, floats=False)
     if isinstance(a, Records) and a.single and a.boolean:
