@@ -25,6 +25,7 @@ from dpcp_audit.proving.distances import (
     Public,
     PublicFloat,
     Records,
+    SampledPlaces,
     Shifted,
     Value,
     Weights,
@@ -130,6 +131,7 @@ def kind(value: Value) -> str:
         return value.says or "a statistic"
     names = {
         Shifted: "records plus a public number",
+        SampledPlaces: "the places of a sample",
         Records: "records",
         Weights: "weights",
         Noise: "noise",
@@ -195,7 +197,7 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
 def _keeps_its_law(noise: Noise, y: Value) -> bool:
     """Tell whether noise keeps its law beside a public number: one far larger rounds it off."""
     exacts = [exact_of(each) for each in _entries(y)] if is_known(y) else []
-    if "geometric" in noise.law:
+    if noise.whole:
         return len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
     most = noise.scale.square * _COARSE**2
     return all(each is None or each.square <= most for each in exacts)
@@ -370,7 +372,7 @@ def _multiple(
 
 def _scaled(reading: Interpreter, x: Noisy, size: Surd) -> Noisy | None:
     """Return a noisy value times a factor: the same release."""
-    if size.sign < 0 or x.noise.law == "two-sided geometric":
+    if size.sign < 0 or x.noise.whole:
         return None
     noise = replace(x.noise, scale=x.noise.scale.times(size))
     return Noisy(x.statistic.times(size), noise, x.line, x.token)

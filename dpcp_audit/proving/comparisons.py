@@ -37,6 +37,7 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
     remember,
 )
+from dpcp_audit.proving.sampling import poisson
 from dpcp_audit.proving.statistics import Statistic
 
 if TYPE_CHECKING:
@@ -70,8 +71,9 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     if isinstance(a, Records) or isinstance(b, Records):
         return replace(_records_compared(reading, name, a, b), entry_type=of_operator(a, b))
     answer = reading.decided(name, a, b)
-    if answer is not None:
-        return answer
+    sample = poisson(reading, name, a, b) if answer is None else answer
+    if sample is not None:
+        return sample
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b):
         bare = a if is_data(a) else b

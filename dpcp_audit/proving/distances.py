@@ -171,6 +171,10 @@ class Records:
         return replace(self, low=low, high=high, **plainly | {"floats": floats} | changes)
 
 
+ROUNDED = "rounded "
+"""How the law of noise begins that was rounded to whole numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Noise:
     """A fresh draw, plus a public number.
@@ -181,7 +185,8 @@ class Noise:
         Names the draw, and the place in it of an entry that was taken out.
     law : str
         "normal", "laplace", "gumbel", "exponential", "two-sided geometric", or "uniform" (on
-        [0, 1), with no public number added); of another law a draw hides nothing.
+        [0, 1), with no public number added); "rounded laplace", "rounded normal" of whole numbers;
+        of another law a draw hides nothing.
     scale : Surd
         σ, b, β; of the geometric laws the rate -log(1 - p).
     shape : tuple of int
@@ -203,7 +208,12 @@ class Noise:
     @property
     def released(self) -> Public:
         """What is known of it once it is public."""
-        return Public(self.shape) if "geometric" in self.law else PublicFloat(self.shape)
+        return Public(self.shape) if self.whole else PublicFloat(self.shape)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a whole number, which only such a statistic may have."""
+        return "geometric" in self.law or self.law.startswith(ROUNDED)
 
     @property
     def negative(self) -> Noise:
@@ -305,6 +315,22 @@ class Shifted(Hidden):
     """Records plus a public number that is not known; the bounds are those of the records."""
 
     records: Records
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPlaces(Hidden):
+    """The places of a random sample of all records, which nothing but its statistics may show.
+
+    Parameters
+    ----------
+    sample : Subsample
+        The sample.
+    count : int or None
+        The number of records in it; None where each is in it by a draw of its own.
+    """
+
+    sample: Subsample
+    count: int | None
 
 
 DATA = (Records, Statistic, Weights, Private, Hidden)

@@ -21,6 +21,7 @@ from dpcp_audit.proving.distances import (
     PublicAnswer,
     Records,
     Reference,
+    SampledPlaces,
     Shifted,
     Value,
     is_iterator,
@@ -383,7 +384,7 @@ class Expressions(Statements):
     def read_index(self, node: ast.expr) -> Value:
         """Return an index, which is public or a condition on each record."""
         index = self.read(node)
-        if isinstance(index, Records | gaps.Chosen):
+        if isinstance(index, Records | SampledPlaces | gaps.Chosen):
             return index
         return self.public(index, "an index")
 

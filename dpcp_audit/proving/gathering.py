@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps
+from dpcp_audit.proving import gaps, sampling
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     SCALAR,
@@ -20,6 +20,7 @@ from dpcp_audit.proving.distances import (
     Public,
     Records,
     Reference,
+    SampledPlaces,
     Value,
     is_known,
     is_public,
@@ -70,8 +71,8 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
         return gaps.element(reader, value, index)
     if isinstance(value, Records):
         return _record(reader, value, index)
-    if isinstance(index, Records):
-        raise reader.refuse(f"{kind(value)} is selected by a condition on records")
+    if isinstance(index, Records | SampledPlaces):
+        raise reader.refuse(f"{kind(value)} is selected by what selects records")
     if isinstance(value, Reference):
         return _of_cells(reader, value, index)
     if isinstance(value, tuple) and not is_known(value):
@@ -154,6 +155,8 @@ def _of_cells(reader: Interpreter, value: Reference, index: Value) -> Value:
 
 
 def _record(reader: Interpreter, value: Records, index: Value) -> Value:
+    if isinstance(index, SampledPlaces):
+        return sampling.at(reader, value, index)
     if isinstance(index, Records):
         if index.boolean and index.order == value.order and not (value.single or index.single):
             return value.within(value.low, value.high, chosen=True, order=next(tokens))
@@ -362,12 +365,23 @@ def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None
         return
     if cells.kind == "array":
         value = storable(reader, cells, value)
+    if cells.kind == "list" and not is_known(index) and is_whole(index):
+        reader.path.heap[owner.address] = _at_any(reader, cells, value)
+        return
     place = index if is_known(index) else None
     if place is None or isinstance(place, slice | np.ndarray | tuple):
         raise reader.refuse("an entry at a place that is not known beforehand is changed")
     position = _place(reader, int(_whole(reader, place)), len(cells.items))
     items = (*cells.items[:position], value, *cells.items[position + 1 :])
     reader.path.heap[owner.address] = replace(cells, items=items)
+
+
+def _at_any(reader: Interpreter, cells: Contents, value: Value) -> Contents:
+    """Return a list of public numbers in which one, at a public place, is now another."""
+    value = reader.release(value)
+    if not all(is_public(each) and shape_of(each) == () for each in (value, *cells.items)):
+        raise reader.refuse("an entry at a place that is not known beforehand is changed")
+    return replace(cells, items=(SCALAR,) * len(cells.items))
 
 
 def storable(reader: Interpreter, cells: Contents, value: Value) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 import types
 from dataclasses import replace
 from functools import lru_cache
@@ -56,7 +57,14 @@ from dpcp_audit.proving.sources import (
     source_of,
 )
 from dpcp_audit.proving.statistics import Statistic
-from dpcp_audit.proving.table import GLOBAL_DRAWS, METHODS, Rule, known_functions, scipy_law
+from dpcp_audit.proving.table import (
+    GLOBAL_DRAWS,
+    METHODS,
+    OPTIONAL,
+    Rule,
+    known_functions,
+    scipy_law,
+)
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter
@@ -73,8 +81,12 @@ _ARRAY = {"sum", "mean", "min", "max", "copy", "ravel", "flatten", "argmax", "ar
           "bit_count"}  # fmt: skip
 
 
-@lru_cache(maxsize=1)
 def _table() -> dict[Any, Rule]:
+    return _table_of(len([name for name in OPTIONAL if name in sys.modules]))
+
+
+@lru_cache(maxsize=2)
+def _table_of(loaded: int) -> dict[Any, Rule]:
     return known_functions()
 
 
@@ -376,7 +388,8 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
 
 
 _GIVES_WHOLE = {"int", "math.floor", "math.ceil", "math.isqrt", "np.argmin", "np.argmax"}
-_SHARING = {"np.asarray", "np.ravel", "np.atleast_1d", "np.flip", "np.split", "np.array_split"}
+_SHARING = {"np.asarray", "np.ravel", "np.atleast_1d", "np.flip", "np.split", "np.array_split",
+            "np.reshape"}  # fmt: skip
 
 
 _READS_ALL = {"np.where", "np.interp", "print", "min", "max"}

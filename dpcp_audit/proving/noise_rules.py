@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import ctx
 
-from dpcp_audit.proving import gaps
+from dpcp_audit.proving import gaps, sampling
 from dpcp_audit.proving.arithmetic import binary, kind, noisy
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
+    ROUNDED,
     UNKNOWN,
     WHOLE,
     Distribution,
@@ -41,7 +42,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.entry_types import NUMPY
 from dpcp_audit.proving.exact_numbers import Real, Surd, exact_of, is_scalar, plain
-from dpcp_audit.proving.statistics import Shape, Statistic, Subsample, tokens
+from dpcp_audit.proving.statistics import Shape, Statistic, tokens
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
@@ -243,35 +244,13 @@ def _scale(reader: Interpreter, scale: Value) -> tuple[Surd | None, Shape]:
     raise reader.refuse("the scale of noise is not followed")
 
 
-def _sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> Records:
-    """Return a sample of the records without replacement: one record is in it at most once."""
-    n = reader.n if records.count is None else records.count
-    size = given.get("size")
-    some = n is not None and not records.single and not records.chosen
-    if not some or n is None or type(size) is not int or not 1 <= size <= n:
-        raise reader.refuse("a sample of the records whose size, or theirs, is not public")
-    if given.get("replace", True) is not False or given.get("p") is not None:
-        raise reader.refuse(
-            "one record may be more than once in a sample of the records", "give replace=False"
-        )
-    reader.rules.add("a sample without replacement: Balle, Barthe and Gaboardi 2018, Theorem 9")
-    sample = Subsample(next(tokens), Fraction(size, n)) if records.sample is None else None
-    return records.within(
-        records.low,
-        records.high,
-        boolean=records.boolean,
-        order=next(tokens),
-        placed=False,
-        count=size,
-        sample=sample,
-        entry_type=NUMPY,
-    )
-
-
 def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
     """Return a choice: by a public law, or by the exponential mechanism."""
     if isinstance(given.get("a"), Records):
-        return _sampled(reader, given["a"], given)
+        return sampling.sampled(reader, given["a"], given)
+    taken = sampling.places(reader, given)
+    if taken is not None:
+        return taken
     p = reader.gathered(given.get("p"))
     if isinstance(p, gaps.Gaps):
         if given.get("size") is not None or not is_known(given.get("replace", True)):
@@ -303,15 +282,15 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     """Return what releasing a noisy value costs."""
     x, noise = value.statistic, value.noise
     size = noise.scale.size_above
-    if noise.law == "normal":
+    if noise.whole and not x.integer:
+        raise reader.refuse("noise of whole numbers is on a statistic that is no whole number")
+    if noise.law.removeprefix(ROUNDED) == "normal":
         rate = 1 / _below(noise.scale)
         cost, law = x.l2_squared / noise.scale.square, "gaussian"
-    elif noise.law == "laplace":
+    elif noise.law.removeprefix(ROUNDED) == "laplace":
         rate = 1 / _below(noise.scale)
         cost, law = x.l1 * rate, "laplace" if x.shape == () else "pure"
     elif noise.law == "two-sided geometric":
-        if not x.integer:
-            raise reader.refuse("geometric noise is on a statistic that is no whole number")
         rate = noise.scale.size_above
         cost, law = x.l1 * rate, "pure"
     else:

@@ -17,6 +17,7 @@ import numpy as np
 from dpcp_audit.proving import gaps
 from dpcp_audit.proving.arithmetic import in_range, is_double
 from dpcp_audit.proving.distances import (
+    ROUNDED,
     Noise,
     Noisy,
     Public,
@@ -104,6 +105,8 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
         return int(a.holds)
     if isinstance(a, Statistic) and a.shape == () and a.integer:
         return replace(a, floats=False)
+    if isinstance(a, Noise) and a.shape == () and a.law.startswith(ROUNDED):
+        return a
     if isinstance(a, Records) and a.single and a.boolean:
         return a.within(a.low, a.high, entry_type=PYTHON)
     return NotImplemented
@@ -114,6 +117,41 @@ def as_bool(reader: Interpreter, a: Value) -> Value:
     return a.holds if isinstance(a, PublicAnswer) else NotImplemented
 
 
+def rounded(reader: Interpreter, a: Value) -> Value:
+    """Noise as a whole number: beside a whole number it is as if the sum of both was rounded."""
+    if isinstance(a, Noise) and a.law in {"laplace", "normal"}:
+        return replace(a, law=ROUNDED + a.law)
+    return NotImplemented
+
+
+def reshaped(reader: Interpreter, a: Value, *shape: Value) -> Value:
+    """The same numbers of a vector as a table."""
+    given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    if not isinstance(a, Statistic) or len(a.shape) != 1 or len(given) != 2:
+        return NotImplemented
+    if not all(type(each) is int and each > 0 for each in given):
+        return NotImplemented
+    rows, columns = given
+    if rows * columns != a.shape[0]:
+        raise reader.refuse("raises ValueError: a table of another size")
+    return replace(a, shape=(rows, columns), part=None, peak=None, topped=False, name=next(tokens))
+
+
+def _along(a: Statistic, axis: int) -> Statistic:
+    """Return the sums of a table along an axis: an entry of it is in one sum."""
+    summed, entries = a.shape[axis], a.shape[1 - axis]
+    return statistic(
+        (entries,),
+        a.l1,
+        min(a.l1 * a.l1, summed * a.l2_squared),
+        min(a.l1, summed * a.linf),
+        integer=a.integer,
+        says=f"sums of {a.says}",
+        size=None if a.size is None else a.size * summed,
+        floats=a.floats,
+    )
+
+
 def _unshifted(reader: Interpreter, a: Value) -> Value:
     """Return records without the public number on each, where their number is public: of a sum."""
     plain_sum = isinstance(a, Shifted) and reader.n is not None and not a.records.chosen
@@ -122,6 +160,9 @@ def _unshifted(reader: Interpreter, a: Value) -> Value:
 
 def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -> Value:
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
+    table = isinstance(a, Statistic) and len(a.shape) == 2
+    if table and type(axis) is int and axis in {0, 1, -1} and is_scalar(start) and start == 0:
+        return _along(a, axis % 2)
     if not whole_axis(axis):
         return NotImplemented
     a = _unshifted(reader, a)

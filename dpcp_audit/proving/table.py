@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _ENTRYWISE = "entry by entry"
 _SENSITIVITY = "Dwork, McSherry, Nissim and Smith 2006, global sensitivity"
+_WHOLE = "rounding a whole number plus noise is post-processing"
 _LIPSCHITZ = "1-Lipschitz: the distance does not grow"
 
 
@@ -96,19 +97,25 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.log", release_rules.logarithm, "Smith 2011, Algorithm 2", _ENTRYWISE),
     Rule("np.diff", release_rules.differences, "Smith 2011, Algorithm 2"),
     Rule("np.concatenate", release_rules.concatenated, "Smith 2011, Algorithm 2"),
+    Rule("np.reshape", rules.reshaped, "the same numbers"),
+    *(Rule(name, rules.rounded, _WHOLE, "scalar") for name in ("round", "math.floor", "math.ceil")),
+    *(
+        Rule(name, rules.rounded, _WHOLE, _ENTRYWISE)
+        for name in ("np.rint", "np.round", "np.floor", "np.ceil")
+    ),
     Rule("np.cumsum", release_rules.cumulated, _SENSITIVITY, "same"),
     Rule("np.argmax", release_rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
     Rule("print", release_rules.printed, "printing is release"),
     *_public(
-        "np.sqrt np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh np.floor "
-        "np.ceil np.rint np.sign np.isnan np.isfinite np.add np.subtract np.multiply np.divide "
-        "np.negative np.round np.logical_and np.logical_or np.logical_not",
+        "np.sqrt np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh "
+        "np.sign np.isnan np.isfinite np.add np.subtract np.multiply np.divide "
+        "np.negative np.logical_and np.logical_or np.logical_not",
         _ENTRYWISE,
     ),
     *_public(
-        "math.sqrt math.log math.log2 math.log10 math.log1p math.exp math.expm1 math.floor "
-        "math.ceil math.pow math.tanh math.isnan math.isfinite math.isinf math.prod math.comb "
-        "math.isqrt np.prod np.std np.var np.argmin round divmod np.all np.any all any "
+        "math.sqrt math.log math.log2 math.log10 math.log1p math.exp math.expm1 "
+        "math.pow math.tanh math.isnan math.isfinite math.isinf math.prod math.comb "
+        "math.isqrt np.prod np.std np.var np.argmin divmod np.all np.any all any "
         "np.ndim np.bool_ np.int64 np.dot",
         "scalar",
     ),
@@ -136,6 +143,8 @@ def _modules() -> dict[str, Any]:
     }
 
 
+OPTIONAL = ("scipy.special",)
+"""Modules whose functions are known as soon as they are loaded."""
 _HOMES = {"np": "numpy", "math": "math", "scipy.special": "scipy", "": "builtins"}
 
 
@@ -214,6 +223,7 @@ METHODS: dict[str, str] = {
     "clip": "np.clip",
     "copy": "np.copy",
     "ravel": "np.ravel",
+    "reshape": "np.reshape",
     "flatten": "np.ravel",
     "argmax": "np.argmax",
     "searchsorted": "np.searchsorted",

@@ -1,13 +1,19 @@
 """CheckDP's and LightDP's benchmark programs as plain Python, with counting queries of the scores.
 
+``ZOO`` names the plain functions of the zoo's right mechanisms, some of which are below.
+
 References
 ----------
 Wang, Ding, Kifer and Zhang 2020, "CheckDP"; Zhang and Kifer 2017, "LightDP". Only their right
 programs are here; the wrong ones are among the attacks.
 """
 
+import math
+
 import numpy as np
 from proving.specimen_tables import Table
+
+import dpcp_audit as dp
 
 BENCHMARKS = Table("benchmarks")
 LEVELS = (0.2, 0.4, 0.6, 0.8)
@@ -184,3 +190,51 @@ def smart_sum(scores, *, rng):
 
 
 add(smart_sum)
+
+
+def laplace_quantile(scores, *, rng):
+    return float(np.clip(np.quantile(scores, 0.9) + rng.laplace(0.0, 1.0), 0.0, 1.0))
+
+
+BENCHMARKS.add(laplace_quantile, "right", family="zoo")
+
+
+def gaussian_quantile(scores, *, rng):
+    return np.quantile(scores, 0.9) + rng.normal(0.0, 1.0)
+
+
+BENCHMARKS.add(gaussian_quantile, "right", dp.ZCDP(0.5), family="zoo")
+
+
+def search_rounded_up(scores, *, rng):
+    low, high = 0.0, 1.0
+    for _ in range(8):
+        middle = (low + high) / 2
+        if np.count_nonzero(scores <= middle) + rng.normal(0.0, math.sqrt(8)) < 19:
+            low = middle
+        else:
+            high = middle
+    return math.ceil(100 * high) / 100
+
+
+BENCHMARKS.add(search_rounded_up, "right", dp.ZCDP(0.5), family="zoo")
+
+
+def two_bit_response(scores, *, rng):
+    keep = math.exp(0.5) / (1 + math.exp(0.5))
+    return [[int(rng.random() < keep) == int(s > t) for t in (0.3, 0.6)] for s in scores]
+
+
+BENCHMARKS.add(two_bit_response, "right", family="zoo")
+
+ZOO = {
+    "search": "pcoqs_for",
+    "search-rounded-up": "search_rounded_up",
+    "laplace-quantile": "laplace_quantile",
+    "gaussian-quantile": "gaussian_quantile",
+    "histogram": "histogram_quantile",
+    "exponq": "exponential_grid",
+    "exponential-gaps": "gap_quantile",
+    "randomized-response": "randomised_response",
+    "two-bit-response": "two_bit_response",
+}

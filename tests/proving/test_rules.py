@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import dpcp_audit as dp
 from dpcp_audit.proving.distances import Records, Refusal
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import function
@@ -56,6 +57,11 @@ OF_RECORDS = {
     "two statistics": lambda x: np.sum(x) - 3 * np.mean(x),
     "larger of two": lambda x: np.maximum(np.sum(x <= 0.3), 2.5),
     "truncated": lambda x: int(np.sum(x > 0.3) - 2.5),
+    "rows of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=1),
+    "columns of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=0),
+    "rows of scaled counts": lambda x: (
+        (np.histogram(x, EDGES)[0][1:] * np.array([2.0, 3, -4, 5, 6, 7])).reshape(3, 2).sum(axis=-1)
+    ),
     "one count": lambda x: np.histogram(x, EDGES)[0][3],
     "some counts": lambda x: np.histogram(x, EDGES)[0][1:4],
 }
@@ -127,6 +133,31 @@ def test_real_neighbours_are_no_further_apart(name, relation) -> None:
             assert np.all(gap == np.rint(gap))
 
     holds()
+
+
+def log_chances(scale) -> np.ndarray:
+    """Return the logarithms of the chances of rounded Laplace noise from -25 to 25."""
+    k = np.arange(-25, 26) + 0.0
+    tail = np.exp(-(np.abs(k) - 0.5) / scale) * (1 - np.exp(-1 / scale)) / 2
+    return np.log(np.where(k == 0, 1 - np.exp(-0.5 / scale), tail))
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 2.5])
+def test_a_count_with_rounded_noise_loses_what_is_proved(scale) -> None:
+    def count(scores, *, rng, scale=scale) -> float:
+        return np.count_nonzero(scores > 0.5) + round(rng.laplace(0.0, scale))
+
+    proof = dp.prove(count, dp.PureDP(1 / scale), n=5)
+    assert proof.proved
+    chances = log_chances(scale)
+    loss = np.max(np.abs(chances[1:] - chances[:-1]))
+    assert loss == pytest.approx(proof.total, rel=1e-9)
+
+
+@pytest.mark.parametrize("how", [round, np.rint, math.floor, math.ceil, np.floor, np.ceil])
+def test_each_way_of_rounding_commutes_with_whole_numbers(how) -> None:
+    numbers = np.random.default_rng(1).normal(0, 3, size=200)
+    assert all(how(5 + each) == 5 + how(each) for each in numbers.tolist())
 
 
 TIGHT = {

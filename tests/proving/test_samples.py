@@ -1,15 +1,17 @@
 """What is private of a sample without replacement is more so of all records, by a known amount."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
-from scipy.stats import hypergeom
+from scipy.stats import binom, hypergeom
 
 import dpcp_audit as dp
+from dpcp_audit.proving import currencies
 
 
 def of_a_sample(scores, *, rng, size=2, epsilon=1.0) -> float:
@@ -46,6 +48,77 @@ def test_the_exact_loss_is_at_most_what_is_proved(n, size, ones, epsilon) -> Non
     assert loss <= proof.total * (1 + 1e-9)
     if ones == 0:
         assert loss == pytest.approx(proof.total, rel=1e-6)
+
+
+def at_places(scores, *, rng, size=2, epsilon=1.0) -> float:
+    places = rng.choice(len(scores), size=size, replace=False)
+    return np.count_nonzero(scores[places] > 0.5) + rng.laplace(0, 1 / epsilon)
+
+
+def test_places_that_are_chosen_are_a_sample() -> None:
+    for n, size in ((9, 3), (40, 10)):
+        given = {"size": size, "epsilon": 1.5}
+        one, other = (
+            dp.prove(f, dp.PureDP(1.5), n=n, options=given) for f in (at_places, of_a_sample)
+        )
+        assert one.proved
+        assert one.total == other.total == pytest.approx(math.log(1 + math.expm1(1.5) * size / n))
+
+
+def poisson(scores, *, rng, share=0.1, epsilon=1.0) -> float:
+    batch = scores[rng.random(len(scores)) < share]
+    return np.count_nonzero(batch > 0.5) + rng.laplace(0, 1 / epsilon)
+
+
+def log_poisson(places, ones, share, epsilon) -> np.ndarray:
+    """Return the logarithm of the exact density of ``poisson``, for ``ones`` large scores."""
+    counts = np.arange(ones + 1)
+    chances = binom(ones, share).logpmf(counts)
+    of_noise = math.log(epsilon / 2) - epsilon * np.abs(places[:, None] - counts)
+    return logsumexp(chances + of_noise, axis=1)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    n=st.integers(1, 30),
+    ones=st.integers(0, 29),
+    share=st.floats(0.01, 0.99),
+    epsilon=st.floats(0.1, 4),
+)
+def test_the_exact_loss_of_a_poisson_sample_is_at_most_what_is_proved(
+    n, ones, share, epsilon
+) -> None:
+    """It is reached by the first large score, far out."""
+    ones = min(ones, n - 1)
+    given = {"share": share, "epsilon": epsilon}
+    proof = dp.prove(poisson, dp.PureDP(epsilon), n=n, options=given)
+    assert proof.proved
+    places = np.linspace(-5.0, n + 5.0, 200)
+    one, other = (log_poisson(places, k, share, epsilon) for k in (ones, ones + 1))
+    loss = np.max(np.abs(one - other))
+    assert loss <= proof.total * (1 + 1e-9)
+    if ones == 0:
+        assert loss == pytest.approx(proof.total, rel=1e-6)
+
+
+@pytest.mark.known_bad
+def test_an_amplification_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
+    made = currencies.amplified
+    monkeypatch.setattr(currencies, "amplified", lambda *given: made(*given) * Fraction(9, 10))
+    proof = dp.prove(poisson, dp.PureDP(1.0), n=5)
+    places = np.linspace(-5.0, 10.0, 200)
+    one, other = (log_poisson(places, k, 0.1, 1.0) for k in (0, 1))
+    assert np.max(np.abs(one - other)) > proof.total
+
+
+def test_a_sum_over_a_poisson_sample_moves_by_a_record_that_leaves_it() -> None:
+    """Scores in [2, 3]: one that is replaced moves the sum by 1, one that leaves by 3."""
+
+    def summed(scores, *, rng) -> float:
+        return np.sum(scores[rng.random(len(scores)) < 0.5]) + rng.laplace(0, 3.0)
+
+    proof = dp.prove(summed, dp.PureDP(1.0), n=9, bounds=(2, 3))
+    assert proof.total == pytest.approx(math.log1p(0.5 * math.expm1(1.0)))
 
 
 def test_two_statistics_of_one_sample_add_up_before_it_counts_as_a_sample() -> None:
