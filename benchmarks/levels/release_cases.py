@@ -103,7 +103,7 @@ class Response:
 _DELTA = _GAUSSIAN.delta_at(1.0)
 _RHO = Response(1.0).pair().rho()
 """Of binary randomised response, which no pair of laws of that ρ is easier to tell apart than."""
-_RELEASES: dict[str, tuple[PrivacyGuarantee, Any, Any]] = {
+RELEASES: dict[str, tuple[PrivacyGuarantee, Any, Any]] = {
     "ε-DP, Laplace": (PureDP(1.0), Laplace(1.0), Laplace(2.0)),
     "ε-LDP, 10-ary randomised response": (LocalDP(2.0), Response(2.0, 10), Response(4.0, 10)),
     "(ε, δ)-DP, Gaussian": (ApproxDP(1.0, _DELTA), Gaussian(1.0), Gaussian(2.0)),
@@ -164,13 +164,13 @@ def game(
 
 def release_cases() -> Iterator[LevelCase]:
     """Yield every auditor that tests one pair of neighbours, or searches for one."""
-    for claim in list(_RELEASES)[:5]:
+    for claim in list(RELEASES)[:5]:
         yield _ruled("event", claim, event)
-    for claim in (*list(_RELEASES)[4:6], "D₂, Gaussian"):
+    for claim in (*list(RELEASES)[4:6], "D₂, Gaussian"):
         yield _ruled("moment", claim, moment)
-    for claim in list(_RELEASES)[:4]:
+    for claim in list(RELEASES)[:4]:
         yield _ruled("game", claim, game)
-    for claim in (*list(_RELEASES)[:2], "μ-GDP, Gaussian"):
+    for claim in (*list(RELEASES)[:2], "μ-GDP, Gaussian"):
         yield _case("black box, a given pair", claim, _given)
     for epsilon, k in ((0.5, 2), (2.0, 10)):
         yield LevelCase(
@@ -180,7 +180,7 @@ def release_cases() -> Iterator[LevelCase]:
                 tight=_local(epsilon, epsilon, k), twice=_local(epsilon, 2 * epsilon, k)
             ),
         )
-    for claim in (*list(_RELEASES)[:4], "largest advantage, Gaussian"):
+    for claim in (*list(RELEASES)[:4], "largest advantage, Gaussian"):
         yield _case("membership", claim, _attacked)
     yield from _searched()
 
@@ -190,13 +190,13 @@ def _ruled(
     claim: str,
     choose: Callable[[PrivacyGuarantee, FloatArray, FloatArray, int], PairTest | None],
 ) -> LevelCase:
-    guarantee, tight, twice = _RELEASES[claim]
+    guarantee, tight, twice = RELEASES[claim]
     trial = RuleTrial(guarantee=guarantee, tight=tight, twice_lost=twice, choose=choose)
     return LevelCase(auditor=f"rule: {rule}", claim=claim, trial=trial)
 
 
 def _case(auditor: str, claim: str, check: Callable[[PrivacyGuarantee, Any], Check]) -> LevelCase:
-    guarantee, tight, twice = _RELEASES[claim]
+    guarantee, tight, twice = RELEASES[claim]
     trial = CheckTrial(tight=check(guarantee, tight), twice=check(guarantee, twice))
     return LevelCase(auditor=auditor, claim=claim, trial=trial)
 

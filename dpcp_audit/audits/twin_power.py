@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _DETECTION = 0.95
 _SEARCHED_RESPONSE, _SEARCHED_LAPLACE = 4.0, 12.0
 _SEARCHED_GAUSSIAN, _SEARCHED_BISECTION = 6.0, 10.0
-_SEARCHED_NUMBERS, _GIVEN = 6.0, 2.0
+_SEARCHED_NUMBERS, _GIVEN = 6.0, 2.5
 """Outputs that a search takes for each one that the best event of the worst pair would; the last
 of a pair that is given."""
 _FEWEST = 1_500

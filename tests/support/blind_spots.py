@@ -168,6 +168,23 @@ def truncated(correct: bool) -> Function:
     return release
 
 
+def odd_thousandths(scores: np.ndarray) -> bool:
+    """Tell whether the quantile, in thousandths, is odd."""
+    return round(1000 * float(np.quantile(scores, 0.9))) % 2 == 1
+
+
+def drawn_again(correct: bool) -> Function:
+    """Laplace noise that is drawn again until it lies within four times its scale."""
+
+    def release(scores, size, *, rng) -> np.ndarray:
+        noise = rng.laplace(size=size)
+        while not correct and (far := np.abs(noise) > 4).any():
+            noise[far] = rng.laplace(size=far.sum())
+        return np.quantile(scores, 0.9) + noise
+
+    return release
+
+
 def shown_histogram(correct: bool) -> Function:
     """The fullest of ten noisy bins; noise of 0.6 where a substitution needs 2."""
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _SHARES = (0.5, 0.9, 0.1, 0.75, 0.25, 0.95, 0.05, 0.99)
 _ATOMS = np.array([1 / 8, 3 / 8, 5 / 8, 7 / 8])
+_UNEVEN = (0.3131, 0.8242)
+"""Places of which one is odd and the other even, rounded to one, two, three or four decimals."""
 _DYADIC = np.array([1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8])
 
 
@@ -53,6 +55,8 @@ def families(
     yield "all at the lower bound but one", two(n, bounds, n - 1, bounds)
     yield ISOLATED, two(n, bounds, ranks[0], (middle, high))
     yield "even spread, one score from end to end", _even(n, low, high)
+    uneven = (low + _UNEVEN[0] * span, low + _UNEVEN[1] * span)
+    yield "values of many digits", two(n, uneven, ranks[0], uneven)
     yield "all at the upper bound but one", two(n, bounds, 0, bounds)
     yield "several atoms, one score from one to another", _several(n, low, high)
     for k in ranks[1:3]:

@@ -56,6 +56,12 @@ CASES: dict[str, tuple[Callable[[bool], Any], PrivacyGuarantee, dict[str, Any]]]
     "early-stop": (blind_spots.stops_early, ZCDP(0.5), {"alpha": 0.1}),
     "infinite": (blind_spots.infinite_of_one, PURE, {"n": [50]}),
     "truncated": (blind_spots.truncated, PURE, {"n": [50]}),
+    "drawn-again": (blind_spots.drawn_again, PURE, {"n": [50], "draws": 40_000}),
+    "odd-value": (
+        blind_spots.less_noise_where(blind_spots.odd_thousandths),
+        PURE,
+        {"n": [100]},
+    ),
     "fullest-bin": (blind_spots.shown_histogram, PURE, {"n": [100]}),
     "missing-class": (blind_spots.missing_class, PURE, CALIBRATOR),
     "first-of-records": (blind_spots.first_record_of, PURE, CALIBRATOR),
