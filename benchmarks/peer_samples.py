@@ -4,7 +4,7 @@
 
 A number is the samples of each input with which half of the runs refute a claim at 95 %.
 
-- ours: what a search does on a pair: a pilot of a third of the samples chooses an event or a
+- ours: what the black box does on a pair: a pilot of a quarter of the samples chooses an event or a
   guessing game, and the others decide.
 - ours, score given: the same, of the true log-ratio in place of the outputs.
 - kernel bets: the any-time test of arXiv 2509.07055, written anew from the paper; the median of
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 LEVEL, MOST, KERNEL_MOST, TOLERATED = 0.05, 20_000, 2000, 1.5
 MOSTS = MOST, MOST, KERNEL_MOST, MOST
-TAUGHT = 1 / 3
+TAUGHT = 1 / 4
 """The share of the samples that the pilot has."""
 SIZES = np.unique(np.geomspace(20, MOST, 50).astype(int))
 PAIR: Neighbours[int] = Neighbours(relation=Relation.SUBSTITUTION, value=0, neighbour=1)

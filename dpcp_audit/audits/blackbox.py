@@ -139,7 +139,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
                 race,
                 shown.candidate,
                 room=round(_SHRUNK_DRAWS * draws),
-                significance=LEFT * context.significance,
+                significance=LEFT * unprobed(context.significance),
             )
             if leak is not None and self.representation is Representation.STRICT:
                 return self._leaked(race, leak, context)
