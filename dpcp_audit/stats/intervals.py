@@ -159,19 +159,6 @@ def binomial_exceeded(level: ArrayLike, trials: int, rate: ArrayLike) -> IntArra
     return _least(lambda k: _above(k, trials, rate) <= level, trials, rate.shape)
 
 
-def binomial_reached(level: ArrayLike, trials: int, rate: ArrayLike) -> IntArray:
-    """Return the least count k with P(Binomial <= k) >= level: the quantile.
-
-    Examples
-    --------
-    >>> int(binomial_reached(0.05, 100, 0.5))
-    42
-    """
-    level, rate = np.broadcast_arrays(_probabilities("level", level), _probabilities("rate", rate))
-    _validate.integer(trials=trials, at_least=1)
-    return _least(lambda k: _up_to(k, trials, rate) >= level, trials, rate.shape)
-
-
 def hypergeometric_tail(count: int, *, marked: int, drawn: int, total: int) -> float:
     """Return P(X >= count), X the marked among those drawn without replacement.
 
@@ -225,13 +212,6 @@ def _above(count: FloatArray, trials: int, rate: FloatArray) -> FloatArray:
     """Return P(Binomial > count)."""
     tail = betainc(count + 1, np.maximum(trials - count, 1e-9), rate)
     return np.where(count < trials, tail, 0.0)
-
-
-def _up_to(count: FloatArray, trials: int, rate: FloatArray) -> FloatArray:
-    """Return P(Binomial <= count)."""
-    return np.where(
-        count < trials, betainc(np.maximum(trials - count, 1e-9), count + 1, 1 - rate), 1.0
-    )
 
 
 def _log_choose(total: float, chosen: FloatArray) -> FloatArray:

@@ -50,10 +50,9 @@ from dpcp_ledger.pcoqs import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    Found = Mapping[str, tuple[Standing, Verdict]]
-    from collections.abc import Mapping
-
     from dpcp_audit.extensions.claims import Row
+
+    Found = Mapping[str, tuple[Standing, Verdict]]
 
 
 PAPERS = ("LDP-CP", "P-COQS", "DP-SKIN")

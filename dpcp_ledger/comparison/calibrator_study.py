@@ -40,15 +40,12 @@ from dpcp_ledger.comparison.own_methods import OWN
 from dpcp_ledger.libraries.noise_adapters import diffprivlib_quantile, opendp_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from importlib.metadata import EntryPoint
 
     from dpcp_audit.extensions.claims import FloatArray
 
     Release = Callable[[FloatArray, np.random.Generator], float]
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dpcp_audit.extensions.claims import FloatArray
 
 
 _SCORES_A_CELL = 2_000_000

@@ -9,7 +9,6 @@ from scipy import stats
 from dpcp_audit.stats.intervals import (
     average_ranks,
     binomial_exceeded,
-    binomial_reached,
     hypergeometric_tail,
 )
 
@@ -24,12 +23,6 @@ class TestBinomialQuantiles:
         above = stats.binom(trials, RATES).sf
         assert (above(count) <= LEVELS * (1 + 1e-9)).all()
         assert (above(count - 1) > LEVELS * (1 - 1e-9)).all()
-
-    def test_the_lower_one_is_the_least_count_that_is_reached_so_often(self, trials) -> None:
-        count = binomial_reached(LEVELS, trials, RATES)
-        up_to = stats.binom(trials, RATES).cdf
-        assert (up_to(count) >= LEVELS * (1 - 1e-9)).all()
-        assert (up_to(count - 1) < LEVELS * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize(("marked", "drawn", "total"), [(3, 4, 9), (700, 400, 1000), (0, 5, 9)])
