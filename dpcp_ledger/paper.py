@@ -5,6 +5,7 @@ The subjects of claims: a mechanism, and the respect in which it is tested.
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -16,6 +17,7 @@ from dpcp_audit.extensions.claims import (
     Computed,
     ProofMethod,
     Row,
+    SourceLocation,
     Standing,
     Verdict,
     claims_of,
@@ -123,14 +125,27 @@ class Paper:
         """Add a claim that a check of any kind decides; ``others`` are those of ``ClaimMaker``."""
         make = claims_of(self.title, subject=self.subject, standing=self.standing)
         claim = make(id_, section, expected, says, formula, **others)
-        self.rows.append(Row(claim=replace(claim, vacuous=vacuous), check=check))
+        claim = replace(claim, vacuous=vacuous, location=_written())
+        self.rows.append(Row(claim=claim, check=check))
 
     def theorem(
         self, theorem: Any, id_: str, expected: Verdict | None, check: Check, **others: Any
     ) -> None:
         """Add the claim of a theorem, in its own words; ``others`` are those of ``claim_of``."""
         given: dict[str, Any] = {"subject": self.subject, "standing": self.standing} | others
-        self.rows.append(Row(claim=claim_of(theorem, id_, expected, **given), check=check))
+        claim = replace(claim_of(theorem, id_, expected, **given), location=_written())
+        self.rows.append(Row(claim=claim, check=check))
+
+
+def _written() -> SourceLocation | None:
+    """Return the line that adds a claim, in the module of whoever calls this one."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    if frame is None:
+        return None
+    module = str(frame.f_globals["__name__"])
+    return SourceLocation.in_module(frame.f_code.co_filename, frame.f_lineno, module=module)
 
 
 def largest(

@@ -14,6 +14,8 @@ import pytest
 import dpcp_audit
 from dpcp_audit.faces.keywords import keywords
 from dpcp_audit.target_checks.check_spec import TABLE
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.theorems.catalogue import CATALOGUE
 from dpcp_audit.words import options
 from dpcp_audit.words.values import Flag, Whole
 from dpcp_audit.words.whole_files import UsageError
@@ -126,7 +128,9 @@ def test_values_are_read_by_the_spelling_of_a_face() -> None:
     rows = options.options_of(Example)
     assert options.read(rows, {"loud-noise": False}, options.dashed) == {"loud_noise": False}
     assert options.read(rows, {"loud_noise": False, "size": None}) == {"loud_noise": False}
-    with pytest.raises(UsageError, match="^loud-noise must be true or false, got 3\nhint: loud$"):
+    with pytest.raises(
+        UsageError, match="^loud-noise must be true or false, got 3\nhint: in Python True"
+    ):
         options.read(rows, {"loud-noise": 3}, options.dashed)
 
 
@@ -164,3 +168,25 @@ def test_help_says_what_holds_where_nothing_is_given(name, said) -> None:
     ending = f" (default: {said})" if said else ""
     shown = f"do not {row.help}" if row.default is True else f"{row.help}{ending}"
     assert options.described(row) == shown
+
+
+PARAMETERS = {each.name: each for named in CATALOGUE for each in named.parameters}
+WRONG = (object(), "no such word", "", -1, 0, 2.5, float("nan"), 10**400, True, [], {}, [1, "x"])
+
+
+@pytest.mark.parametrize(
+    "each", [*TABLE, *RUN_OPTIONS, *PARAMETERS.values()], ids=lambda each: each.name
+)
+def test_a_wrong_value_of_any_option_is_refused_with_a_hint(each: options.Option) -> None:
+    refused = []
+    for value in WRONG:
+        try:
+            options.read([each], {each.name: value})
+        except UsageError as error:
+            refused.append(str(error))
+    assert refused
+    for said in refused:
+        line, _, hint = said.partition("\nhint: ")
+        assert each.name in line
+        assert hint
+        assert "\n" not in line + hint

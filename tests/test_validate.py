@@ -47,7 +47,9 @@ def test_bounds() -> None:
 
 def test_instance_names_the_argument_and_the_classes() -> None:
     _validate.instance(int, str, first=1, second="a")
-    with pytest.raises(ValueError, match=r"^second must be int or str, got 1\.5$"):
+    with pytest.raises(
+        ValueError, match=r"^second must be int or str, got 1\.5\nhint: help\(int\)"
+    ):
         _validate.instance(int, str, first=1, second=1.5)
 
 
@@ -108,4 +110,4 @@ def test_generator() -> None:
 def test_long_values_are_shown_short() -> None:
     with pytest.raises(ValueError, match="got") as caught:
         _validate.array(["x" * 1000], name="scores", ndim=1)
-    assert len(str(caught.value)) < 150
+    assert len(str(caught.value).partition("\n")[0]) < 150

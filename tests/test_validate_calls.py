@@ -1,7 +1,7 @@
 """Every public callable with every kind of bad value: accepted, or refused by the argument's name.
 
-A call that is good but for one argument either returns or raises a ``ValueError`` whose message
-names that argument; never anything else.
+A call that is good but for one argument either returns or raises a ``ValueError`` that names that
+argument, and has a hint on its second line; never anything else.
 """
 
 from __future__ import annotations
@@ -234,7 +234,9 @@ def wrong(function: Callable[..., Any], good: dict[str, Any], name: str, value: 
             function(**good | {name: value})
     except ValueError as error:
         said = str(error)
-        return "" if name in said or name.replace("_", "-") in said else f"{name} unnamed: {said}"
+        if name not in said and name.replace("_", "-") not in said:
+            return f"{name} unnamed: {said}"
+        return "" if "\nhint: " in said else f"no hint: {said}"
     except Exception as error:  # noqa: BLE001  (whatever it is, it is the finding)
         return f"{type(error).__name__}: {error}"
     return ""

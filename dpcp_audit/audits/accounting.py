@@ -28,6 +28,7 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     loss_interval,
 )
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import of_mean, of_rate
 from dpcp_audit.words.guarantees import Relation
@@ -82,7 +83,10 @@ class Training:
         _validate.integer(n=self.n, batch_size=self.batch_size, epochs=self.epochs, at_least=1)
         _validate.positive(noise_multiplier=self.noise_multiplier)
         if self.batch_size > self.n:
-            raise ValueError(f"batch_size must not exceed n = {self.n}, got {self.batch_size}")
+            raise hints.value_error(
+                f"batch_size must not exceed n = {self.n}, got {self.batch_size}",
+                "n counts the examples of the training set",
+            )
 
     @property
     def sampling_rate(self) -> float:

@@ -71,13 +71,20 @@ class Engine:
         if text == "local":
             return cls(jobs=processors() if jobs is None else jobs)
         if name != "dask":
-            raise UsageError(f"--engine must be local or dask=tcp://HOST:PORT, got {text!r}")
+            raise UsageError(
+                f"--engine must be local or dask=tcp://HOST:PORT, got {text!r}",
+                hint="local runs on this machine, dask on the cluster at its address",
+            )
         if jobs is not None:
-            raise UsageError("--jobs goes with --engine local; dask uses the whole cluster")
+            raise UsageError(
+                "--jobs goes with --engine local; dask uses the whole cluster",
+                hint="leave --jobs out",
+            )
         require_package("distributed", "distributed")
         if not re.fullmatch(r"\w+://.+:\d+", address):
             raise UsageError(
-                f"--engine: dask needs an address such as tcp://HOST:PORT, got {text!r}"
+                f"--engine: dask needs an address such as tcp://HOST:PORT, got {text!r}",
+                hint="'dask scheduler' prints it as it starts",
             )
         return cls(address=address)
 

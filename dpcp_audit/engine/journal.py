@@ -188,8 +188,8 @@ class Journal:
         except OSError as error:
             self._take_back(size)
             raise IncompleteError(
-                f"--journal: {self._path}: {error.strerror}; once that is mended, go on with "
-                f"--resume {self._path}"
+                f"--journal: {self._path}: {error.strerror}",
+                hint=f"once that is fixed, continue with --resume {self._path}",
             ) from error
 
     def sync(self) -> None:

@@ -12,15 +12,17 @@ from __future__ import annotations
 import fnmatch
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.targets.answers import one_line
+from dpcp_audit.targets.loading import code_of
 from dpcp_audit.words.checks import Check, Row, Suite
 from dpcp_audit.words.plain import is_record
-from dpcp_audit.words.results import Claim, Source
+from dpcp_audit.words.results import Claim, Source, SourceLocation
 from dpcp_audit.words.whole_files import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +57,8 @@ def blamed(entry: EntryPoint, what: str) -> Generator[None]:
             raise
         raise UsageError(
             f"suite {entry.name}: {entry.value} of the package {package(entry)} {what}: "
-            f"{one_line(f'{type(error).__name__}: {error}')}"
+            f"{one_line(f'{type(error).__name__}: {error}')}",
+            hint="install what it needs, or uninstall the package",
         ) from error
 
 
@@ -184,7 +187,8 @@ def find(name: str) -> Suite:
         return found
     raise UsageError(
         f"suite {name}: {entry.value} of the package {package(entry)} must be a "
-        f"dpcp_audit.words.checks.Suite, got {type(found).__name__}"
+        f"dpcp_audit.words.checks.Suite, got {type(found).__name__}",
+        hint="name the object in the entry point: package.module:SUITE",
     )
 
 
@@ -219,7 +223,9 @@ def suite(name: str = "papers", /, **given: Any) -> tuple[Row, ...]:
     for key in given:
         if key not in find(name).takes:
             takers = ", ".join(each for each in built_in() if key in find(each).takes)
-            raise UsageError(f"suite {name} takes no {key}; {takers or 'no suite'} does")
+            raise UsageError(
+                f"suite {name} takes no {key}; {takers or 'no suite'} does", hint=f"leave {key} out"
+            )
     if not given:
         return _default_rows(name)
     try:
@@ -244,9 +250,20 @@ def _rows(name: str, /, **given: Any) -> tuple[Row, ...]:
     if repeated:
         raise UsageError(
             f"suite {name} of the package {package(entry_of(name))}: ids must be unique, got "
-            f"{repeated} twice"
+            f"{repeated} twice",
+            hint="add what tells the two apart to their ids, such as [n=100]",
         )
-    return rows
+    return rows if found.given_by else tuple(_placed(row, found) for row in rows)
+
+
+def _placed(row: Row, suite_: Suite) -> Row:
+    """Return a row whose claim says where it is made: by the suite, unless it says itself."""
+    code = code_of(suite_.rows)
+    if row.claim.location is not None or code is None:
+        return row
+    module = str(getattr(suite_.rows, "__module__", ""))
+    place = SourceLocation.in_module(code.co_filename, code.co_firstlineno, module=module)
+    return replace(row, claim=replace(row.claim, location=place))
 
 
 def select(patterns: Sequence[str], name: str = "papers", /, **given: Any) -> list[Row]:

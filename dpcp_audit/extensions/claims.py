@@ -55,6 +55,7 @@ from dpcp_audit.words.results import Outcome as Outcome
 from dpcp_audit.words.results import PlainData as PlainData
 from dpcp_audit.words.results import Power as Power
 from dpcp_audit.words.results import Source as Source
+from dpcp_audit.words.results import SourceLocation as SourceLocation
 from dpcp_audit.words.results import Standing as Standing
 from dpcp_audit.words.results import Verdict as Verdict
 from dpcp_audit.words.whole_files import IncompleteError as IncompleteError

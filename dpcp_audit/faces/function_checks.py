@@ -20,7 +20,7 @@ from dpcp_audit.target_checks.given_inputs import target_of
 from dpcp_audit.target_checks.target_claims import closed
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.fitted_objects import kind_of
-from dpcp_audit.targets.loading import code_of
+from dpcp_audit.targets.loading import code_of, split
 from dpcp_audit.words import options
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.calls_made import listening
@@ -233,6 +233,7 @@ def _kind(function: object, guarantees: Sequence[Guarantee], given: Mapping[str,
 
 def _target(function: Callable[..., Any] | str, given: Mapping[str, Any], file: str) -> TargetSpec:
     if isinstance(function, str):
+        split(function)
         return target_of(given, spell=options.plain, target=function)
     place = f"{_file(function, file)}:{label(function)}"
     return target_of(given, InProcess, spell=options.plain, target=place, function=function)

@@ -232,7 +232,9 @@ def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     elapsed = time_limits.clock() - started
     if done.stopped:
         stopped = done.error.partition(";")[0]
-        raise IncompleteError(f"{spec.name}, called a first few times: {stopped}: does it hang?")
+        raise IncompleteError(
+            f"{spec.name}, called a first few times: {stopped}", hint="does it hang?"
+        )
     if done.error:
         raise UsageError(f"{spec.name}: {done.error}")
     found: dict[str, Any] = done.data
@@ -249,7 +251,8 @@ def _require_time(spec: CheckSpec, calls: int, seconds: float) -> None:
         hours = number(calls * seconds / 3600, digits=2)
         raise IncompleteError(
             f"{spec.name} takes {seconds:.2g} s a call, and the {calls:,} calls that are planned "
-            f"{hours} hours: cut them by a budget, such as 30m, or by draws, or make it vectorised"
+            f"{hours} hours",
+            hint="cut them by a budget, such as 30m, or by draws, or make it vectorised",
         )
 
 
@@ -257,5 +260,6 @@ def _too_slow(spec: CheckSpec, seconds: float) -> IncompleteError:
     minutes = math.ceil(FEWEST * seconds * len(spec.guarantees) / (_SHARE - 2 * _TIMED_SHARE) / 60)
     return IncompleteError(
         f"{spec.name} takes {seconds:.2g} s a call, and an audit at least {FEWEST} calls for "
-        f"each claim: give it a budget of {minutes}m, or make it vectorised"
+        "each claim",
+        hint=f"give it a budget of {minutes}m, or make it vectorised",
     )

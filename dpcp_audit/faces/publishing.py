@@ -19,7 +19,7 @@ from dpcp_audit.engine.runner import Past, run
 from dpcp_audit.engine.suites import require, suite
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.reports import document as documents
-from dpcp_audit.reports.document import Writer, write_all
+from dpcp_audit.reports.document import Writer, require_writable, write_all
 from dpcp_audit.reports.terminal import Display, Progress, print_summary
 from dpcp_audit.words.plain import shown
 from dpcp_audit.words.whole_files import IncompleteError, UsageError
@@ -34,6 +34,20 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.words.checks import Row
     from dpcp_audit.words.results import Finding
+
+
+def require_outputs(options: argparse.Namespace) -> None:
+    """Refuse an engine, a journal or a log that cannot be used, before anything is run.
+
+    Raises
+    ------
+    UsageError
+        Naming the option.
+    """
+    Engine.parse(options.engine, jobs=options.jobs)
+    for option, path in (("--journal", options.journal), ("--log", options.log)):
+        if path is not None:
+            require_writable(path, option=option)
 
 
 def watch(
@@ -141,7 +155,9 @@ def _listeners(
         try:
             log = stack.enter_context(closing(Log(options.log)))
         except OSError as error:
-            raise UsageError(f"--log: {options.log}: {error.strerror}") from error
+            raise UsageError(
+                f"--log: {options.log}: {error.strerror}", hint="name a file that can be written to"
+            ) from error
         listeners.append(log.write)
     return past, [*listeners, progress.show]
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpcp_audit.laws.pools import ImageData, ProbabilityPool, image_pool
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.arrays import is_array
 from dpcp_audit.words.plain import is_record
@@ -211,6 +212,7 @@ def _cifar_batch(file: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return data.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels.astype(np.int64)
 
 
+_SAVE = "save one by np.savez('pool.npz', probabilities=..., labels=...)"
 _PROBABILITIES = {"probabilities", "labels"}
 _OF_MEDMNIST = {"train_images", "train_labels"}
 
@@ -241,7 +243,9 @@ def load_pool(path: str) -> ProbabilityPool:
         return image_pool(load_medmnist(path, splits=splits))
     missing = sorted(_PROBABILITIES - held.keys())
     if missing:
-        raise ValueError(f"path must hold probabilities and labels, {path!r} lacks {missing}")
+        raise hints.value_error(
+            f"path must hold probabilities and labels, {path!r} lacks {missing}", _SAVE
+        )
     probabilities = _validate.probabilities(held["probabilities"])
     m, n_classes = probabilities.shape
     labels = _validate.labels(held["labels"], n_classes=n_classes, shape=(m,))
@@ -252,11 +256,15 @@ def _is_folder(path: str) -> bool:
     try:
         return Path(path).is_dir()
     except OSError as error:  # a name that is too long
-        raise ValueError(f"path must name a file or a folder, got {path!r}") from error
+        raise hints.value_error(
+            f"path must name a file or a folder, got {path!r}", _SAVE
+        ) from error
 
 
 def _read(path: str) -> dict[str, FloatArray]:
     try:
         return arrays_of(Path(path))
     except ValueError as error:
-        raise ValueError(f"path must name a readable .npz file, got {path!r} ({error})") from error
+        raise hints.value_error(
+            f"path must name a readable .npz file, got {path!r} ({error})", _SAVE
+        ) from error

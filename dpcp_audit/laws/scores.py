@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -198,10 +199,16 @@ def _sums_of_larger(p: FloatArray) -> _Sums:
 
 
 def _uniforms(u: ArrayLike, p: FloatArray) -> FloatArray:
-    values = _validate.array(u, name="u", ndim=2 if np.ndim(u) == 2 else 1)
+    given = _validate.reals(u, name="u")
+    values = _validate.array(given, name="u", ndim=2 if given.ndim == 2 else 1)
     if values.shape not in (p.shape, p.shape[:1]):
-        raise ValueError(f"u must have shape {p.shape[:1]} or {p.shape}, got shape {values.shape}")
+        raise hints.value_error(
+            f"u must have shape {p.shape[:1]} or {p.shape}, got shape {values.shape}",
+            "such as rng.random(len(probabilities))",
+        )
     outside = values[(values < 0) | (values > 1)]
     if outside.size:
-        raise ValueError(f"u must lie in [0, 1], got {outside[:3]}")
+        raise hints.value_error(
+            f"u must lie in [0, 1], got {outside[:3]}", "such as rng.random(len(probabilities))"
+        )
     return values if values.ndim == 2 else values[:, None]

@@ -33,6 +33,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.mechanisms.pcoqs.rank_law import UpperEnd
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import (
     ZCDP,
@@ -227,14 +228,22 @@ def calibrators(
     _validate.open_unit(alpha=alpha)
     _validate.closed_unit(confidence=confidence)
     if confidence == 0:
-        raise ValueError("confidence must lie in (0, 1], got 0")
+        raise hints.value_error(
+            "confidence must lie in (0, 1], got 0", "leave it out for coverage on average"
+        )
     low, high = _validate.bounds(bounds)
     _validate.positive(resolution=resolution)
     if not resolution < high - low:
-        raise ValueError(f"resolution must be below b - a = {high - low:g}, got {resolution!r}")
+        raise hints.value_error(
+            f"resolution must be below b - a = {high - low:g}, got {resolution!r}",
+            f"a thousandth of it is {(high - low) / 1000:g}",
+        )
     finest = 8 * math.ulp(max(abs(low), abs(high)))
     if resolution < finest:
-        raise ValueError(f"resolution must be >= {finest:g} at these bounds, got {resolution!r}")
+        raise hints.value_error(
+            f"resolution must be >= {finest:g} at these bounds, got {resolution!r}",
+            "doubles are no finer there",
+        )
     asked = _Asked(
         guarantee=guarantee,
         n=n,
@@ -253,9 +262,10 @@ def _offers(asked: _Asked) -> Iterator[ProvedCalibrator]:
         return
     rho, length = _rho(asked), _log_ratios(guarantee)
     if rho is None and length is None:
-        raise ValueError(
+        raise hints.value_error(
             "guarantee must be PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or LocalDP with some "
-            f"loss to spend, got {guarantee!r}"
+            f"loss to spend, got {guarantee!r}",
+            "such as dp.ZCDP(0.5)",
         )
     if rho is not None:
         yield _noisy_search(asked, rho)

@@ -38,9 +38,7 @@ def conformal_rank(n: int, *, alpha: float) -> int:
     (3, 2161)
     """
     _validate.integer(n=n, at_least=1)
-    _validate.finite(alpha=alpha)
-    if not 0 <= alpha < 1:
-        raise ValueError(f"alpha must lie in [0, 1), got {alpha!r}")
+    _validate.half_open_unit(alpha=alpha)
     covered, whole = _covered(float(alpha))
     return -(-covered * (int(n) + 1) // whole)
 

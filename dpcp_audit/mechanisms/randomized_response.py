@@ -179,9 +179,7 @@ def debiased_cdf(noisy: ArrayLike, uniform: ArrayLike, *, beta: float) -> FloatA
     beta : float
         The probability of a uniform label, in [0, 1).
     """
-    _validate.number(beta=beta)
-    if not 0 <= beta < 1:
-        raise ValueError(f"beta must lie in [0, 1), got {beta!r}")
+    _validate.half_open_unit(beta=beta)
     return (_numbers(noisy, "noisy") - beta * _numbers(uniform, "uniform")) / (1 - beta)
 
 

@@ -20,6 +20,7 @@ from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import LocalDP
 
@@ -52,7 +53,10 @@ class ShuffledBinaryResponse:
     def __post_init__(self) -> None:
         _validate.positive(epsilon=self.epsilon)
         if self.epsilon > _LARGEST_EPSILON:
-            raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}")
+            raise hints.value_error(
+                f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}",
+                "beyond it a report is practically the value itself",
+            )
 
     @property
     def local(self) -> BinaryRandomizedResponse:

@@ -14,6 +14,7 @@ from dpcp_audit.proving.sources import FunctionSource, source_of
 from dpcp_audit.proving.statistics import MOST_RECORDS
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.proving.whole_functions import returned_by
+from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
@@ -33,7 +34,7 @@ _RELATIONS = {Relation.SUBSTITUTION, Relation.ADD_REMOVE}
 
 
 def prove(
-    function: Callable[..., Any],
+    function: Callable[..., Any] | str,
     *guarantees: PrivacyGuarantee | Coverage,
     n: int = 100,
     bounds: tuple[float, float] = (0.0, 1.0),
@@ -48,9 +49,9 @@ def prove(
 
     Parameters
     ----------
-    function : callable
+    function : callable or str
         ``f(scores, *, rng)``, or ``f(scores)`` that draws from NumPy's or Python's global
-        generators.
+        generators. Or 'package.module:function', or 'path/to/file.py:function'.
     *guarantees
         ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP`` or ``GaussianDP``; or one ``Coverage``, of
         thresholds at a rank that does not depend on the scores.
@@ -83,12 +84,19 @@ def prove(
     (False, 'sqrt is not known, and has no Python source to read')
     """
     _validate.integer(n=n, at_least=1)
+    if isinstance(function, str):
+        function = load(function)
     relation = Choice(Relation).read(neighbours, "neighbours")
     if relation not in _RELATIONS:
-        raise UsageError(f"neighbours must be substitution or add-remove, got {neighbours!r}")
+        raise UsageError(
+            f"neighbours must be substitution or add-remove, got {neighbours!r}",
+            hint="all other relations are for dp.audit",
+        )
     low, high = Pair().read(bounds, "bounds")
     if not -math.inf < low < high < math.inf:
-        raise UsageError(f"bounds must be finite with a < b, got {bounds!r}")
+        raise UsageError(
+            f"bounds must be finite with a < b, got {bounds!r}", hint="such as (0.0, 1.0)"
+        )
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")

@@ -36,7 +36,11 @@ def returned_by(
     signature = inspect.signature(function, follow_wrapped=False)
     unknown = options.keys() - signature.parameters.keys()
     if unknown:
-        raise UsageError(f"options must be arguments of the function, got {sorted(unknown)}")
+        known = ", ".join(signature.parameters) or "nothing"
+        raise UsageError(
+            f"options must be arguments of the function, got {sorted(unknown)}",
+            hint=f"it takes {known}",
+        )
     if len((GENERATORS - options.keys()) & signature.parameters.keys()) > 1:
         raise Refusal(node.lineno, "more than one argument may be the generator")
     args: list[Value] = []

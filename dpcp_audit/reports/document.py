@@ -295,12 +295,16 @@ def require_writable(path: Path, *, option: str) -> None:
 
 def _refuse(path: Path, option: str) -> None:
     if path.is_dir():
-        raise UsageError(f"{option}: {path} is a folder")
+        raise UsageError(f"{option}: {path} is a folder", hint="name a file in it")
     if not path.parent.is_dir():
-        raise UsageError(f"{option}: the folder {path.parent} does not exist")
+        raise UsageError(
+            f"{option}: the folder {path.parent} does not exist", hint=f"mkdir -p {path.parent}"
+        )
     beside = path if path.exists() and not path.is_file() else Path(os.path.realpath(path)).parent
     if not os.access(beside, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UsageError(f"{option}: {path} cannot be written to")
+        raise UsageError(
+            f"{option}: {path} cannot be written to", hint="name a file in a folder that is yours"
+        )
     if not path.exists() or path.is_file():
         with tempfile.TemporaryFile(dir=beside):  # what access alone does not say
             pass

@@ -70,7 +70,16 @@ def surprises(document: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
 
 def overall_of(document: Mapping[str, Any]) -> str:
     """Return what the suite says of the run as a whole, on one line; "" where it says nothing."""
-    said = (document.get("overview") or {}).get("summary") or ""
+    return _said(document, "summary")
+
+
+def headline_of(document: Mapping[str, Any]) -> str:
+    """Return the suite's own headline of the run; "" where the claims are counted."""
+    return _said(document, "headline")
+
+
+def _said(document: Mapping[str, Any], key: str) -> str:
+    said = (document.get("overview") or {}).get(key) or ""
     return " ".join(printable(said).split())
 
 

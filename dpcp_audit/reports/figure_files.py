@@ -123,9 +123,14 @@ def require_figure_file(path: Path) -> None:
         If matplotlib is not installed.
     """
     if path.suffix not in SUFFIXES:
-        raise UsageError(f"--figure must end in one of {', '.join(SUFFIXES)}, got {str(path)!r}")
+        raise UsageError(
+            f"--figure must end in one of {', '.join(SUFFIXES)}, got {str(path)!r}",
+            hint="such as figure.svg",
+        )
     if os.path.isdir(path) or not os.access(os.path.dirname(path) or ".", os.W_OK):  # noqa: PTH112, PTH120
-        raise UsageError(f"--figure: {path} cannot be written to")
+        raise UsageError(
+            f"--figure: {path} cannot be written to", hint="name a file in a folder that is yours"
+        )
     require_package("matplotlib", "report")
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.entry import WORST_FIRST, entries_of, overall_of, told
+from dpcp_audit.reports.entry import WORST_FIRST, entries_of, headline_of, overall_of, told
 from dpcp_audit.reports.families import families, lanes
 from dpcp_audit.words.checks import Skipped
 from dpcp_audit.words.formatting import DASH, clipped, counted, number, printable
@@ -79,6 +79,8 @@ class Reading:
         Those whose verdict is not the one that a suite or a baseline has recorded.
     expectations : str
         Whether there are any, in a sentence; "" where nothing is recorded.
+    suite_headline : str
+        The suite's own headline, counted as it counts; "" where the claims are counted.
     overall : str
         What the suite says of the run as a whole, counted as it counts; "" where it says nothing.
     """
@@ -93,6 +95,7 @@ class Reading:
     complete: bool
     skipped: tuple[Skipped, ...]
     overall: str = ""
+    suite_headline: str = ""
 
     @property
     def own(self) -> tuple[Entry, ...]:
@@ -101,10 +104,12 @@ class Reading:
 
     @property
     def headline(self) -> str:
-        """The headline: the claims as they are made, and nothing else.
+        """The headline: the suite's own, or the claims as they are made, and nothing else.
 
         Of a run that is about its controls, how many of them are caught comes before.
         """
+        if self.suite_headline:
+            return self.suite_headline
         controls = sum(entry.standing is Standing.CONTROL for entry in self.entries)
         if not self.own or controls <= len(self.own):
             return self._headline
@@ -289,6 +294,7 @@ def read(document: Mapping[str, Any]) -> Reading:
             for each in document.get("skipped") or ()
         ),
         overall=overall_of(document),
+        suite_headline=headline_of(document),
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from scipy.special import betainc, betainccinv, betaincinv, gammaln
 
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def clopper_pearson(
     _validate.open_unit(significance=significance)
     if isinstance(successes, np.ndarray):
         if not np.issubdtype(successes.dtype, np.integer):
-            raise ValueError(f"successes must hold integers, got {successes.dtype}")
+            raise hints.value_error(
+                f"successes must hold integers, got {successes.dtype}", "give counts, not rates"
+            )
         if successes.size:
             _check_counts(int(successes.min()), int(successes.max()), trials)
         return binomial_limits(successes, trials, significance / 2)
@@ -95,10 +98,14 @@ def mean_interval(
     low, high = _validate.bounds(bounds)
     count = samples.shape[-1]
     if count < 2:
-        raise ValueError(f"values must hold two numbers or more, got {count}")
+        raise hints.value_error(
+            f"values must hold two numbers or more, got {count}", "a variance takes two"
+        )
     outside = samples[~((samples >= low) & (samples <= high))]  # NaN is outside too
     if outside.size:
-        raise ValueError(f"values must lie in [{low:g}, {high:g}], got {outside[:3]}")
+        raise hints.value_error(
+            f"values must lie in [{low:g}, {high:g}], got {outside[:3]}", "widen the bounds"
+        )
     return mean_limits(
         samples.mean(axis=-1),
         samples.var(axis=-1, ddof=1),

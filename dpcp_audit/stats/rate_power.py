@@ -23,6 +23,7 @@ from scipy.special import betainc, betaln, xlog1py, xlogy
 
 from dpcp_audit.stats.intervals import binomial_exceeded
 from dpcp_audit.stats.roots import fewest, turn
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -97,7 +98,9 @@ def fewest_trials(
     quick to find.
     """
     if not rate > claimed:
-        raise ValueError(f"rate must be > claimed = {claimed!r}, got {rate!r}")
+        raise hints.value_error(
+            f"rate must be > claimed = {claimed!r}, got {rate!r}", "a lower rate is no violation"
+        )
 
     def enough(failures: int) -> float:
         return _trials_reaching(failures, rate, detection=detection)

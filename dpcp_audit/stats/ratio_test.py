@@ -36,6 +36,7 @@ from scipy.special import expit, logit, ndtri
 from dpcp_audit.stats.curve_test import Region, TwoCounts
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.roots import turn, turns
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -76,10 +77,15 @@ class RatioTest:
         _validate.integer(n=self.n, n_prime=self.n_prime, at_least=1)
         _validate.non_negative(epsilon=self.epsilon)
         if self.epsilon > _LARGEST_EPSILON:
-            raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}")
+            raise hints.value_error(
+                f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}",
+                "no number of samples refutes a larger one",
+            )
         _validate.closed_unit(delta=self.delta)
         if self.delta == 1:
-            raise ValueError(f"delta must be below 1, got {self.delta!r}")
+            raise hints.value_error(
+                f"delta must be below 1, got {self.delta!r}", "at 1 nothing is claimed"
+            )
 
     @property
     def _counts(self) -> TwoCounts:
@@ -263,10 +269,11 @@ def epsilon_lower_bound(
     """
     _validate.open_unit(significance=significance)
     _validate.positive(resolution=resolution)
-    if significance < _LEAST:
-        raise ValueError(f"significance must be at least {_LEAST:g}, got {significance!r}")
-    if resolution < _LEAST:
-        raise ValueError(f"resolution must be at least {_LEAST:g}, got {resolution!r}")
+    for name, value in (("significance", significance), ("resolution", resolution)):
+        if value < _LEAST:
+            raise hints.value_error(
+                f"{name} must be at least {_LEAST:g}, got {value!r}", "such as 1e-3"
+            )
 
     def refuted(steps: int) -> bool:
         test = RatioTest(n=n, n_prime=n_prime, epsilon=steps * resolution, delta=delta)

@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from dpcp_audit.stats.intervals import mean_radius
 from dpcp_audit.words import brent as _brent
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -204,9 +205,10 @@ def draws_needed(
         at_least=2,
     )
     if needed is None:
-        raise ValueError(
+        raise hints.value_error(
             f"miss is too small for variance = {variance!r} and significance = {significance!r}, "
-            f"got {miss!r}"
+            f"got {miss!r}",
+            "no number of draws shows it: give a larger one",
         )
     return needed
 

@@ -385,7 +385,10 @@ class CheckSpec:
             names = [dashed(each.name) for each in TABLE]
             options.require_known(given, names, as_option)
             if given.get("kind") is None:
-                raise UsageError(f"kind is missing, use one of {', '.join(Kind)}")
+                raise UsageError(
+                    f"kind is missing, use one of {', '.join(Kind)}",
+                    hint="a function of scores is a quantile",
+                )
             target = target_of(given, spell=dashed)
             guarantees = guarantees_of(given, required=claimed)
             spec = cls.of(target, guarantees, given, spell=dashed)
@@ -409,7 +412,10 @@ TABLE = (*TARGET_OPTIONS, *CLAIMS, *TRIAL_OPTIONS)
 def require_one_effort(given: Mapping[str, object], spell: Spelling = options.plain) -> None:
     """Refuse calls that are given beside a budget to cut them to."""
     if not {"draws", "budget"} - given.keys():
-        raise UsageError(f"give either {spell('draws')} or {spell('budget')}, and not both")
+        raise UsageError(
+            f"give either {spell('draws')} or {spell('budget')}, and not both",
+            hint="draws counts the calls, budget limits the time",
+        )
 
 
 _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
@@ -420,8 +426,8 @@ def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
     """Refuse options that contradict each other."""
     if spec.public_n and spec.neighbours is Relation.ADD_REMOVE:
         raise UsageError(
-            f"{spell('public_n')} contradicts neighbours = 'add-remove', where n differs: "
-            "use 'substitution'"
+            f"{spell('public_n')} contradicts neighbours = 'add-remove', where n differs",
+            hint="use 'substitution'",
         )
     _require_shuffling(spec, spell)
     _require_records(spec, spell)
@@ -430,10 +436,20 @@ def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
     labels = spec.target.domain
     for each in spec.guarantees:
         if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
-            raise wrong("set_size_at_most", f"below the number of classes, {labels}", each.at_most)
+            raise wrong(
+                "set_size_at_most",
+                f"below the number of classes, {labels}",
+                each.at_most,
+                hint="sets of all classes are never larger",
+            )
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
-        raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
+        raise wrong(
+            "draws",
+            f"a whole number >= {fewest}",
+            spec.draws,
+            hint=f"such as {fewest}, or leave draws out",
+        )
 
 
 def _require_pair(pair: InputPair, spec: CheckSpec, spell: Spelling) -> None:
@@ -451,7 +467,12 @@ def _require_records(spec: CheckSpec, spell: Spelling) -> None:
     covers = any(isinstance(each, Coverage) for each in spec.guarantees)
     fewest = min(spec.n, default=COVERAGE_SIZE)
     if federated and covers and fewest < spec.clients:
-        raise wrong(spell("n"), f"at least the number of clients, {spec.clients}", fewest)
+        raise wrong(
+            spell("n"),
+            f"at least the number of clients, {spec.clients}",
+            fewest,
+            hint="each client has a record at least",
+        )
 
 
 def _require_shuffling(spec: CheckSpec, spell: Spelling) -> None:
@@ -461,8 +482,8 @@ def _require_shuffling(spec: CheckSpec, spell: Spelling) -> None:
     said = spell("shuffle_n")
     if any(each.of_one_report for each in spec.guarantees):
         raise UsageError(
-            f"{said} is of all users' reports, and LocalDP of one: claim what holds centrally, "
-            f"such as {spell('approx_dp')}"
+            f"{said} is of all users' reports, and LocalDP of one",
+            hint=f"claim what holds centrally, such as {spell('approx_dp')}",
         )
     if spec.pair is not None:
-        raise UsageError(f"{said} tries values of its own: give it without {spell('pair')}")
+        raise UsageError(f"{said} tries values of its own", hint=f"leave {spell('pair')} out")

@@ -139,7 +139,12 @@ class Claims(Value):
         each = item if is_sequence(item) else [item]
         if len(each) != self.size:
             shape = "a number" if self.size == 1 else f"{self.size} numbers"
-            raise wrong(name, f"{shape}, or a list of such", value)
+            raise wrong(
+                name,
+                f"{shape}, or a list of such",
+                value,
+                hint="such as 0.5, or one number for each part of the claim",
+            )
         try:
             return self.guarantee(*(number(part, name) for part in each))
         except UsageError:
@@ -259,8 +264,8 @@ def _option_of(guarantee: Guarantee) -> Option:
         return SET_SIZE
     if type(guarantee) is not Coverage:
         raise UsageError(
-            f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}"
-            f"{_mistaken(guarantee)}"
+            f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}",
+            hint=_mistaken(guarantee),
         )
     return PER_CLASS if guarantee.per_class else AT_LEAST
 
@@ -268,10 +273,10 @@ def _option_of(guarantee: Guarantee) -> Option:
 def _mistaken(claimed: object) -> str:
     """Return what to do with what is no guarantee, where that can be told; "" elsewhere."""
     if isinstance(claimed, type):
-        return ": give the class its parameters"
+        return "give the class its parameters"
     if is_sequence(claimed):
-        return ": give several one after the other"
-    return ": the function comes before it" if callable(claimed) else ""
+        return "give several one after the other"
+    return "the function comes before it" if callable(claimed) else "such as dp.ZCDP(0.5)"
 
 
 def guarantees_of(
@@ -297,13 +302,16 @@ def guarantees_of(
         if each.name in values
     ]
     if confidence is not None and not covering:
-        raise UsageError(f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}")
+        raise UsageError(
+            f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}",
+            hint=f"such as {spell(AT_LEAST.name)} 0.9",
+        )
     found += covering
     if SET_SIZE.name in values:
         found.append(SetSize(values[SET_SIZE.name]))
     if required and not found:
         known = ", ".join(spell(each.name) for each in (*PRIVACY, *_COVERAGES, SET_SIZE))
-        raise UsageError(f"nothing is claimed: give at least one of {known}")
+        raise UsageError("nothing is claimed", hint=f"give at least one of {known}")
     return tuple(found)
 
 
@@ -320,18 +328,24 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
             covering.append(each.per_class)
             _require_probabilities(each)
             if each.at_most != 1:
-                raise UsageError(f"at_most must be 1, an upper bound is not tested, got {each!r}")
+                raise UsageError(
+                    f"at_most must be 1, an upper bound is not tested, got {each!r}",
+                    hint="claim at_least alone",
+                )
     if len(covering) > len(set(covering)):
-        raise UsageError("Coverage must be claimed once: give one check for each")
+        raise UsageError("Coverage must be claimed once", hint="make one check for each")
 
 
 def _require_delta(claimed: Guarantee) -> None:
     """Refuse a δ with which another guarantee is claimed, or none."""
     delta = claimed.parameters.get("delta")
     if delta == 0:
-        raise UsageError(f"delta must be above 0, got {claimed}: without δ it is PureDP")
+        raise UsageError(f"delta must be above 0, got {claimed}", hint="without δ it is PureDP")
     if delta == 1:
-        raise UsageError(f"delta must be below 1, got {claimed}: at δ = 1 nothing is claimed")
+        raise UsageError(
+            f"delta must be below 1, got {claimed}",
+            hint="such as 1e-6: at δ = 1 nothing is claimed",
+        )
 
 
 def _require_probabilities(claimed: Coverage) -> None:

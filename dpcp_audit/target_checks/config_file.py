@@ -23,7 +23,7 @@ from dpcp_audit.words import options
 from dpcp_audit.words.checks import Row, Suite, claims_of
 from dpcp_audit.words.options import dashed
 from dpcp_audit.words.plain import is_list, is_record
-from dpcp_audit.words.results import Standing, Verdict
+from dpcp_audit.words.results import SourceLocation, Standing, Verdict
 from dpcp_audit.words.values import Choice, KeywordTable, Text
 from dpcp_audit.words.whole_files import UsageError
 
@@ -58,22 +58,32 @@ def load(path: Path) -> Config:
     try:
         data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from error
+        hint = "name a file of checks that can be read, such as checks.toml"
+        raise UsageError(f"{path}: {error.strerror or error}", hint=hint) from error
     except RecursionError as error:
-        raise UsageError(f"{path}: not a file of checks (nested too deeply)") from error
+        raise UsageError(
+            f"{path}: not a file of checks (nested too deeply)", hint="a check has two levels"
+        ) from error
     except ValueError as error:  # of TOML, or text that is not UTF-8
-        raise UsageError(f"{path}: not a TOML file ({error})") from error
+        raise UsageError(
+            f"{path}: not a TOML file ({error})", hint='texts stand in quotes: kind = "quantile"'
+        ) from error
     where = str(path)
     if path.name == PROJECT_FILE:
         tools = data.get("tool", {})
         if not is_record(tools):
-            raise UsageError(f"{path}: tool must be a table, got {tools!r}")
+            raise UsageError(
+                f"{path}: tool must be a table, got {tools!r}", hint="write [tool.dpcp-audit]"
+            )
         data = tools.get("dpcp-audit")
         where = f"{path}: [tool.dpcp-audit]"
         if data is None:
-            raise UsageError(f"{path} has no [tool.dpcp-audit]")
+            raise UsageError(
+                f"{path} has no [tool.dpcp-audit]",
+                hint="write its checks as [[tool.dpcp-audit.check]]",
+            )
     if not isinstance(data, Mapping):
-        raise UsageError(f"{where} must be a table")
+        raise UsageError(f"{where} must be a table", hint="such as [[check]] with its keys below")
     return from_data(cast("Mapping[str, Any]", data), folder=path.parent, where=where)
 
 
@@ -131,7 +141,7 @@ def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
     names = [spec.name for spec in specs]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"two checks are called {name!r}: give each a 'name'")
+            raise UsageError(f"two checks are called {name!r}", hint="give each a 'name'")
 
 
 def _spec(
@@ -151,9 +161,13 @@ def _spec(
 def _tables(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     checks = data.get(_CHECKS, [])
     if not is_list(checks) or not all(isinstance(c, Mapping) for c in checks):
-        raise UsageError("check must be a list of tables: [[check]]")
+        raise UsageError(
+            "check must be a list of tables", hint="write [[check]] in front of each check"
+        )
     if not checks:
-        raise UsageError("no [[check]] is given")
+        raise UsageError(
+            "no [[check]] is given", hint="write [[check]], and below it target, kind and a claim"
+        )
     return checks
 
 
@@ -201,9 +215,20 @@ def suite_of_file(module: str, *, summary: str, file: str = "claims.toml") -> Su
 def _rows(module: str, file: str) -> list[Row]:
     path = Path(str(import_module(module).__file__)).with_name(file)
     with options.in_place(str(path)):
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
         options.require_known(data, ("claim",))
-        return [_row(module, KeywordTable().read(each, "claim")) for each in data.get("claim", [])]
+        rows = [_row(module, KeywordTable().read(each, "claim")) for each in data.get("claim", [])]
+        return [_placed(row, str(path), text, module) for row in rows]
+
+
+def _placed(row: Row, file: str, text: str, module: str) -> Row:
+    """Return a row whose claim says in which line of the file it has its id."""
+    if row.claim.location is not None:
+        return row
+    line = 1 + text.partition(f'"{row.claim.id}"')[0].count("\n")
+    place = SourceLocation.in_module(file, line, module=module)
+    return replace(row, claim=replace(row.claim, location=place))
 
 
 def _row(module: str, given: Mapping[str, Any]) -> Row:
@@ -211,14 +236,19 @@ def _row(module: str, given: Mapping[str, Any]) -> Row:
         options.require_known(given, (*_TEXTS, *_SAID, *_OTHER_KEYS))
         texts = {key: Text().read(given.get(key), key) for key in _TEXTS}
         if ("check" in given) == ("decided-by" in given):
-            raise UsageError("give either a table 'check' or a function 'decided-by'")
+            raise UsageError(
+                "give either a table 'check' or a function 'decided-by'",
+                hint="decided-by = 'function' names one of the module beside the file",
+            )
         claim = _claim(given, texts)
         if "check" in given:
             return _of_target(claim, KeywordTable().read(given["check"], "check"))
         name = Text().read(given["decided-by"], "decided-by")
         decide = getattr(import_module(module), name, None)
         if decide is None:
-            raise UsageError(f"the module {module} has no {name!r}")
+            raise UsageError(
+                f"the module {module} has no {name!r}", hint="define it there, or correct the name"
+            )
         return Row(claim=claim, check=decide(**given.get("with", {})))
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _MOST_ROWS = 2000
+_SAVE = "save one by np.savez('rows.npz', features=X, labels=y)"
 _WANTED = "a file .npz with 'features' and 'labels' (or 'X' and 'y'), or a pair (X, y)"
 
 
@@ -58,7 +59,7 @@ class RowsOf(Value):
             raise
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{name}: {error}") from error
-        raise wrong(name, _WANTED, value)
+        raise wrong(name, _WANTED, value, hint=_SAVE)
 
     def as_data(self, value: RowPool) -> Mapping[str, Any]:
         """Return the rows as lists."""
@@ -74,26 +75,27 @@ def rows_for(kind: Kind, given: RowPool | None) -> RowPool:
 
 def _saved(path: Path, name: str) -> tuple[Any, Any]:
     if path.suffix != ".npz" or not is_file(path):
-        raise wrong(name, _WANTED, str(path))
+        raise wrong(name, _WANTED, str(path), hint=_SAVE)
     with np.load(path, allow_pickle=False) as stored:
         for pair in (("features", "labels"), ("X", "y")):
             if set(pair) <= set(stored.files):
                 return stored[pair[0]], stored[pair[1]]
-    raise wrong(name, _WANTED, f"{path.name} with {', '.join(stored.files)}")
+    raise wrong(name, _WANTED, f"{path.name} with {', '.join(stored.files)}", hint=_SAVE)
 
 
 def _of(name: str, features: Any, labels: Any) -> RowPool:
     words = [each for each in np.asarray(labels).ravel()[:1].tolist() if isinstance(each, str)]
     if words:
         raise UsageError(
-            f"{name}: labels must be numbers, and those of classes integers from 0, got {words}: "
-            "encode them, and fit the model to the codes"
+            f"{name}: labels must be numbers, and those of classes integers from 0, got {words}",
+            hint="encode them, and fit the model to the codes",
         )
     pool = RowPool(np.asarray(features, dtype=np.float64), np.asarray(labels, dtype=np.float64))
     if len(pool.labels) > _MOST_ROWS:
         raise UsageError(
             f"{name} must have at most {_MOST_ROWS} rows, since every call predicts all of them, "
-            f"got {len(pool.labels)}: take a sample"
+            f"got {len(pool.labels)}",
+            hint="take a sample",
         )
     return pool
 
@@ -144,7 +146,8 @@ def with_classes(target: TargetSpec, data: RowPool | None) -> TargetSpec:
         return replace(target, domain=classes)
     if target.domain < classes:
         raise UsageError(
-            f"domain must be at least {classes}, as the data have, got {target.domain}"
+            f"domain must be at least {classes}, as the data have, got {target.domain}",
+            hint="leave domain out: the data have it",
         )
     return target
 
@@ -211,7 +214,7 @@ class PairOf(Value):
         if is_record(value) and set(_ENDS) <= set(value):
             ends = tuple(value[end] for end in _ENDS)
         if not is_sequence(ends) or isinstance(ends, list) or len(ends) != 2:
-            raise wrong(name, _WANTED_DATA, value)
+            raise wrong(name, _WANTED_DATA, value, hint="such as ([0.1, 0.5], [0.1, 0.9])")
         try:
             first, second = map(_input, ends)
         except (RuntimeError, TypeError, ValueError) as error:
@@ -284,14 +287,17 @@ def _is_listed(value: Any) -> bool:
 
 def _saved_data(path: Path, name: str) -> Any:
     if path.suffix not in {".json", ".npz"} or not is_file(path):
-        raise wrong(name, _WANTED_DATA, str(path))
+        raise wrong(name, _WANTED_DATA, str(path), hint="such as pair.json")
     try:
         if path.suffix == ".json":
             return json.loads(path.read_text(encoding="utf-8"))
         with np.load(path, allow_pickle=False) as stored:
             return {end: _whole(stored[end]) for end in _ENDS if end in stored.files}
     except (OSError, ValueError) as error:
-        raise UsageError(f"{name}: {path.name} cannot be read: {error}") from error
+        raise UsageError(
+            f"{name}: {path.name} cannot be read: {error}",
+            hint='such as {"value": [0.1, 0.5], "neighbour": [0.1, 0.9]} in pair.json',
+        ) from error
 
 
 def _whole(array: Any) -> Any:

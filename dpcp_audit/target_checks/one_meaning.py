@@ -33,6 +33,7 @@ _MAY = {
     Relation.ZERO_OUT: "one {unit} is replaced by an empty one",
 }
 _SAME = "the two are the same"
+_NEIGHBOURS = "change one record, or say by neighbours how the two may differ"
 
 
 def require_neighbours(
@@ -49,12 +50,14 @@ def require_neighbours(
     """
     if takes is Takes.VALUE:
         if _same(*pair.ends):
-            raise UsageError(f"{name} must hold two values: {_SAME}")
+            raise UsageError(f"{name} must hold two values: {_SAME}", hint="such as (0, 1)")
         return
     try:
         first, second = (Counter(_records(each, takes, unit)) for each in pair.ends)
     except (TypeError, ValueError, LookupError):
-        raise UsageError(f"{name} must hold two inputs of {takes}") from None
+        raise UsageError(
+            f"{name} must hold two inputs of {takes}", hint="such as ([0.1, 0.5], [0.1, 0.9])"
+        ) from None
     _require_one_apart(first, second, relation, takes, unit, name)
 
 
@@ -108,7 +111,8 @@ def _require_one_apart(  # noqa: PLR0917  (what a claim says of neighbours)
         )
         raise UsageError(
             f"{name} must hold neighbours (neighbours {relation}: {may}): "
-            f"{apart if any(counts) else _SAME}"
+            f"{apart if any(counts) else _SAME}",
+            hint=_NEIGHBOURS,
         )
 
 
@@ -165,7 +169,10 @@ def require_parts(pair: InputPair, kind: Kind, name: str) -> None:
     for each in pair.ends:
         if not is_tuple(each) or len(each) != parts:
             said = ", ".join(kind.inputs)
-            raise UsageError(f"{name} must hold two inputs of {kind.takes}, each ({said})")
+            raise UsageError(
+                f"{name} must hold two inputs of {kind.takes}, each ({said})",
+                hint="such as ([0.1, 0.5], [0.1, 0.9])",
+            )
 
 
 def require_domain(pair: InputPair, target: TargetSpec, spell: Spelling) -> None:
@@ -184,7 +191,10 @@ def require_domain(pair: InputPair, target: TargetSpec, spell: Spelling) -> None
     except (TypeError, ValueError, LookupError):
         said = f"two inputs of {target.kind.takes}"
     if said:
-        raise UsageError(f"{spell('pair')} must hold {said}")
+        raise UsageError(
+            f"{spell('pair')} must hold {said}",
+            hint="change the pair, or leave it out: the search finds one",
+        )
 
 
 def _outside(pair: InputPair, target: TargetSpec, spell: Spelling) -> str:

@@ -80,7 +80,7 @@ def _searched(spec: CheckSpec) -> PairSpace:
     one_label = spec.neighbours is Relation.ONE_LABEL
     of_scores = target.kind.takes is not Takes.RECORDS
     if of_scores and one_label:
-        raise UsageError(f"neighbours: a {target.kind} has no labels: use 'substitution'")
+        raise UsageError(f"neighbours: a {target.kind} has no labels", hint="use 'substitution'")
     settings: dict[str, Any] = {"sizes": sizes_beside(spec.n)} if spec.n else {}
     try:
         scores = ScorePairs(
@@ -104,7 +104,9 @@ def _searched(spec: CheckSpec) -> PairSpace:
 def _row_pairs(spec: CheckSpec) -> PairSpace:
     kind = spec.target.kind
     if kind is Kind.REGRESSION and spec.neighbours is Relation.ONE_LABEL:
-        raise UsageError("neighbours: outcomes of a regression are no labels: use 'substitution'")
+        raise UsageError(
+            "neighbours: outcomes of a regression are no labels", hint="use 'substitution'"
+        )
     pool = rows_for(kind, spec.data)
     sizes = {"sizes": (*spec.n, *SIZES)} if spec.n else {}
     return RowPairs(

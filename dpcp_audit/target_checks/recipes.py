@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit.target_checks import config_file as config
 from dpcp_audit.target_checks.config_file import Config
+from dpcp_audit.targets.answers import one_line
 from dpcp_audit.words import options
 from dpcp_audit.words.checks import Skipped
 from dpcp_audit.words.values import Flag, KeywordTable, Text
@@ -140,7 +141,10 @@ class Recipe:
         read = config.from_data(checks, where=name)
         for each in known:
             if each.check not in {spec.name for spec in read.checks}:
-                raise UsageError(f"{name}: finding: no check is called {each.check!r}")
+                raise UsageError(
+                    f"{name}: finding: no check is called {each.check!r}",
+                    hint="the check's key 'name' is what it is called",
+                )
         return cls(name=name, config=read, findings=known, **texts)
 
     def finding_of(self, check: str) -> KnownFinding | None:
@@ -181,7 +185,7 @@ class Recipe:
         try:
             checkout(self.repository)
         except UsageError as error:
-            return str(error)
+            return one_line(error)
         if self.module and not find_spec(self.module):
             return f"{self.repository} needs {self.module}: pip install {self.module}"
         commands = (spec.target.command for spec in self.config.checks)
@@ -214,10 +218,10 @@ def checkout(repository: str) -> Path:
     if folder and (found := Path(folder) / name).is_dir():
         return found
     where = folder or "FOLDER"
-    hint = "" if folder else f", and set {CHECKOUTS}=FOLDER"
+    then = "" if folder else f", and set {CHECKOUTS}=FOLDER"
     raise UsageError(
-        f"no checkout of {repository}: "
-        f"git clone https://github.com/{repository} {where}/{name}{hint}"
+        f"no checkout of {repository}",
+        hint=f"git clone https://github.com/{repository} {where}/{name}{then}",
     )
 
 
@@ -256,7 +260,7 @@ def load(name: str, efforts: Mapping[str, object] | None = None) -> Recipe:
     if name not in names():
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join([*names(), ALL])}"
-        raise UsageError(f"no recipe is called {name!r}; {hint}")
+        raise UsageError(f"no recipe is called {name!r}", hint=hint)
     data = _registered(name)
     if efforts:
         checks = [{key: one[key] for key in one if key not in EFFORTS} for one in data["check"]]
@@ -289,14 +293,17 @@ def _registered(name: str) -> dict[str, Any]:
     entries = [entry for entry, is_own in found if is_own] or [entry for entry, _ in found]
     if len(entries) > 1:
         rivals = " and ".join(sorted(entry.dist.name for entry in entries if entry.dist))
-        raise UsageError(f"--recipe {name}: the name is registered by {rivals}; uninstall one")
+        raise UsageError(
+            f"--recipe {name}: the name is registered by {rivals}", hint="uninstall one"
+        )
     try:
         return _data(entries[0].value, name)
     except Exception as error:  # whatever another package raises when it loads
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise UsageError(
             f"--recipe {name}: {entries[0].value} must be a package with a file {name}.toml "
-            f"({reason})"
+            f"({reason})",
+            hint="correct the entry point",
         ) from error
 
 

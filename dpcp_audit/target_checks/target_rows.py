@@ -77,7 +77,7 @@ def require_once(rows: list[Row]) -> list[Row]:
     ids = [row.claim.id for row in rows]
     for id_ in ids:
         if ids.count(id_) > 1:
-            raise UsageError(f"{id_} is claimed twice")
+            raise UsageError(f"{id_} is claimed twice", hint="leave one out")
     return rows
 
 

@@ -103,7 +103,9 @@ def rows_of_traces(targets: Sequence[CheckSpec] = (), scope: str = Scope.RELEASE
 
 def _traced_rows(spec: CheckSpec, scope: Scope) -> list[Row]:
     if not spec.privacy:
-        raise UsageError(f"{spec.name} claims no privacy: there is nothing to trace")
+        raise UsageError(
+            f"{spec.name} claims no privacy: there is nothing to trace", hint="such as --pure-dp 1"
+        )
     return [row_of_trace(spec, guarantee, scope) for guarantee in spec.privacy]
 
 
@@ -120,7 +122,9 @@ def row_of_trace(
 def without_coverage(spec: CheckSpec, draws: int = DEFAULT_PATHS) -> CheckSpec:
     """Return a check without its claim of coverage, and with a number of paths or outputs."""
     if spec.shuffle_n is not None:
-        raise UsageError("shuffle_n is for checks, and not for estimates or traces")
+        raise UsageError(
+            "shuffle_n is for checks, and not for estimates or traces", hint="leave shuffle_n out"
+        )
     privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))
     return replace(spec, guarantees=privacy, draws=spec.draws or draws)
 
@@ -234,7 +238,7 @@ def privacy_alone(spec: CheckSpec) -> CheckSpec:
         If it has a budget: estimates take draws.
     """
     if spec.budget is not None:
-        raise UsageError("estimate takes draws=, not budget=")
+        raise UsageError("estimate takes draws=, not budget=", hint="give draws")
     return without_coverage(spec, ESTIMATE_DRAWS)
 
 

@@ -60,7 +60,10 @@ def traced_target(target: Target) -> TracedTarget:
     """
     caller = target.caller
     if not isinstance(caller, FunctionCaller):
-        raise UsageError("a command cannot be traced: its noise is drawn in another process")
+        raise UsageError(
+            "a command cannot be traced: its noise is drawn in another process",
+            hint="trace the Python function that the command runs",
+        )
     size = {"size": 1} if caller.vectorised and target.kind.takes is not Takes.VALUE else {}
     named = {caller.convention.rng, caller.convention.seed} - {""}
     many = caller.vectorised and target.kind.takes is Takes.VALUE

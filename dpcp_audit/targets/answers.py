@@ -26,6 +26,7 @@ from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Gives, Kind
 from dpcp_audit.words.arrays import is_array, is_masked
 from dpcp_audit.words.plain import is_sequence
+from dpcp_audit.words.whole_files import HINT
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -38,7 +39,10 @@ _LONGEST = 200
 
 
 class TargetError(ValueError):
-    """A target cannot be used: the one line says what it did, in which call, and what to do."""
+    """A target cannot be used: a line says what it did and in which call, a hint what to do."""
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(f"{message}{HINT}{hint}" if hint else message)
 
 
 class TargetRaisedError(TargetError):
@@ -63,9 +67,10 @@ class TargetUnusableError(TargetError, DegenerateTargetError):
 def one_line(text: object, *, longest: int = _LONGEST) -> str:
     """Return a text on one line, cut in the middle where it is too long.
 
-    Control characters, which could steer a terminal, are spelled out.
+    Control characters, which could steer a terminal, are spelled out. An error's hint follows after
+    a semicolon.
     """
-    words = " ".join(str(text).split())
+    words = " ".join(str(text).replace(HINT, "; ").split())
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
     return line if len(line) <= longest else f"{line[: longest - 44]} ... {line[-39:]}"
 

@@ -152,8 +152,8 @@ def convention(
     except TypeError as error:
         shown = ", ".join([*kind.inputs, *(f"{key}=…" for key in keywords)])
         raise TargetError(
-            f"{name}{_show(signature)} cannot be called as a {kind}, with ({shown}): {error}; "
-            f"{_mistaken(signature, kind) or _advice(accepted, keywords, options)}"
+            f"{name}{_show(signature)} cannot be called as a {kind}, with ({shown}): {error}",
+            hint=_mistaken(signature, kind) or _advice(accepted, keywords, options),
         ) from None
     return found
 

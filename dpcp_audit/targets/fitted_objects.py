@@ -66,9 +66,9 @@ def as_function(thing: Any, kind: Kind, *, name: str, classes: int | None) -> Ca
         )
     if not _has(thing, _FITS, instance=True):
         raise TargetError(
-            f"{name} is a {type(thing).__name__} without {', '.join(_FITS)}: name an object or a "
-            "class with such a method, or a function of (features, labels) that returns a "
-            "fitted object"
+            f"{name} is a {type(thing).__name__} without {', '.join(_FITS)}",
+            hint="name an object or a class with such a method, or a function of (features, "
+            "labels) that returns a fitted object",
         )
     fit = getattr(thing, next(each for each in _FITS if hasattr(thing, each)))
     return _with_signature(_Fitting(template=thing, **_of(kind, name, classes)), fit)
@@ -328,8 +328,9 @@ def _needed(function: Callable[..., Any], name: str) -> list[str]:
     if len(found) in {0, _DATA, _DATA + 1}:
         return found
     raise TargetError(
-        f"{name} needs ({', '.join(found)}): name a class or function that makes an object with "
-        "'fit' and needs no data, or a function of (features, labels) that returns a fitted one"
+        f"{name} needs ({', '.join(found)})",
+        hint="name a class or function that makes an object with 'fit' and needs no data, or a "
+        "function of (features, labels) that returns a fitted one",
     )
 
 

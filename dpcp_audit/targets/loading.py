@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpcp_audit.targets.answers import TargetError, one_line
+from dpcp_audit.words import hints
 from dpcp_audit.words.values import is_file
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ def split(target: str) -> tuple[str, str]:
     named = all(part.isidentifier() for part in function.split("."))
     a_module = all(part.isidentifier() for part in where.split("."))
     if not (named and (where.endswith(".py") or a_module)):
-        raise ValueError(
+        raise hints.value_error(
             "target must be 'package.module:function' or 'path/to/file.py:function', "
-            f"got {target!r}"
+            f"got {target!r}",
+            "such as mine.py:private_quantile",
         )
     return where, function
 
@@ -77,7 +79,7 @@ def load(target: str, *, called: bool = True) -> Callable[..., Any]:
         try:
             found = getattr(found, part)
         except AttributeError:
-            raise TargetError(_no_function(found, part, where)) from None
+            raise _no_function(found, part, where) from None
     function: Callable[..., Any] = found
     if called:
         require_function(function, target)
@@ -94,25 +96,25 @@ def _body(found: object) -> object:
 def require_function(found: object, name: str) -> None:
     """Refuse what cannot be called for one output: a value, a class, a coroutine or generator."""
     body = _body(found)
-    what = None
+    what, hint = "", ""
     if callable(getattr(found, "fit", None)):
-        what = (
-            "has a fit: its kind is predictor, with predict_set, regression, with "
-            "predict_interval, or model, with predict"
+        what = "has a fit"
+        hint = (
+            "its kind is predictor, with predict_set, regression, with predict_interval, or model, "
+            "with predict"
         )
     elif inspect.isclass(found):
-        what = "is a class: name a function, or an object's method as in module:object.method"
+        what = "is a class"
+        hint = "name a function, or an object's method as in module:object.method"
     elif not callable(found):
-        what = (
-            f"is no function, but of type {type(found).__name__}: give the function itself, not "
-            "what it returns"
-        )
+        what = f"is no function, but of type {type(found).__name__}"
+        hint = "give the function itself, not what it returns"
     elif inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body):
-        what = "is an async function: name a plain one that returns its result"
+        what, hint = "is an async function", "name a plain one that returns its result"
     elif inspect.isgeneratorfunction(body):
-        what = "is a generator function: return the result instead of yielding it"
-    if what is not None:
-        raise TargetError(f"{name} {what}")
+        what, hint = "is a generator function", "return the result instead of yielding it"
+    if what:
+        raise TargetError(f"{name} {what}", hint=hint)
 
 
 def floating_errors(function: object) -> np.errstate:
@@ -148,7 +150,9 @@ def raised(error: BaseException, *, file: str | None) -> str:
 
 def _file(path: Path) -> ModuleType:
     if not is_file(path):
-        raise TargetError(f"no file {str(path)!r} is there; the path starts at {str(Path.cwd())!r}")
+        raise TargetError(
+            f"no file {str(path)!r} is there", hint=f"the path starts at {str(Path.cwd())!r}"
+        )
     path = path.resolve()
     _require_outside(str(path), path.name)
     name = f"_dpcp_audit_target_{next(_numbers)}_{path.stem}"
@@ -175,7 +179,8 @@ def _require_outside(loaded: str, name: str) -> None:
     """Refuse what is being loaded here, or by a process that this one descends from."""
     if loaded in _in_load():
         raise TargetError(
-            f"{name} audits itself while it is loaded: put that below if __name__ == '__main__':"
+            f"{name} audits itself while it is loaded",
+            hint="put that below if __name__ == '__main__':",
         )
 
 
@@ -216,8 +221,8 @@ def _module(name: str) -> ModuleType:
             and f"{name}.".startswith(missing + ".")
         ):
             raise TargetError(
-                f"no module {missing!r} is installed or in {str(Path.cwd())!r}; "
-                "a file is named as in path/to/file.py:function"
+                f"no module {missing!r} is installed or in {str(Path.cwd())!r}",
+                hint="a file is named as in path/to/file.py:function",
             ) from None
         frames = traceback.extract_tb(error.__traceback__)
         what = raised(error, file=frames[-1].filename)
@@ -256,9 +261,9 @@ def _apart(folder: Path) -> Generator[None]:
                 _beside[name] = folder
 
 
-def _no_function(found: object, part: str, where: str) -> str:
+def _no_function(found: object, part: str, where: str) -> TargetError:
     public = [n for n in getattr(found, "__dict__", {}) if not n.startswith("_")]
     names = [n for n in public if callable(getattr(found, n))]
     near = difflib.get_close_matches(part, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names[:8]) or 'none'}"
-    return f"{where} has no function {part!r}; {hint}"
+    return TargetError(f"{where} has no function {part!r}", hint=hint)

@@ -13,7 +13,7 @@ from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import load, split
 from dpcp_audit.targets.target import Target, require_setting
-from dpcp_audit.words import options
+from dpcp_audit.words import hints, options
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.options import Group, option
 from dpcp_audit.words.results import SourceLocation
@@ -190,7 +190,10 @@ class TargetSpec:
         _validate.positive(call_seconds=self.call_seconds)
         _require_options(self.options)
         if bool(self.target) == bool(self.command):
-            raise ValueError("give either a target or a command, and not both")
+            raise hints.value_error(
+                "give either a target or a command, and not both",
+                "such as mine.py:private_quantile, or --command 'Rscript mine.R'",
+            )
         if self.target:
             split(self.target)
         else:

@@ -146,7 +146,8 @@ class NamedTheorem:
         if law.pool is None:
             raise UsageError(
                 f"scores must come from a pool of probabilities and labels for {self.name}, "
-                f"got {law.name}"
+                f"got {law.name}",
+                hint="such as digits-logistic",
             )
         k = int(law.pool().probabilities.shape[1])
         return {"pool_name": law.name, "pool": law.pool, "k": k}
@@ -202,7 +203,7 @@ def named_theorem(name: object) -> NamedTheorem:
         if isinstance(name, str) and each.name == name:
             return each
     near = difflib.get_close_matches(str(name), theorem_names(), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else ""
+    hint = f"did you mean {near[0]!r}?" if near else "such as 'ldpcp-4'"
     menu = ", ".join(theorem_names())
     raise UsageError(f"a theorem's name must be one of {menu}, got {shown(name, 60)}", hint=hint)
 
@@ -262,7 +263,7 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
     Beta(a=5, b=0.2)
     """
     if not isinstance(text, str) or not text.strip():
-        raise wrong(name, f"one of {_menu()}", text)
+        raise wrong(name, f"one of {_menu()}", text, hint="such as uniform")
     if text == "uniform":
         return ScoreLaw(name=text, population=Uniform())
     if text.startswith("beta("):
@@ -335,7 +336,10 @@ def law_of_probabilities(probabilities: ArrayLike, labels: ArrayLike) -> ScoreLa
     rows = _validate.probabilities(probabilities)
     true = _validate.labels(labels, n_classes=rows.shape[1])
     if true.shape != rows.shape[:1]:
-        raise UsageError(f"labels must have shape {rows.shape[:1]}, got shape {true.shape}")
+        raise UsageError(
+            f"labels must have shape {rows.shape[:1]}, got shape {true.shape}",
+            hint="give one label for each row of probabilities",
+        )
     pool = ProbabilityPool(_array_name(rows, true), rows, true)
     recorded = _recorded(probabilities=rows, labels=true)
     return replace(_of_pool(pool.name, lambda: pool), arrays=recorded)
@@ -366,7 +370,7 @@ def _beta(text: str, name: str) -> Beta:
     inside = text.removeprefix("beta(").removesuffix(")")
     parameters = [number_of(part.strip()) for part in inside.split(",")]
     if len(parameters) != 2 or not text.endswith(")"):
-        raise wrong(name, "written as beta(A,B), such as beta(5,0.2)", text)
+        raise wrong(name, "written as beta(A,B)", text, hint="such as beta(5,0.2)")
     try:
         return Beta(*parameters)  # type: ignore[arg-type]
     except ValueError as error:
@@ -375,7 +379,7 @@ def _beta(text: str, name: str) -> Beta:
 
 def _saved(path: str, name: str) -> ScoreLaw:
     if not (path.endswith(".npz") or os.path.exists(path)):  # noqa: PTH110  (raises nothing)
-        raise wrong(name, f"one of {_menu()}", path)
+        raise wrong(name, f"one of {_menu()}", path, hint="such as uniform")
     try:
         pool = load_pool(path)
     except ValueError as error:

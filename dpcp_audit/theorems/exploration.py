@@ -124,8 +124,8 @@ class TheoremGrid:
         if named.kind not in _KINDS:
             able = ", ".join(each.name for each in CATALOGUE if each.kind in _KINDS)
             raise UsageError(
-                f"{named.name} has no level that depends on n: explore one of {able}, or give one "
-                "value of each parameter to test it"
+                f"{named.name} has no level that depends on n: explore one of {able}",
+                hint="give one value of each parameter to test it",
             )
         options = several((*SOURCES, *named.parameters))
         require_known(given, [spell(each.name) for each in options])
@@ -138,11 +138,17 @@ class TheoremGrid:
             {} if law or {"pool", "scores", "k"} & found.keys() else {"scores": "uniform"}
         )
         if named.needs_probabilities and "scores" in typical:
-            raise UsageError(f"{spell('k')} must be given for {named.name}, or a pool")
+            raise UsageError(
+                f"{spell('k')} must be given for {named.name}, or a pool",
+                hint=f"such as {spell('k')} = 10",
+            )
         single = {name: (value,) for name, value in typical.items()}
         grid = cls(named=named, law=law, values=single | found)
         if (cells := math.prod(map(len, grid.values.values()))) > MOST_CELLS:
-            raise UsageError(f"the grid must have at most {MOST_CELLS:,} cells, got {cells:,}")
+            raise UsageError(
+                f"the grid must have at most {MOST_CELLS:,} cells, got {cells:,}",
+                hint="give fewer values",
+            )
         return grid
 
     @property

@@ -227,7 +227,7 @@ def rows(case: Mapping[str, Any] | None = None, pools: Sequence[str] = ()) -> li
         return []
     given = dict(case)
     if len(pools) > 1:
-        raise UsageError(f"pool may be given once, got {len(pools)}")
+        raise UsageError(f"pool may be given once, got {len(pools)}", hint="leave the others out")
     given |= dict(zip(("pool",), pools, strict=False))
     theorem = given.pop("theorem", None)
     try:
@@ -241,10 +241,13 @@ def rows(case: Mapping[str, Any] | None = None, pools: Sequence[str] = ()) -> li
 def _law(named: NamedTheorem, sources: Mapping[str, Any], spell: Spelling) -> ScoreLaw | None:
     given = {spell(name): text for name, text in sources.items() if text is not None}
     if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} are two laws of the scores: give one")
+        raise UsageError(f"{' and '.join(given)} are two laws of the scores", hint="give one")
     if not given and named.needs_law:
         wanted = "a pool or k classes" if named.needs_probabilities else "a pool or a law of scores"
-        raise UsageError(f"pool must be given: {named.name} is tested on {wanted}")
+        few = "k = 10" if named.needs_probabilities else "scores = uniform"
+        raise UsageError(
+            f"pool must be given: {named.name} is tested on {wanted}", hint=f"such as {few}"
+        )
     if (k := sources.get("k")) is not None:
         return law_of_classes(k)
     return next((law_named(text, name=name) for name, text in given.items()), None)
@@ -254,7 +257,7 @@ def _require_within(named: NamedTheorem, theorem: Any) -> None:
     """Refuse scores outside of the interval in which a mechanism searches for its threshold."""
     mechanism = getattr(theorem, named.part[0]) if named.part else None
     if mechanism is not None and (outside := beyond(theorem.population, mechanism.bounds)):
-        raise UsageError(f"bounds must hold all scores, but {outside}")
+        raise UsageError(f"bounds must hold all scores, but {outside}", hint="widen the bounds")
 
 
 def _require_affordable(theorem: Any) -> None:
@@ -262,8 +265,8 @@ def _require_affordable(theorem: Any) -> None:
     averaged = getattr(theorem, "reading", None) is CoverageReading.MARGINAL
     if averaged and theorem.n > _MOST_AVERAGED:
         raise UsageError(
-            f"n must be at most {_MOST_AVERAGED:,} in the marginal reading, got {theorem.n:,}; "
-            "the conditional reading has no such limit"
+            f"n must be at most {_MOST_AVERAGED:,} in the marginal reading, got {theorem.n:,}",
+            hint="the conditional reading has no such limit",
         )
 
 
@@ -273,7 +276,15 @@ def _require_all(named: NamedTheorem, values: Mapping[str, Any], spell: Spelling
     if missing:
         names = ", ".join(spell(each.name) for each in missing)
         told = "; ".join(each.help for each in missing)
-        raise UsageError(f"{names} must be given for {named.name} ({told})")
+        typical = ", ".join(
+            f"{spell(each.name)} = {named.example[each.name]}"
+            for each in missing
+            if each.name in named.example
+        )
+        raise UsageError(
+            f"{names} must be given for {named.name} ({told})",
+            hint=f"such as {typical}" if typical else "",
+        )
 
 
 def _word(value: object) -> str:

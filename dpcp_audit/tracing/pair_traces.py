@@ -54,6 +54,7 @@ _CHANGED = 3
 """Paths of either input that are run again with other noisy values."""
 _TREE = 1000
 """Paths of a tree that are tried before it counts as large."""
+_NOTHING = "the target returns None: return what is released"
 _KEEPS = "the target keeps noise of one call for later ones"
 
 
@@ -216,9 +217,11 @@ def _warm_up(target: TracedTarget, x: Any, kept: KeptNoise) -> None:
 
 
 def _numbers_drawn(target: TracedTarget, x: Any) -> int:
-    path = SampledRun()
+    path, output = SampledRun(), tuple[Any, ...]()
     with suppress(TraceEnd):
-        target.outputs(x, path, np.random.default_rng(0))
+        output = target.outputs(x, path, np.random.default_rng(0))
+    if output == (None,):
+        raise UnfollowableError(_NOTHING, target.home)
     return len(path.draws)
 
 

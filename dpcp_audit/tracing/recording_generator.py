@@ -81,7 +81,9 @@ def primitive(*, law: Callable[..., Any]) -> Callable[[_F], _F]:
     0.5...
     """
     if not callable(law):
-        raise UsageError(f"law must be callable, got {shown(law, 80)}")
+        raise UsageError(
+            f"law must be callable, got {shown(law, 80)}", hint="help(dpcp_audit.primitive) has one"
+        )
 
     def decorate(function: _F) -> _F:
         @wraps(function)

@@ -216,6 +216,8 @@ class Overview:
 
     Parameters
     ----------
+    headline : str
+        The headline of the reports, if it does not count claims.
     summary : str
         What was found, counted as the suite counts, in a sentence or two; reports and terminal
         print it first.
@@ -223,6 +225,7 @@ class Overview:
 
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    headline: str = ""
     summary: str = ""
 
 

@@ -38,6 +38,12 @@ Spelling = Callable[[str], str]
 """How a face spells the name of an option."""
 _OPTION = "option"
 """The key of a field's metadata."""
+REMOVED = {
+    "sequential": "leave it out: a search stops as soon as a claim is refuted",
+    "tradeoff": "claim the (ε, δ) of each line of the curve: --approx-dp, several times",
+    "output": "--report html=report.html writes a page, tables= the tables, cells= the numbers",
+}
+"""What to do instead of options of earlier versions."""
 
 
 class Group(StrEnum):
@@ -233,7 +239,7 @@ def renamed(
         old, new = spell(each.formerly), spell(each.name)
         if each.formerly and old in found:
             if new in found:
-                raise UsageError(f"{old} is the former name of {new}: give {new} alone")
+                raise UsageError(f"{old} is the former name of {new}", hint=f"give {new} alone")
             found[new] = found.pop(old)
     return found
 
@@ -259,7 +265,8 @@ def require_known(
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             use = f"did you mean {near[0]!r}?" if near else f"use {', '.join(known)}"
-            raise UsageError(f"unknown {what} {name!r}", hint=meant(name) or use)
+            gone = REMOVED.get(dashed(name))
+            raise UsageError(f"unknown {what} {name!r}", hint=gone or meant(name) or use)
 
 
 def require_kind(

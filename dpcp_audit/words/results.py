@@ -327,6 +327,17 @@ class SourceLocation:
             path = path.relative_to(Path.cwd())
         return cls(file=path.as_posix(), line=line)
 
+    @classmethod
+    def in_module(cls, file: str, line: int, *, module: str) -> SourceLocation:
+        """Return the location of a line of a module, or of a file beside it.
+
+        A file of an installed package is named from the package's folder on.
+        """
+        path = Path(file)
+        if not path.is_relative_to(Path.cwd()):
+            path = Path(*path.parts[-len(module.split(".")) :])
+        return cls.of(str(path), line)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:

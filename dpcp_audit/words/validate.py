@@ -1,7 +1,7 @@
 """Input checks shared by every public function.
 
 Each check takes its arguments by keyword, so that the error names the argument as the
-caller knows it, says what it must be and what it got. Nothing is clipped.
+caller knows it, says what it must be and what it got, and gives a hint. Nothing is clipped.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dpcp_audit.words import hints
 from dpcp_audit.words.arrays import is_array
 from dpcp_audit.words.plain import shown
 
@@ -24,8 +25,13 @@ _E = TypeVar("_E", bound=StrEnum)
 _LARGEST_INTEGER = 2**63 - 1
 
 
-def _fail(name: str, must: str, got: Any) -> ValueError:
-    return ValueError(f"{name} must {must}, got {_show(got)}")
+_FINITE = "drop missing and infinite entries first: x[np.isfinite(x)]"
+_ENDS = "such as (0.0, 1.0)"
+_SEED = "give a seed, such as rng=0"
+
+
+def _fail(name: str, must: str, got: Any, hint: str) -> ValueError:
+    return hints.value_error(f"{name} must {must}, got {_show(got)}", hint)
 
 
 def _show(got: object) -> str:
@@ -37,15 +43,15 @@ def _show(got: object) -> str:
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool | np.bool_ | str | bytes) or value is None or _is_complex(value):
-        raise _fail(name, "be a number", value)
+        raise _fail(name, "be a number", value, hints.for_number(value))
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise _fail(name, "be a number", value) from None
+        raise _fail(name, "be a number", value, hints.for_number(value)) from None
     except OverflowError:
-        raise _fail(name, "be within a float's range", value) from None
+        raise _fail(name, "be within a float's range", value, hints.for_number(value)) from None
     if math.isnan(number):
-        raise _fail(name, "be a number", value)
+        raise _fail(name, "be a number", value, hints.for_number(value))
     return number
 
 
@@ -64,42 +70,49 @@ def finite(**arguments: object) -> None:
     """Each argument must be a finite number."""
     for name, value in arguments.items():
         if not math.isfinite(_number(name, value)):
-            raise _fail(name, "be finite", value)
+            raise _fail(name, "be finite", value, hints.for_number(value))
 
 
 def positive(**arguments: object) -> None:
     """Each argument must be a finite number above 0."""
     for name, value in arguments.items():
         if not 0 < _number(name, value) < math.inf:
-            raise _fail(name, "be finite and > 0", value)
+            raise _fail(name, "be finite and > 0", value, hints.for_number(value))
 
 
 def non_negative(**arguments: object) -> None:
     """Each argument must be a finite number of at least 0."""
     for name, value in arguments.items():
         if not 0 <= _number(name, value) < math.inf:
-            raise _fail(name, "be finite and >= 0", value)
+            raise _fail(name, "be finite and >= 0", value, hints.for_number(value))
 
 
 def order(**arguments: object) -> None:
     """Each argument must be an order of a Rényi divergence: a number of at least 1."""
     for name, value in arguments.items():
         if not _number(name, value) >= 1:
-            raise _fail(name, "be >= 1", value)
+            raise _fail(name, "be >= 1", value, hints.for_number(value, "2"))
 
 
 def open_unit(**arguments: object) -> None:
     """Each argument must lie in the open interval (0, 1)."""
     for name, value in arguments.items():
         if not 0 < _number(name, value) < 1:
-            raise _fail(name, "lie in (0, 1)", value)
+            raise _fail(name, "lie in (0, 1)", value, hints.for_probability(value))
+
+
+def half_open_unit(**arguments: object) -> None:
+    """Each argument must lie in [0, 1), the half-open interval."""
+    for name, value in arguments.items():
+        if not 0 <= _number(name, value) < 1:
+            raise _fail(name, "lie in [0, 1)", value, hints.for_probability(value))
 
 
 def closed_unit(**arguments: object) -> None:
     """Each argument must lie in the closed interval [0, 1]."""
     for name, value in arguments.items():
         if not 0 <= _number(name, value) <= 1:
-            raise _fail(name, "lie in [0, 1]", value)
+            raise _fail(name, "lie in [0, 1]", value, hints.for_probability(value))
 
 
 def integer(*, at_least: int, at_most: int | None = _LARGEST_INTEGER, **arguments: object) -> None:
@@ -108,16 +121,17 @@ def integer(*, at_least: int, at_most: int | None = _LARGEST_INTEGER, **argument
     Numbers of more than 64 bits, which no count is, are refused unless ``at_most`` is None.
     """
     for name, value in arguments.items():
+        hint = hints.for_whole(value, at_least=at_least, at_most=at_most)
         if isinstance(value, bool | np.bool_):
-            raise _fail(name, "be an integer", value)
+            raise _fail(name, "be an integer", value, hint)
         try:
             number = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
-            raise _fail(name, "be an integer", value) from None
+            raise _fail(name, "be an integer", value, hint) from None
         if number < at_least:
-            raise _fail(name, f"be an integer >= {at_least}", value)
+            raise _fail(name, f"be an integer >= {at_least}", value, hint)
         if at_most is not None and number > at_most:
-            raise _fail(name, f"be an integer <= {at_most}", value)
+            raise _fail(name, f"be an integer <= {at_most}", value, hint)
 
 
 def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
@@ -125,9 +139,9 @@ def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
     try:
         low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
-        raise _fail(name, "be a pair (a, b) of numbers", value) from None
+        raise _fail(name, "be a pair (a, b) of numbers", value, _ENDS) from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise _fail(name, "be finite with a < b", value)
+        raise _fail(name, "be finite with a < b", value, _ENDS)
     return low, high
 
 
@@ -136,9 +150,9 @@ def interval(value: object, *, name: str = "bounds") -> tuple[float, float]:
     try:
         low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
-        raise _fail(name, "be a pair (a, b) of numbers", value) from None
+        raise _fail(name, "be a pair (a, b) of numbers", value, _ENDS) from None
     if not low < high:
-        raise _fail(name, "be a pair with a < b", value)
+        raise _fail(name, "be a pair with a < b", value, _ENDS)
     return low, high
 
 
@@ -146,25 +160,30 @@ def choice(kind: type[_E], **arguments: object) -> None:
     """Each argument must be a member of the enumeration ``kind``."""
     for name, value in arguments.items():
         if not isinstance(value, kind):
-            raise _fail(name, f"be a {kind.__name__} ({', '.join(kind)})", value)
+            must, member = f"be a {kind.__name__} ({', '.join(kind)})", next(iter(kind))
+            raise _fail(name, must, value, f"such as {kind.__name__}.{member.name}")
 
 
 def instance(*kinds: type, **arguments: object) -> None:
     """Each argument must be an instance of one of ``kinds``."""
     for name, value in arguments.items():
         if not isinstance(value, kinds):
-            raise _fail(name, f"be {' or '.join(kind.__name__ for kind in kinds)}", value)
+            names = " or ".join(kind.__name__ for kind in kinds)
+            hint = f"help({kinds[0].__name__}) shows how one is made"
+            raise _fail(name, f"be {names}", value, hint)
 
 
 def array(value: object, *, name: str, ndim: int) -> FloatArray:
     """Return a finite, non-empty float64 array of ``ndim`` dimensions."""
     result = reals(value, name=name)
     if result.ndim != ndim:
-        raise _fail(name, f"have {ndim} dimension(s)", f"shape {result.shape}")
+        hint = f"such as an array of shape ({'n,' if ndim == 1 else 'n, k'})"
+        raise _fail(name, f"have {ndim} dimension(s)", f"shape {result.shape}", hint)
     if result.size == 0:
-        raise _fail(name, "not be empty", value)
+        raise _fail(name, "not be empty", value, "give at least one entry")
     if not np.isfinite(result).all():
-        raise _fail(name, "hold finite numbers only", result[~np.isfinite(result)][:3])
+        missing = result[~np.isfinite(result)][:3]
+        raise _fail(name, "hold finite numbers only", missing, _FINITE)
     return result
 
 
@@ -177,7 +196,7 @@ def reals(value: object, *, name: str) -> FloatArray:
     except (TypeError, ValueError, OverflowError):
         result = None
     if result is None:
-        raise _fail(name, "be an array of numbers", value)
+        raise _fail(name, "be an array of numbers", value, "such as [0.2, 0.5, 0.9]")
     return result
 
 
@@ -194,7 +213,8 @@ def scores(
     if within is not None:
         outside = result[(result < within[0]) | (result > within[1])]
         if outside.size:
-            raise _fail(name, f"lie in [{within[0]:g}, {within[1]:g}]", outside[:3])
+            must = f"lie in [{within[0]:g}, {within[1]:g}]"
+            raise _fail(name, must, outside[:3], "clip them first, or widen the bounds")
     return result
 
 
@@ -202,11 +222,13 @@ def probabilities(value: object, *, name: str = "probabilities") -> FloatArray:
     """Return a (n, k) array of class probabilities; every row sums to 1 within 1e-6."""
     result = array(value, name=name, ndim=2)
     if ((result < 0) | (result > 1)).any():
-        raise _fail(name, "lie in [0, 1]", result[(result < 0) | (result > 1)][:3])
+        outside = result[(result < 0) | (result > 1)][:3]
+        raise _fail(name, "lie in [0, 1]", outside, "turn logits into probabilities first: softmax")
     sums = result.sum(axis=1)
     wrong = np.abs(sums - 1) > 1e-6
     if wrong.any():
-        raise _fail(name, "sum to 1 in every row", f"sums {sums[wrong][:3]}")
+        hint = "divide each row by its sum: p / p.sum(axis=1, keepdims=True)"
+        raise _fail(name, "sum to 1 in every row", f"sums {sums[wrong][:3]}", hint)
     return result
 
 
@@ -217,23 +239,25 @@ def labels(
     try:
         result = np.asarray(value)
     except ValueError:  # rows of several lengths
-        raise _fail(name, "hold integers", value) from None
+        raise _fail(name, "hold integers", value, "number the classes 0, 1, 2, …") from None
     if result.size == 0:
-        raise _fail(name, "not be empty", value)
+        raise _fail(name, "not be empty", value, "give at least one entry")
     if not np.issubdtype(result.dtype, np.integer):
-        raise _fail(name, "hold integers", value)
+        raise _fail(name, "hold integers", value, "number the classes 0, 1, 2, …")
     if (result < 0).any() or (result >= n_classes).any():
-        raise _fail(name, f"lie in 0..{n_classes - 1}", result)
+        hint = f"number the {n_classes} classes from 0"
+        raise _fail(name, f"lie in 0..{n_classes - 1}", result, hint)
     if shape is not None and result.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got shape {result.shape}")
+        got = f"shape {result.shape}"
+        raise _fail(name, f"have shape {shape}", got, "give one label for each row")
     return result.astype(np.int64, copy=False)
 
 
 def generator(rng: object, *, name: str = "rng") -> np.random.Generator:
     """Return a Generator from a Generator, a seed or None, as SPEC 7 asks of ``rng``."""
     if isinstance(rng, bool | float | str):
-        raise _fail(name, "be a numpy Generator, an integer seed or None", rng)
+        raise _fail(name, "be a numpy Generator, an integer seed or None", rng, _SEED)
     try:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise _fail(name, "be a numpy Generator, an integer seed or None", rng) from None
+        raise _fail(name, "be a numpy Generator, an integer seed or None", rng, _SEED) from None

@@ -19,6 +19,7 @@ from enum import StrEnum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
+from dpcp_audit.words import hints
 from dpcp_audit.words.plain import is_sequence, shown
 from dpcp_audit.words.whole_files import UsageError
 
@@ -33,6 +34,7 @@ MOST_DRAWS = 10**12
 """Calls of a target; more than a hundred times what any run plans."""
 _LONGEST = 1e9
 """Seconds."""
+_COMMAND = "such as 'python mine.py'"
 _MOST_OF_RANGE = 24
 """Numbers that a range stands for; also the columns of a heat map."""
 
@@ -85,7 +87,8 @@ class Word(Text):
         """Return the word."""
         text = super().read(value, name)
         if any(map(str.isspace, text)):
-            raise wrong(name, "a text without whitespace", value)
+            hint = f"write {'-'.join(text.split())}"
+            raise wrong(name, "a text without whitespace", value, hint=hint)
         return text
 
 
@@ -99,11 +102,11 @@ class Words(Value):
             try:
                 words = shlex.split(value)
             except ValueError as error:
-                raise UsageError(f"{name}: {error}") from error
+                raise UsageError(f"{name}: {error}", hint=_COMMAND) from error
         if not is_sequence(words) or not words:
-            raise wrong(name, "a command line", value)
+            raise wrong(name, "a command line", value, hint=_COMMAND)
         if not all(isinstance(word, str) for word in words):
-            raise wrong(name, "a command line", value)
+            raise wrong(name, "a command line", value, hint=_COMMAND)
         return tuple(words)
 
     def as_data(self, value: tuple[str, ...]) -> list[str]:
@@ -117,7 +120,9 @@ class Flag(Value):
     def read(self, value: object, name: str) -> bool:
         """Return the truth value."""
         if not isinstance(value, bool):
-            raise wrong(name, "true or false", value)
+            raise wrong(
+                name, "true or false", value, hint="in Python True or False, in TOML true or false"
+            )
         return value
 
     def arguments(self, *, default: object) -> dict[str, Any]:
@@ -137,7 +142,7 @@ class Choice(Value, Generic[E]):
         members = self._members
         if not isinstance(value, str) or value not in members:
             near = difflib.get_close_matches(str(value), members, n=1)
-            hint = f"did you mean {str(near[0])!r}?" if near else ""
+            hint = f"did you mean {str(near[0])!r}?" if near else f"such as {str(members[0])!r}"
             raise wrong(name, f"one of {', '.join(members)}", value, hint=hint)
         return self.kind(value)
 
@@ -176,10 +181,11 @@ class Whole(Numeric):
 
     def read(self, value: object, name: str) -> int:
         """Return the number."""
+        hint = hints.for_whole(value, at_least=self.at_least, at_most=self.at_most)
         if not is_whole(value) or value < self.at_least:
-            raise wrong(name, f"a whole number >= {self.at_least}", value)
+            raise wrong(name, f"a whole number >= {self.at_least}", value, hint=hint)
         if self.at_most is not None and value > self.at_most:
-            raise wrong(name, f"at most {self.at_most:,}", value)
+            raise wrong(name, f"at most {self.at_most:,}", value, hint=hint)
         return int(value)
 
 
@@ -194,10 +200,12 @@ class Positive(Numeric):
         """Return the number."""
         found = number(value, name)
         if not 0 < found < math.inf:
-            raise UsageError(f"{name} must be finite and > 0, got {value!r}")
+            raise wrong(name, "finite and > 0", value, hint=hints.for_number(value))
         if not self.at_least <= found <= self.at_most:
             at_most = f" and at most {self.at_most:g}" if self.at_most < math.inf else ""
-            raise UsageError(f"{name} must be at least {self.at_least:g}{at_most}, got {value!r}")
+            least = f"at least {self.at_least:g}{at_most}"
+            nearest = min(max(found, self.at_least), self.at_most)
+            raise wrong(name, least, value, hint=f"the nearest is {nearest:g}")
         return found
 
 
@@ -208,7 +216,7 @@ class NonNegative(Numeric):
         """Return the number."""
         found = number(value, name)
         if not 0 <= found < math.inf:
-            raise UsageError(f"{name} must be finite and >= 0, got {value!r}")
+            raise wrong(name, "finite and >= 0", value, hint=hints.for_number(value))
         return found
 
 
@@ -219,7 +227,7 @@ class Factor(Numeric):
         """Return the number."""
         found = number(value, name)
         if not 1 < found < math.inf:
-            raise UsageError(f"{name} must be finite and > 1, got {value!r}")
+            raise wrong(name, "finite and > 1", value, hint=hints.for_number(value, "2"))
         return found
 
 
@@ -231,7 +239,10 @@ class Probability(Numeric):
         found = number(value, name)
         if not LEAST_PROBABILITY <= found < 1:
             least = f", at least {LEAST_PROBABILITY:g}" if 0 < found < 1 else ""
-            raise UsageError(f"{name} must lie in (0, 1){least}, got {value!r}")
+            raise UsageError(
+                f"{name} must lie in (0, 1){least}, got {shown(value, 60)}",
+                hint=hints.for_probability(value),
+            )
         return found
 
 
@@ -246,9 +257,12 @@ class Sizes(Value):
         sizes: set[int] = set()
         for n in value if _is_collection(value) else [value]:
             if not is_whole(n) or n < 1:
-                raise wrong(name, "a whole number >= 1, or a list of them", value)
+                raise wrong(
+                    name, "a whole number >= 1, or a list of them", value, hint=hints.for_whole(n)
+                )
             if n > self.at_most:
-                raise wrong(name, f"at most {self.at_most:,}", n)
+                hint = hints.for_whole(n, at_most=self.at_most)
+                raise wrong(name, f"at most {self.at_most:,}", n, hint=hint)
             sizes.add(int(n))
         return tuple(sorted(sizes))
 
@@ -282,7 +296,7 @@ class Several(Value):
         if isinstance(value, str):
             items = [each for part in value.split(",") for each in self._numbers(part, name)]
         if not items:
-            raise wrong(name, "a number, or a list of them", value)
+            raise wrong(name, "a number, or a list of them", value, hint="such as [0.5, 1, 2]")
         return tuple(dict.fromkeys(self.one.read(each, name) for each in items))
 
     def of_words(self, words: str, name: str) -> object:
@@ -297,7 +311,7 @@ class Several(Value):
         ends = [self.one.of_words(end.strip(), name) for end in (low, high)]
         first, last = (self.one.read(end, name) for end in ends)
         if not 0 < first < last:
-            raise wrong(name, "a range a..b with 0 < a < b", part)
+            raise wrong(name, "a range a..b with 0 < a < b", part, hint="such as 100..1000")
         return [first, *(type(first)(each) for each in _between(first, last)), last]
 
 
@@ -307,7 +321,7 @@ class Pair(Value):
     def read(self, value: object, name: str) -> tuple[float, float]:
         """Return the two, infinite where there is no end."""
         if not is_sequence(value) or len(value) != 2:
-            raise wrong(name, "two numbers", value)
+            raise wrong(name, "two numbers", value, hint="such as 0 and 1; 'none' for no end")
         low, high = (
             none if item is None or item == "none" else number(item, name)
             for item, none in zip(value, (-math.inf, math.inf), strict=True)
@@ -333,7 +347,7 @@ class KeywordTable(Value):
     def read(self, value: object, name: str) -> Mapping[str, Any]:
         """Return a copy of the table."""
         if not isinstance(value, Mapping):
-            raise wrong(name, "a table", value)
+            raise wrong(name, "a table", value, hint='such as {"size": 10}')
         return dict(cast("Mapping[str, Any]", value))
 
     def of_words(self, words: list[str], name: str) -> object:
@@ -352,7 +366,7 @@ class KeywordTable(Value):
     def _entry(word: str, name: str) -> tuple[str, Any]:
         key, equals, text = word.partition("=")
         if not equals or not key.isidentifier():
-            raise UsageError(f"{name} must be NAME=VALUE, got {word!r}")
+            raise wrong(name, "NAME=VALUE", word, hint="such as size=10")
         try:
             return key, json.loads(text)
         except ValueError:
@@ -366,18 +380,20 @@ class Duration(Value):
         """Return the seconds."""
         found = _seconds(value)
         if not 0 < found < _LONGEST:
-            raise wrong(name, 'a time such as 60, "60s", "2m" or "1h"', value)
+            hint = "give a positive time below 30 years"
+            raise wrong(name, 'a time such as 60, "60s", "2m" or "1h"', value, hint=hint)
         return found
 
 
 def number(value: object, name: str) -> float:
     """Return a number that is one, no truth value, and within a float's range."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise wrong(name, "a number", value)
+        raise wrong(name, "a number", value, hint=hints.for_number(value))
     try:
         return float(value)
     except OverflowError:
-        raise wrong(name, "a number within a float's range", value) from None
+        hint = hints.for_number(value)
+        raise wrong(name, "a number within a float's range", value, hint=hint) from None
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -398,7 +414,10 @@ def _between(low: float, high: float) -> list[float]:
         found = [x for e in powers for d in digits if low < (x := float(f"{d}e{e}")) < high]
         if len(found) + 2 <= _MOST_OF_RANGE:
             return found
-    raise UsageError(f"a range must span at most 22 powers of ten, got {low:g}..{high:g}")
+    raise UsageError(
+        f"a range must span at most 22 powers of ten, got {low:g}..{high:g}",
+        hint="give the numbers instead: 1,1e6,1e12",
+    )
 
 
 def number_of(word: str) -> object:

@@ -98,14 +98,15 @@ class UsageError(ValueError):
 class IncompleteError(RuntimeError):
     """Something could not be completed, for example a report not written (exit code 3)."""
 
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(f"{message}{HINT}{hint}" if hint else message)
+
 
 class MissingExtraError(RuntimeError):
     """An optional dependency is not installed; the message says how to get it (exit code 2)."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(
-            f"{package} is not installed; install it with: pip install 'dpcp-audit[{extra}]'"
-        )
+        super().__init__(f"{package} is not installed{HINT}pip install 'dpcp-audit[{extra}]'")
 
 
 def require_package(package: str, extra: str, *, name: str = "") -> None:

@@ -204,12 +204,23 @@ def in_words(counts: Mapping[StatementVerdict, int], verdicts: Iterable[Statemen
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in verdicts if counts[verdict])
 
 
+def headline(found: Found) -> str:
+    """Return how many of the statements that a run tests as printed are refuted."""
+    counts = counted(found)
+    tested = sum(counts[verdict] for verdict in StatementVerdict if verdict in _OWN.values())
+    refuted = counts[StatementVerdict.REFUTED]
+    if not tested:
+        return ""
+    verb = "is" if refuted <= 1 else "are"
+    return f"{refuted or 'None'} of {tested} statements tested as printed {verb} refuted"
+
+
 def summary(found: Found, *, runs: str = "this run tests") -> str:
     """Return how many statements runs test, and with which verdicts, in a sentence or two."""
     counts = counted(found)
     own = [verdict for verdict in StatementVerdict if verdict in _OWN.values()]
     as_printed = sum(counts[verdict] for verdict in own)
-    told = f": {in_words(counts, own)}" if as_printed else ""
+    told = f", each by one claim or more: {in_words(counts, own)}" if as_printed else ""
     errata, apart = counts[StatementVerdict.ERRATUM], counts[StatementVerdict.APART]
     return (
         f"Of {sum(counts.values())} statements of the three papers, each counted once, {runs} "
@@ -289,7 +300,7 @@ def overview(document: Mapping[str, Any]) -> Overview:
             ),
         ],
     )
-    return Overview(tables=(table,), summary=summary(found))
+    return Overview(tables=(table,), headline=headline(found), summary=summary(found))
 
 
 SUITE = Suite(

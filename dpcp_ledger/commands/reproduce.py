@@ -19,7 +19,7 @@ published procedure gives it, and as the algorithm in the text gives it. --repor
 them as Markdown, cells= as CSV in full precision.
 """
 _EPILOG = """\
-exit codes of 'reproduce':
+exit codes:
   0  every table comes out as expected
   1  one does not
   2  usage

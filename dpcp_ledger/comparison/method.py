@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import Relation
+from dpcp_audit.extensions.claims import Relation, UsageError
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import (
     SHIPPED,
@@ -106,8 +106,9 @@ class PrivateCalibrator:
         if not self.label:
             raise ValueError("label must not be empty")
         if not callable(self.calibrate):
-            raise ValueError(  # noqa: TRY004  (as for every other argument)
-                f"calibrate must be a function, got {self.calibrate!r}"
+            raise UsageError(
+                f"calibrate must be a function, got {self.calibrate!r}",
+                hint="calibrate(scores, *, alpha, epsilon, delta, rng) returns a threshold",
             )
 
 

@@ -70,4 +70,8 @@ def test_its_picture_shows_the_counts_that_it_prints() -> None:
         shown = picture.text
     assert shown["overall"] in README
     assert f"{shown['claims']} claims test all this" in README
-    assert re.fullmatch(r"\d+ of \d+ claims are refuted", shown["headline"])
+    counts = r"(\d+) of (\d+) statements tested as printed are refuted"
+    said = re.fullmatch(counts, shown["headline"])
+    assert said is not None
+    assert f"tests {said[2]} as printed" in README
+    assert f": {said[1]} refuted as printed" in README

@@ -102,7 +102,7 @@ def test_only_a_publishing_job_has_more_rights_than_reading() -> None:
         step.get("run", "") for each in jobs for job in each.values() for step in job["steps"]
     }
     own = {line for line in scripts if line.startswith(".ci/")}
-    assert own == {f".ci/{name}" for name in ("run", "wheel", "other_pythons", "minimum")}
+    assert own == {f".ci/{name}" for name in ("run", "wheel", "other_pythons", "minimum", "diffs")}
     assert all(os.access(ROOT / line, os.X_OK) for line in own)
 
 

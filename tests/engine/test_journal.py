@@ -308,7 +308,7 @@ def test_a_disk_that_fills_up_leaves_a_partial_report_and_a_journal_to_go_on_wit
     with process(*options, preexec_fn=small) as running:
         _, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 3, err
-    assert f"--journal: {journal}: File too large; once that is mended, go on" in err
+    assert f"--journal: {journal}: File too large\nhint: once that is fixed, continue" in err
     assert "Traceback" not in err
     with process("--resume", str(journal), "--report", f"json={report}") as last:
         _, err = last.communicate(timeout=PATIENCE)

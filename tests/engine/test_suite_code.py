@@ -106,7 +106,7 @@ def test_rows_that_cannot_be_used_are_a_usage_error(
     [
         ("lambda: 1 / 0", "the package mine-and-broken cannot run: ZeroDivisionError"),
         ("lambda: sys.exit(0)", "the package mine-and-broken cannot run: SystemExit: 0"),
-        ("missing", "torch is not installed; install it with"),
+        ("missing", "torch is not installed\nhint: pip install"),
     ],
 )
 def test_a_requirement_that_fails_is_a_usage_error(

@@ -62,13 +62,13 @@ def test_what_timing_took_is_no_longer_there() -> None:
 
 def test_too_slow_for_its_budget_is_said_with_one_that_suffices() -> None:
     slow = spec(**{"pure-dp": 1}, budget=20)
-    with pytest.raises(IncompleteError, match=r"0.5 s a call.* a budget of 35m"):
+    with pytest.raises(IncompleteError, match=r"0.5 s a call.*\nhint: .* a budget of 35m"):
         planned(slow, timed(0.5))
     assert planned(spec(**{"pure-dp": 1}, budget="35m"), timed(0.5)).planned == (FEWEST,)
 
 
 def test_a_check_that_would_be_stopped_is_not_begun() -> None:
-    with pytest.raises(IncompleteError, match=r"131,072 calls .* 18 hours: .* a budget"):
+    with pytest.raises(IncompleteError, match=r"131,072 calls .* 18 hours\nhint: .* a budget"):
         planned(spec(**{"pure-dp": 1}), {"seconds": 0.5})
     assert planned(spec(**{"pure-dp": 1}, draws=600), {"seconds": 0.5}).calls(PureDP(1.0)) == 600
 

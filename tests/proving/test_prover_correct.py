@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from dpcp_ledger.zoo.zoo_suite import twins
 from proving.correct_functions import CORRECT
 from proving.correct_functions_benchmarks import BENCHMARKS, ZOO
 from proving.correct_functions_wider import WIDER
 
 import dpcp_audit as dp
+from dpcp_ledger.zoo.zoo_suite import twins
 
 ROWS = [*CORRECT, *WIDER, *BENCHMARKS]
 EXPECTED = Path(__file__).with_name("proved_correct.json")

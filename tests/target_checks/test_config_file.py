@@ -101,7 +101,7 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
         ({"zcdp": "much"}, "zcdp must be a number, got 'much'"),
         ({"zcdp": -1}, "zcdp: rho"),
         ({"zcdp": True}, "zcdp must be a number, got True"),
-        ({"zcdp": []}, "nothing is claimed: give at least one of pure-dp"),
+        ({"zcdp": []}, "nothing is claimed\nhint: give at least one of pure-dp"),
         ({"approx_dp": [1.0]}, "approx-dp must be 2 numbers"),
         ({"approx_dp": [1.0, 2.0]}, "approx-dp: delta"),
         ({"local_dp": 1.0}, "local-dp applies to a randomizer or local, not to a quantile"),

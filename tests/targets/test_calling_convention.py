@@ -103,14 +103,14 @@ class Asynchronous:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (Calibration, "Calibration is a class: name a function, or an object's method"),
+        (Calibration, "Calibration is a class\nhint: name a function, or an object's method"),
         (coroutine, "coroutine is an async function"),
         (functools.partial(coroutine), "is an async function"),
         (Asynchronous(), "is an async function"),
-        (Fitted(), "has a fit: its kind is predictor, with predict_set"),
-        (Fitted, "has a fit: its kind is predictor, with predict_set"),
-        (generator, "generator is a generator function: return the result"),
-        (0.5, "float is no function, but of type float: give the function itself"),
+        (Fitted(), "has a fit\nhint: its kind is predictor, with predict_set"),
+        (Fitted, "has a fit\nhint: its kind is predictor, with predict_set"),
+        (generator, "generator is a generator function\nhint: return the result"),
+        (0.5, "float is no function, but of type float\nhint: give the function itself"),
     ],
 )
 def test_what_is_no_function_is_refused(function, words) -> None:
@@ -126,22 +126,26 @@ def test_what_is_no_function_is_refused(function, words) -> None:
             {},
             (
                 r"\(scores, epsilon, \*, rng\) cannot be called as a quantile, with "
-                r"\(scores, rng=…\): missing a required argument: 'epsilon'; "
-                r"give 'epsilon' a value in the target's options"
+                r"\(scores, rng=…\): missing a required argument: 'epsilon'\n"
+                r"hint: give 'epsilon' a value in the target's options"
             ),
         ),
-        (lambda: 1.0, {}, "too many positional arguments; wrap it in a function of this form"),
+        (
+            lambda: 1.0,
+            {},
+            "too many positional arguments\nhint: wrap it in a function of this form",
+        ),
         (lambda scores, size, *, rng: 1.0, {}, "takes 'size' is vectorised: set vectorised"),
         (lambda scores, *, rng: 1.0, {"vectorised": True}, "takes the keyword 'size': add it"),
         (
             lambda scores, *, rng, epsilon=1: 1.0,
             {"options": {"epsilonn": 2}},
-            "unexpected keyword argument 'epsilonn'; its options are rng, epsilon",
+            "unexpected keyword argument 'epsilonn'\nhint: its options are rng, epsilon",
         ),
         (
             lambda scores: 1.0,
             {"rng": RandomStyle.GENERATOR},
-            "'rng'; add the keyword 'rng', or set randomness to how it takes its own",
+            "'rng'\nhint: add the keyword 'rng', or set randomness to how it takes its own",
         ),
         (lambda scores: 1.0, {"rng": RandomStyle.SEED}, "add the keyword 'seed'"),
         (Calibration.method, {}, "missing a required argument: 'scores'"),

@@ -259,16 +259,19 @@ def test_lists_of_indicators_are_not_read_as_labels() -> None:
 @pytest.mark.parametrize(
     ("thing", "words"),
     [
-        (lambda scores: 0.5, r"needs \(scores\): name a class or function that makes an object"),
+        (
+            lambda scores: 0.5,
+            r"needs \(scores\)\nhint: name a class or function that makes an object",
+        ),
         (3, "is a int without conformalize, fit_conformalize, calibrate, fit"),
     ],
 )
-def test_what_cannot_be_fitted_is_told_in_one_line(thing, words) -> None:
+def test_what_cannot_be_fitted_is_told_with_a_hint(thing, words) -> None:
     with pytest.raises(TargetError, match=words):
         Target.from_callable(thing, kind=Kind.PREDICTOR, domain=3)
 
 
-def test_wrong_uses_are_told_in_one_line() -> None:
+def test_wrong_uses_are_told_by_what_they_are() -> None:
     with pytest.raises(ValueError, match="labels must be integers from 0 for a predictor of sets"):
         dp.audit(Split, COVERAGE, kind="predictor", data=(X, Y + 0.5))
     with pytest.raises(
@@ -277,7 +280,7 @@ def test_wrong_uses_are_told_in_one_line() -> None:
         dp.audit(Residuals, OF_CLASSES, kind="regression")
     with pytest.raises(ValueError, match="data applies to a predictor or regression or model"):
         dp.audit(lambda scores: 0.5, COVERAGE, data=(X, Y))
-    with pytest.raises(ValueError, match="labels must be numbers.*got .'a'.: encode them"):
+    with pytest.raises(ValueError, match="labels must be numbers.*got .'a'.\nhint: encode them"):
         dp.audit(Split, COVERAGE, data=(X, np.array(["a", "b", "c"])))
     with pytest.raises(ValueError, match="the same length, got 2 and 3"):
         dp.audit(Split, COVERAGE, kind="predictor", data=(X[:2], Y))

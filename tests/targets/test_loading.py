@@ -132,7 +132,7 @@ def test_a_specification_travels_and_is_opened_there(folder) -> None:
 
 def test_no_such_file(folder) -> None:
     message = refusal("absent.py:f")
-    assert message.startswith("no file 'absent.py' is there; the path starts at ")
+    assert message.startswith("no file 'absent.py' is there\nhint: the path starts at ")
     assert str(folder) in message
 
 
@@ -154,9 +154,9 @@ def test_a_module_that_lacks_a_module_of_its_own(folder) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("quantil", "mine.py has no function 'quantil'; did you mean 'quantile'?"),
-        ("xyz", "has no function 'xyz'; it has dataclass, Box, quantile"),
-        ("Box.quantil", "has no function 'quantil'; did you mean 'quantile'?"),
+        ("quantil", "mine.py has no function 'quantil'\nhint: did you mean 'quantile'?"),
+        ("xyz", "has no function 'xyz'\nhint: it has dataclass, Box, quantile"),
+        ("Box.quantil", "has no function 'quantil'\nhint: did you mean 'quantile'?"),
         ("LEVEL", "mine.py:LEVEL is no function, but of type float"),
         ("LEVEL.real.more", "has no function 'more'"),
         ("Box", "mine.py:Box is a class"),
@@ -170,7 +170,7 @@ def test_no_such_function(folder, name, words) -> None:
 def test_a_file_that_audits_itself_where_it_is_loaded(folder) -> None:
     load_itself = "from dpcp_audit.targets.loading import load\nload('own.py:f')\n"
     write(folder / "own.py", f"def f(scores): ...\n{load_itself}")
-    assert "own.py audits itself while it is loaded: put that below if __name__" in refusal(
+    assert "own.py audits itself while it is loaded; put that below if __name__" in refusal(
         "own.py:f"
     )
 
@@ -202,7 +202,7 @@ if len(times.read_text()) < 4:
 """
     write(folder / "starts.py", STARTS + stop)
     monkeypatch.syspath_prepend(str(folder))
-    assert "audits itself while it is loaded: put" in load(target).__globals__["said"]
+    assert "audits itself while it is loaded\nhint: put" in load(target).__globals__["said"]
     assert count.read_text() == "x"
     assert "DPCP_AUDIT_LOADING" not in os.environ
     sys.modules.pop("starts", None)

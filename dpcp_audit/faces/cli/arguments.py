@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks.claim_options import claims_with
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
-from dpcp_audit.words.options import Group, dashed, described, flag_of, parser_of
+from dpcp_audit.words.options import REMOVED, Group, dashed, described, flag_of, parser_of
 from dpcp_audit.words.plain import shown
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.values import Duration, is_whole, whole_of
@@ -59,8 +59,10 @@ def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> N
         return
     names = sorted(set(_OPTION.findall(parser.format_usage() + parser.format_help())))
     given = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    gone = [REMOVED[each] for word in given if (each := word.removeprefix("--")) in REMOVED]
     near = [" or ".join(meant) for word in given if (meant := _meant(word, names))]
     hint = f"{HINT}did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+    hint = f"{HINT}{'; '.join(gone)}" if gone else hint
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
+import difflib
 import gc
 import io
 import os
+import re
 import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
@@ -127,8 +129,17 @@ class HintingParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print usage, error and hint, and exit with 2."""
         if HINT not in message:
-            message += f"{HINT}'{self.prog} --help' lists the arguments"
+            message += HINT + (_near(message) or f"'{self.prog} --help' lists the arguments")
         super().error(message)
+
+
+def _near(message: str) -> str:
+    """Return the choice that a refused word is near to, as a question; "" where none is."""
+    refused = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+    if refused is None:
+        return ""
+    near = difflib.get_close_matches(refused[1], re.findall(r"[\w-]+", refused[2]), n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def parser_of_commands(given: str | None = None) -> argparse.ArgumentParser:

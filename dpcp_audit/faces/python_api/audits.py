@@ -276,7 +276,7 @@ def keys_of(guarantees: Sequence[Guarantee]) -> list[str]:
 def _patterns(only: object) -> list[str]:
     listed = [only] if isinstance(only, str) else only
     if not is_sequence(listed) or not all(isinstance(each, str) for each in listed):
-        raise wrong("only", "a pattern or a list of them", only)
+        raise wrong("only", "a pattern or a list of them", only, hint="such as only='pcoqs.*'")
     return list(listed)
 
 

@@ -12,6 +12,7 @@ from dpcp_audit.faces.python_api.result_text import frame_of
 from dpcp_audit.reports.document import agree, format_for, require_writable
 from dpcp_audit.reports.sentences import shown_estimate
 from dpcp_audit.reports.severity import headline
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import to_float
@@ -134,9 +135,10 @@ class ClaimResult:
         _validate.integer(figure=figure, at_least=0)
         figures = self.figures or _interval(self.entry)
         if figure >= len(figures):
-            raise ValueError(
+            raise hints.value_error(
                 f"figure must be below {len(figures)}, the number of figures of {self.key!r}, "
-                f"got {figure!r}"
+                f"got {figure!r}",
+                "0 is the first",
             )
         axes: Axes = plot_figure(figures[figure], ax)
         if not self.figures:

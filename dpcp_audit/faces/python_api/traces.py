@@ -23,6 +23,7 @@ from dpcp_audit.faces.python_api.result_text import (
 )
 from dpcp_audit.target_checks.one_meaning import require_inputs_one_apart
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.targets.loading import load
 from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
 from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase
 from dpcp_audit.tracing.loss_samples import MeanEstimate
@@ -160,7 +161,7 @@ class Trace:
 
 
 def trace(
-    function: Callable[..., Any],
+    function: Callable[..., Any] | str,
     x: Any,
     x_neighbour: Any,
     *guarantees: PrivacyGuarantee,
@@ -179,8 +180,9 @@ def trace(
 
     Parameters
     ----------
-    function : callable
-        ``f(x, *, rng)``, or ``f(x)`` that draws from NumPy's or Python's global generators.
+    function : callable or str
+        ``f(x, *, rng)``, or ``f(x)`` that draws from NumPy's or Python's global generators. Or
+        'package.module:function', or 'path/to/file.py:function'.
     x, x_neighbour : object
         The inputs.
     *guarantees
@@ -222,6 +224,8 @@ def trace(
     (<Verdict.REFUTED: 'REFUTED'>, 1.0)
     """
     _validate.integer(draws=draws, at_least=2, at_most=_MOST_DRAWS)
+    if isinstance(function, str):
+        function = load(function)
     for each in guarantees:
         if not isinstance(each, PrivacyGuarantee):
             raise UsageError(

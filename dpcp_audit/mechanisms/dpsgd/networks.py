@@ -186,8 +186,7 @@ def head(n_features: int, n_classes: int, *, hidden: int = 28, dropout: float = 
     """
     _validate.integer(n_features=n_features, hidden=hidden, at_least=1)
     _validate.integer(n_classes=n_classes, at_least=2)
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout must lie in [0, 1), got {dropout!r}")
+    _validate.half_open_unit(dropout=dropout)
     return nn.Sequential(
         nn.Linear(n_features, hidden),
         nn.ReLU(),

@@ -88,10 +88,7 @@ class Adam:
     smoothing: float = 1e-8
 
     def __post_init__(self) -> None:
-        for name in ("beta1", "beta2"):
-            value = getattr(self, name)
-            if not 0 <= value < 1:
-                raise ValueError(f"{name} must lie in [0, 1), got {value!r}")
+        _validate.half_open_unit(beta1=self.beta1, beta2=self.beta2)
         _validate.positive(smoothing=self.smoothing)
 
 

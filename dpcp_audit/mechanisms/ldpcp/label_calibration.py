@@ -173,8 +173,7 @@ def dkw_width(*, n: int, beta: float, delta: float) -> float:
     """Return Δ_L = sqrt(log(4/δ)/(2·n·h²)) with h = (1−β)/(1+β) (LDP-CP paper, Theorem 1)."""
     _validate.integer(n=n, at_least=1)
     _validate.open_unit(delta=delta)
-    if not 0 <= beta < 1:
-        raise ValueError(f"beta must lie in [0, 1), got {beta!r}")
+    _validate.half_open_unit(beta=beta)
     h = (1 - beta) / (1 + beta)
     return math.sqrt(math.log(4 / delta) / (2 * n)) / h
 
@@ -207,9 +206,7 @@ class NoiseAwareLabels(LDPCPLabels):
 
     def __post_init__(self) -> None:
         LDPCPLabels.__post_init__(self)
-        _validate.number(lowest=self.lowest)
-        if not 0 <= self.lowest < 1:
-            raise ValueError(f"lowest must lie in [0, 1), got {self.lowest!r}")
+        _validate.half_open_unit(lowest=self.lowest)
 
     def search(
         self, estimate: Callable[[int, FloatArray, IntArray], FloatArray], *, runs: int

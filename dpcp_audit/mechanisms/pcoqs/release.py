@@ -26,6 +26,7 @@ from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
 from dpcp_audit.mechanisms.conformal import FixedScores, conformal_rank
 from dpcp_audit.mechanisms.pcoqs.iid_search import IIDSearch
 from dpcp_audit.stats.bits import Selection
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.options import ALPHA, BOUNDS, RESOLUTION, RHO
@@ -196,14 +197,13 @@ class PCOQS:
     resolution: float = field(default=1e-10, metadata=RESOLUTION)
 
     def __post_init__(self) -> None:
-        _validate.finite(alpha=self.alpha)
-        if not 0 <= self.alpha < 1:
-            raise ValueError(f"alpha must lie in [0, 1), got {self.alpha!r}")
+        _validate.half_open_unit(alpha=self.alpha)
         _validate.positive(rho=self.rho, resolution=self.resolution)
         low, high = _validate.bounds(self.bounds)
         if not self.resolution < high - low:
-            raise ValueError(
-                f"resolution must be below b - a = {high - low:g}, got {self.resolution!r}"
+            raise hints.value_error(
+                f"resolution must be below b - a = {high - low:g}, got {self.resolution!r}",
+                f"a thousandth of it is {(high - low) / 1000:g}",
             )
 
     @property

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+_HOME = "https://github.com/dpcp-audit/dpcp-audit"
+_CODES = f"{_HOME}/blob/main/docs/howto/ci.md#codes-of-failures"
 _ROOT = "%SRCROOT%"
 _NOWHERE = {"uri": "no-file-of-this-claim", "uriBaseId": _ROOT}
 """In place of a source file: GitHub takes no result without one (its rule GH1001)."""
@@ -98,12 +100,13 @@ def render_sarif(document: Mapping[str, Any]) -> str:
     ]
     rules = _rules(shown)
     places = {rule["id"]: i for i, rule in enumerate(rules)}
+    results = [_result(finding, places) for finding in shown]
     run = {
         "tool": {"driver": _driver(document["tool"], rules)},
-        "invocations": [_invocation(document)],
+        "invocations": [_invocation(document) | _checkout(results)],
         **_version_control(document),
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, places) for finding in shown],
+        "results": results,
         "properties": {
             **{key: document[key] for key in ("suite", "profile", "seed", "false_alarm")},
             "summary": document["summary"],
@@ -115,7 +118,8 @@ def render_sarif(document: Mapping[str, Any]) -> str:
 
 
 def _driver(tool: Mapping[str, Any], rules: Sequence[PlainData]) -> PlainData:
-    return {"name": tool["name"], "version": tool["version"], "rules": list(rules)}
+    named = {key: tool[key] for key in ("name", "version")}
+    return {**named, "informationUri": _HOME, "rules": list(rules)}
 
 
 def _version_control(document: Mapping[str, Any]) -> PlainData:
@@ -136,6 +140,7 @@ def _rules(findings: Sequence[Mapping[str, Any]]) -> list[PlainData]:
             "shortDescription": {"text": f"{name}."},
             "fullDescription": {"text": f"{name}. {means}"},
             "help": {"text": f"{name}. {means}\n\n{_NEXT}"},
+            "helpUri": _CODES,
             "defaultConfiguration": {"level": "error"},
             "properties": {"tags": ["privacy" if code < "DP2" else "statistics"]},
         }
@@ -188,6 +193,14 @@ def _message(text: str) -> PlainData:
     """Return a message without placeholders or links (SARIF 2.1.0, 3.11.5 and 3.11.6)."""
     doubled = text.replace("{", "{{").replace("}", "}}")
     return {"text": doubled.replace("](", "] (")}
+
+
+def _checkout(results: Sequence[Mapping[str, Any]]) -> PlainData:
+    """Return the working directory where a result lies outside of it, as GitHub asks (GH1006)."""
+    places = [result["locations"][0]["physicalLocation"]["artifactLocation"] for result in results]
+    if all("uriBaseId" in place for place in places):
+        return {}
+    return {"workingDirectory": {"uri": f"{Path.cwd().as_uri()}/"}}
 
 
 def _location(finding: Mapping[str, Any]) -> PlainData:

@@ -167,7 +167,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome(["--version"], capsys)[:2] == (0, f"dpcp-audit {__version__}\n")
     code, out, _ = outcome(["run", "--help"], capsys)
     assert code == 0
-    assert "exit codes of 'run'" in out
+    assert "exit codes:" in out
 
 
 def test_json_on_stdout_is_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -346,6 +346,12 @@ def test_terminals_without_greek_get_escapes() -> None:
     [
         (["run", "--buget", "3s"], "--buget 3s\nhint: did you mean --budget?"),
         (["run", "--profil=ci"], "--profil=ci\nhint: did you mean --profile?"),
+        (
+            ["check", "a:b", "--sequential"],
+            "--sequential\nhint: leave it out: a search stops as soon as a claim is refuted",
+        ),
+        (["check", "a:b", "--tradeoff=c.csv"], "--approx-dp, several times"),
+        (["compare-calibrators", "--output=x"], "tables= the tables, cells= the numbers"),
         (["check", "a:b", "--coverage", "0.9"], "\nhint: did you mean --coverage-at-least?"),
         (["check", "a:b", "--zcpd", "1", "--vectorized"], "mean --zcdp and --vectorised?"),
         (
@@ -396,3 +402,15 @@ def test_an_error_while_arguments_are_parsed_is_no_verdict(
     code, _, err = outcome(["run"], capsys)
     assert (code, err.count("\n")) == (3, 1)
     assert err.startswith("dpcp-audit: error: unexpected TypeError: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [(["chekc"], "check"), (["run", "--profile", "smok"], "smoke"), (["selftset"], "selftest")],
+)
+def test_a_misspelt_word_of_a_choice_is_told_with_the_nearest(
+    arguments: Sequence[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert capsys.readouterr().err.splitlines()[-1] == f"hint: did you mean {meant!r}?"

@@ -123,7 +123,7 @@ def test_a_function_that_fails_is_an_error_and_says_why() -> None:
     [
         (lambda: dp.audit(mean), "guarantees must hold at least one"),
         (lambda: dp.audit(mean, 1.0), "guarantee must be one such as ZCDP(0.5)"),
-        (lambda: dp.audit(mean, dp.ZCDP), "ZCDP'>: give the class its parameters"),
+        (lambda: dp.audit(mean, dp.ZCDP), "ZCDP'>\nhint: give the class its parameters"),
         (lambda: dp.audit(mean, [dp.ZCDP(1)]), "give several one after the other"),
         (lambda: dp.audit(dp.ZCDP(1), mean), ": the function comes before it"),
         (
@@ -131,7 +131,7 @@ def test_a_function_that_fails_is_an_error_and_says_why() -> None:
             "unknown keyword 'rho'\nhint: pass the claim as an object: dp.ZCDP(...)",
         ),
         (lambda: dp.audit(mean, zcdp=0.5), "hint: pass the claim as an object: dp.ZCDP(...)"),
-        (lambda: dp.Coverage(90), "got 90 and 1.0; coverage is a share, such as 0.9"),
+        (lambda: dp.Coverage(90), "got 90 and 1.0\nhint: give a share of 1: 90 % is 0.9"),
         (
             lambda: dp.audit(mean, dp.ZCDP(1), pair=([0.0] * 9, [1.0] * 9)),
             "pair must hold neighbours (neighbours substitution: one record is replaced",
@@ -176,6 +176,7 @@ def test_wrong_use_is_told_in_a_line_and_a_hint(call, message) -> None:
         call()
     assert message in str(caught.value)
     require_line_and_hint(str(caught.value))
+    assert "\nhint: " in str(caught.value)
 
 
 def test_a_suite_runs_as_on_the_command_line(tmp_path) -> None:

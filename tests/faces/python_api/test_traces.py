@@ -154,3 +154,24 @@ def test_data_beside_the_noise_refute_in_scope_transcript() -> None:
     assert found.verdict == "REFUTED"
     found = dp.trace(pays, [0, 1], [0, 0], dp.PureDP(1.01), draws=50, scope="transcript")
     assert found.verdict == "CONSISTENT"
+
+
+def test_a_function_is_named_as_audit_takes_it(tmp_path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def f(x, *, rng):\n    return sum(x) + rng.laplace(scale=1)\n")
+    trace = dp.trace(f"{file}:f", [0, 1], [0, 0], dp.PureDP(0.5), draws=50)
+    assert trace.verdict is dp.Verdict.REFUTED
+    proof = dp.prove(f"{file}:f", dp.PureDP(1.0))
+    assert proof.proved
+    for call in (dp.prove, lambda name, claim: dp.trace(name, [0], [1], claim)):
+        with pytest.raises(ValueError, match="no function 'g'\nhint: it has f"):
+            call(f"{file}:g", dp.PureDP(1.0))
+
+
+def test_a_function_without_a_return_is_not_cleared() -> None:
+    def forgets(x, *, rng) -> None:
+        sum(x) + rng.laplace(scale=1)
+
+    trace = dp.trace(forgets, [0, 1], [0, 0], dp.PureDP(0.5), draws=50)
+    assert trace.verdict is dp.Verdict.INCONCLUSIVE
+    assert "returns None: return what is released" in repr(trace)

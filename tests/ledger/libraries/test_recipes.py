@@ -86,9 +86,13 @@ class TestCatalogue:
         assert selected[0].name == "reference"
 
     def test_unknown_name(self) -> None:
-        with pytest.raises(UsageError, match="no recipe is called 'opendp-quantil'; did you mean"):
+        with pytest.raises(
+            UsageError, match="no recipe is called 'opendp-quantil'\nhint: did you mean"
+        ):
             recipes.load("opendp-quantil")
-        with pytest.raises(UsageError, match=r"no recipe is called 'x'; use .*reference, .*all"):
+        with pytest.raises(
+            UsageError, match=r"no recipe is called 'x'\nhint: use .*reference, .*all"
+        ):
             recipes.load("x")
 
     def test_efforts_replace_those_of_the_recipe(self) -> None:

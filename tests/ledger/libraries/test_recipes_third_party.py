@@ -60,7 +60,9 @@ def test_a_name_of_this_package_is_nobody_else_s(folder: Path) -> None:
 def test_a_name_that_two_packages_register_is_refused(folder: Path) -> None:
     packages.register(folder, "taker", group=recipes.GROUP, **{NAME: "laplace_counts"})
     packages.clear()
-    with pytest.raises(UsageError, match="registered by laplace-counts and taker; uninstall one"):
+    with pytest.raises(
+        UsageError, match="registered by laplace-counts and taker\nhint: uninstall one"
+    ):
         recipes.load(NAME)
 
 

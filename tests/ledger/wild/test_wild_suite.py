@@ -92,7 +92,7 @@ class TestCheckouts:
     def test_nothing_is_set(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(recipes.CHECKOUTS, raising=False)
         assert WILD["dpinf"].obstacle() == (
-            "no checkout of Biaomei536/dpinf: git clone https://github.com/Biaomei536/dpinf "
+            "no checkout of Biaomei536/dpinf; git clone https://github.com/Biaomei536/dpinf "
             "FOLDER/dpinf, and set DPCP_CHECKOUTS=FOLDER"
         )
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.report_document import document, finding
 
-from dpcp_audit.reports.formats.sarif import render_sarif
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from dpcp_audit.reports.formats.sarif import RULES, render_sarif
 
 LEVELS = {"none", "note", "warning", "error"}
 KINDS = {"notApplicable", "pass", "fail", "review", "open", "informational"}
@@ -20,9 +18,9 @@ URI = re.compile(r"^[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+$")
 KNOWN = {
     "log": {"$schema", "version", "runs"},
     "run": {"tool", "invocations", "columnKind", "results", "properties"},
-    "driver": {"name", "version", "rules"},
+    "driver": {"name", "version", "informationUri", "rules"},
     "rule": {
-        *("id", "name", "shortDescription", "fullDescription", "help"),
+        *("id", "name", "shortDescription", "fullDescription", "help", "helpUri"),
         *("defaultConfiguration", "properties"),
     },
     "result": {
@@ -38,9 +36,74 @@ KNOWN = {
 }
 
 
+PASCAL = re.compile(r"([A-Z][a-z]+)+")
+MOST = {"runs": 20, "results": 5_000, "rules": 25_000, "locations": 1_000, "tags": 20}
+"""Entries that GitHub shows of an array (https://docs.github.com/code-security/code-scanning)."""
+
+
+def refused_by_github(log: dict[str, Any]) -> list[str]:
+    """Return which of GitHub's rules a log breaks, as the SARIF SDK's validator documents them.
+
+    https://github.com/microsoft/sarif-sdk/blob/main/docs/ValidationRules.md: GH1001 to GH1007, and
+    of the rules for every consumer those that are errors or warnings. GitHub shows a rule's help
+    text (GH2012).
+    """
+    found = [f"GH1004 {key}" for key, most in MOST.items() if longest(log, key) > most]
+    for run in log["runs"]:
+        driver, invocation = run["tool"]["driver"], run["invocations"][0]
+        if len(driver["name"].split()) > 3 or not driver["version"][0].isdigit():
+            found.append("SARIF2005 name")
+        if not driver.get("informationUri", "").startswith("https://"):
+            found.append("SARIF2005 informationUri")
+        for rule in driver["rules"]:
+            found += ["GH2012 help"] * (not rule.get("help", {}).get("text"))
+            found += ["SARIF2012 name"] * (not PASCAL.fullmatch(rule["name"]))
+            found += ["SARIF1001"] * (rule["name"] == rule["id"])
+            found += ["SARIF1005"] * (not rule.get("helpUri", "").startswith("https://"))
+            found += ["SARIF2009"] * (not re.fullmatch(r"[A-Z]{2,4}[0-9]+", rule["id"]))
+        for result in run["results"]:
+            found += ["SARIF1009"] * (result["ruleIndex"] >= len(driver["rules"]))
+            found += ["SARIF1010"] * (not result.get("ruleId"))
+            found += ["SARIF2001"] * (not result["message"]["text"].endswith("."))
+            found += ["GH1001"] * (not result.get("locations"))
+            found += ["GH1002"] * ("codeFlows" in result)  # we have none
+            found += ["GH1007"] * ("relatedLocations" in result)  # nor these
+            for each in result.get("locations", []):
+                found += misplaced(each.get("physicalLocation", {}), invocation)
+    found += ["SARIF2008"] * (not re.search(r"sarif/v2\.1\.0/.*schema-2\.1\.0", log["$schema"]))
+    return found
+
+
+def misplaced(place: dict[str, Any], invocation: dict[str, Any]) -> list[str]:
+    """Return which rules on a location are broken."""
+    artifact = place.get("artifactLocation", {})
+    uri = artifact.get("uri", "")
+    scheme = uri.partition(":")[0] if ":" in uri else ""
+    checkout = invocation.get("workingDirectory", {}).get("uri", "")
+    broken = {
+        "GH1001": not uri,
+        "GH1003": place.get("region", {}).get("startLine", 0) < 1,
+        "GH1005": scheme not in {"", "file"},
+        "GH1006": bool(scheme) and not (checkout.startswith("file:") and checkout.endswith("/")),
+        "SARIF1002": ".." in uri.split("/") or not URI.match(uri),
+        "SARIF1004": "uriBaseId" in artifact and (bool(scheme) or uri.startswith("/")),
+    }
+    return [rule for rule, is_broken in broken.items() if is_broken]
+
+
+def longest(value: Any, key: str) -> int:
+    """Return the length of the longest array of that name, but for our own in property bags."""
+    if isinstance(value, dict):
+        inside = {k: v for k, v in value.items() if k != "properties" or key == "tags"}
+        here = [len(value[key])] if isinstance(value.get(key), list) else []
+        return max([0, *here, *(longest(each, key) for each in inside.values())])
+    return max([0, *(longest(each, key) for each in value)]) if isinstance(value, list) else 0
+
+
 def run_of(results: dict[str, Any]) -> dict[str, Any]:
     log = json.loads(render_sarif(results), parse_constant=pytest.fail)
     check_shape(log)
+    assert refused_by_github(log) == []
     run: dict[str, Any] = log["runs"][0]
     return run
 
@@ -105,6 +168,46 @@ def test_what_asks_for_attention_is_a_result() -> None:
     (notice,) = run["invocations"][0]["toolExecutionNotifications"]
     assert notice["message"]["text"].startswith("broken: ERROR")
     assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_what_github_refuses_is_found() -> None:
+    """Each rule is broken once, in a log that keeps them all."""
+    breaks: dict[str, Any] = {
+        "GH1001": lambda run: run["results"][0].pop("locations"),
+        "GH1003": lambda run: place_of(run).pop("region"),
+        "GH1004 tags": lambda run: rule_of(run)["properties"].update(tags=["a"] * 21),
+        "GH1005": lambda run: place_of(run).update(artifactLocation={"uri": "https://a.b/c"}),
+        "GH1006": lambda run: place_of(run).update(artifactLocation={"uri": "file:///a/b.py"}),
+        "GH2012 help": lambda run: rule_of(run).pop("help"),
+        "SARIF2001": lambda run: run["results"][0]["message"].update(text="No period"),
+        "SARIF2012 name": lambda run: rule_of(run).update(name="not pascal"),
+    }
+    for rule, break_it in breaks.items():
+        log = json.loads(render_sarif(document()))
+        assert refused_by_github(log) == []
+        break_it(log["runs"][0])
+        assert rule in refused_by_github(log)
+
+
+def place_of(run: dict[str, Any]) -> dict[str, Any]:
+    place: dict[str, Any] = run["results"][0]["locations"][0]["physicalLocation"]
+    return place
+
+
+def rule_of(run: dict[str, Any]) -> dict[str, Any]:
+    rule: dict[str, Any] = run["tool"]["driver"]["rules"][0]
+    return rule
+
+
+def test_the_docs_explain_every_code() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "howto" / "ci.md").read_text("utf-8")
+    shown = re.findall(r"^\| `(DP\d+)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
+    assert shown == [(code, name, means) for code, (name, means) in RULES.items()]
+    (run,) = json.loads(render_sarif(document()))["runs"]
+    assert {rule["helpUri"].partition("#")[2] for rule in run["tool"]["driver"]["rules"]} == {
+        "codes-of-failures"
+    }
+    assert "## Codes of failures" in page
 
 
 def test_a_run_in_which_all_holds_is_empty() -> None:

@@ -58,7 +58,7 @@ COMMANDS = {
 """What each does, in the order of ``--help``."""
 GROUP = "dpcp_audit.commands"
 EXIT_CODES = """\
-exit codes of 'run':
+exit codes:
   0  no verdict contradicts its expectation
   1  at least one does (with --strict, an inconclusive one too)
   2  usage
@@ -118,5 +118,6 @@ def _module(name: str, modules: Mapping[str, str]) -> Command:
     except Exception as error:
         raise UsageError(
             f"the command {name} of another package cannot be imported: {modules[name]} raised "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}",
+            hint="install what it needs, or uninstall the package",
         ) from error

@@ -61,13 +61,14 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.commands.run import refuse_others
     from dpcp_audit.faces.planning import time_limit
-    from dpcp_audit.faces.publishing import exit_code, publish, resumed, watch
+    from dpcp_audit.faces.publishing import exit_code, publish, require_outputs, resumed, watch
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
     writers = parse_reports(options.report)
     config, skipped = _recipes(options) if options.recipe else (_config(options), ())
     chosen = _chosen(options, config)
+    require_outputs(options)
     if options.resume is not None:
         rows, settings = resumed(options.resume, targets=config.checks)
         refuse_others(chosen, settings)
@@ -90,10 +91,14 @@ def _planned(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
 
     from dpcp_audit.engine import cell_template
     from dpcp_audit.faces.planning import plan
+    from dpcp_audit.words.whole_files import IncompleteError
 
     cell_template.prepare()  # before the console starts a thread
-    with Console(stderr=True).status("loading the code and timing its first calls"):
-        return plan(specs)
+    try:
+        with Console(stderr=True).status("loading the code and timing its first calls"):
+            return plan(specs)
+    except KeyboardInterrupt:
+        raise IncompleteError("interrupted before the first call: no report is written") from None
 
 
 def _announce(rows: Sequence[Row], settings: RunSettings) -> None:

@@ -78,7 +78,13 @@ def execute(options: argparse.Namespace) -> int:
         options.run.mkdir(parents=True, exist_ok=True)
         folders = [options.run]
     found: dict[str, dict[str, Any]] = {}
-    for path in _files([*options.results, *folders]):
+    paths = _files([*options.results, *folders])
+    if not paths and not options.run:
+        raise UsageError(
+            "RESULTS must be results files, or folders of them, got none",
+            hint="'dpcp-audit run --report json=papers.json' writes one; --run FOLDER all of them",
+        )
+    for path in paths:
         document = load(path)
         found[str(document["suite"])] = document
     missing = {name: summary for name, summary in _installed().items() if name not in found}

@@ -196,7 +196,7 @@ def test_a_wrong_use_is_told_in_a_line_and_a_hint(
     assert code == 2, err
     assert not out
     assert said.startswith("dpcp-audit check: error: ")
-    assert message in said
+    assert message in said + hint
     assert hint.startswith("hint: ")
     assert "Traceback" not in err
 

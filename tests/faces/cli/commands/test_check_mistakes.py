@@ -116,7 +116,7 @@ def test_a_mistake_is_told_with_what_to_do(
     captured = capsys.readouterr()
     assert not captured.out
     require_line_and_hint(captured.err)
-    assert message in captured.err.splitlines()[0]
+    assert message in captured.err
 
 
 @pytest.mark.parametrize("style", ["generator", "seed"])
@@ -141,7 +141,9 @@ def test_a_method_of_an_object_is_a_target(capsys: pytest.CaptureFixture[str]) -
 def test_what_is_too_slow_for_its_budget_is_not_begun() -> None:
     """2048 calls of 20 ms take 41 s."""
     data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": 1, "budget": "1s"}
-    with pytest.raises(IncompleteError, match=r"^mine.py:slow takes .* a call.* a budget of \d+m"):
+    with pytest.raises(
+        IncompleteError, match=r"^mine.py:slow takes .* a call.*\nhint: .* a budget of \d+m"
+    ):
         planning.plan([CheckSpec.from_data(data)])
 
 
@@ -173,3 +175,28 @@ def test_what_is_no_exception_is_told_by_its_name(
     assert raised.partition("(")[0] in told.out + told.err
     assert "Traceback" not in told.err
     assert "died" not in told.out
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("option", ["--journal", "--log", "--engine"])
+def test_what_cannot_be_used_is_refused_before_the_target_is_loaded(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No power is announced of a run that will not be."""
+    assert main(["check", "mine.py:bare", "--kind", "quantile", *PURE, option, "."]) == 2
+    said, hint = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"dpcp-audit check: error: {option}")
+    assert hint.startswith("hint: ")
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interruption_before_the_first_call_says_that_no_report_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(specs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(planning, "plan", interrupted)
+    options = ["--kind", "quantile", *PURE, "--report", "json=r.json"]
+    assert main(["check", "mine.py:bare", *options]) == 3
+    assert "interrupted before the first call: no report is written" in capsys.readouterr().err

@@ -75,3 +75,13 @@ def test_a_file_that_is_no_results_file_is_refused(capsys) -> None:
 def test_a_file_in_place_of_a_folder_of_runs_is_refused(capsys) -> None:
     assert main(["ledger", "--run", "related.json"]) == 2
     assert "--run: related.json is no folder\nhint: " in capsys.readouterr().err
+
+
+def test_without_any_results_there_is_no_page(capsys) -> None:
+    Path("empty").mkdir()
+    for words in ([], ["empty"]):
+        assert main(["ledger", *words]) == 2
+        out, err = capsys.readouterr()
+        assert not out
+        assert "RESULTS must be results files" in err
+        assert "\nhint: " in err
