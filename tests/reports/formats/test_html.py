@@ -134,6 +134,21 @@ def test_landmarks_and_a_skip_link(page: Page) -> None:
     assert page.links[0] == "#claims"
 
 
+def test_the_head_is_as_lighthouse_asks(text: str) -> None:
+    """Language, viewport, title and description; links and labels that a finger hits."""
+    head, _, body = text.partition("<body>")
+    assert head.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in head
+    described = re.search(r'<meta name="description" content="([^"<]+)">', head)
+    titled = re.search(r"<title>([^<]+)</title>", head)
+    assert described is not None
+    assert titled is not None
+    assert 20 <= len(described[1]) <= 500
+    assert "a, label, summary { min-block-size: 1.5rem; }" in head  # 24 pixels
+    assert "<img" not in body.replace("<img alt=", "")
+    assert "<script" not in text
+
+
 def test_headings_come_in_order(page: Page) -> None:
     levels = [int(tag[1]) for tag in page.tags if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1
