@@ -110,7 +110,7 @@ def check(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
     [
         ("leaky", {"pure-dp": 1}, Verdict.REFUTED),
         ("private", {"pure-dp": 1, "vectorised": True, "draws": 20_000}, Verdict.CONSISTENT),
-        ("split", {"coverage-at-least": 0.9, "n": 50}, Verdict.CONSISTENT),
+        ("split", {"coverage-at-least": 0.9, "n": 50}, Verdict.PROVED),
         ("low", {"coverage-at-least": 0.9, "n": 50}, Verdict.REFUTED),
         ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 1.7}, Verdict.PROVED),
         ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 0.8}, Verdict.REFUTED),
