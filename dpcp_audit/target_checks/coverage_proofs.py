@@ -126,7 +126,7 @@ class CoverageProof:
             upper=high,
             claimed=side.bounded,
             bound=side.bound,
-            detail=f"for every law of {self._scores()}",
+            detail=f"worst law of {self._scores()}",
         )
         note = (
             f"Proved for every law of {self._scores()}, from the source and without samples: "
@@ -135,13 +135,18 @@ class CoverageProof:
         return Outcome(verdict=Verdict.PROVED, evidence=evidence, proof=proof, note=note)
 
     def _worst(self) -> tuple[float, float]:
-        """Return the ends of the bounded number over all laws and sizes."""
-        side = sides(self.guarantee)[0]
+        """Return the ends of the bounded number on the law, and at the size, that is worst.
+
+        No law is worse than is proved, and uniform scores are no worse than the worst law.
+        """
+        bounded = sides(self.guarantee)[0].bounded
+        of_uniform = [self._on_uniform(each) for each in self.found]
         if self._failures:
             most = max(each.failure(self.guarantee.at_least) for each in self.found)
-            return 0.0, min(ends(most)[1], side.bounded)
-        lows, highs = zip(*(each.of_all_laws for each in self.found), strict=True)
-        return max(ends(min(lows))[0], side.bounded), ends(max(highs))[1]
+            return ends(max(low for low, _ in of_uniform))[0], min(ends(most)[1], bounded)
+        least = min(each.of_all_laws[0] for each in self.found)
+        low = max(ends(least)[0], bounded)
+        return low, max(low, ends(min(high for _, high in of_uniform))[1])
 
     def refutation(self, found: CoverageBounds) -> Outcome:
         """Return the outcome of a claim that uniform scores break."""
