@@ -16,9 +16,14 @@ Examples
 from __future__ import annotations
 
 from importlib import import_module
-from sys import modules
+from sys import modules, platform
 from typing import TYPE_CHECKING, Any
 
+if platform == "win32":
+    raise ImportError(
+        "dpcp-audit runs on Linux and macOS: checks are limited and isolated by POSIX means, which "
+        "Windows lacks\nhint: run it in the Windows Subsystem for Linux"
+    )
 if TYPE_CHECKING:
     from dpcp_audit.faces.pytest_plugin.fixture import DPAudit
     from dpcp_audit.faces.python_api.audits import audit, check_calibrator, covers, run

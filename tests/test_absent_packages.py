@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from support.absences import run_without
@@ -156,3 +158,13 @@ def test_a_backend_that_matplotlib_refuses_is_one_line(tmp_path) -> None:
     assert (code, shown, other) == (2, "", 0)
     assert "MPLBACKEND must name a backend of matplotlib, got 'nope'" in told
     assert told.splitlines()[1:] == ["hint: unset it, or set it to agg"]
+
+
+def test_windows_is_refused_in_a_line_and_a_hint() -> None:
+    program = "import sys; sys.platform = 'win32'; import dpcp_audit"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    *_, said, hint = done.stderr.splitlines()
+    assert said.startswith("ImportError: dpcp-audit runs on Linux and macOS: ")
+    assert hint == "hint: run it in the Windows Subsystem for Linux"
