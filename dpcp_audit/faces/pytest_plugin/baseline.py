@@ -25,7 +25,7 @@ from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Count, Evidence, EvidenceKind, Measure, Sample
+from dpcp_audit.words.results import Count, Evidence, EvidenceKind, Measure, Sample, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,11 +88,16 @@ def reference(
     return _counted(case, target, _named(context, REFERENCE))
 
 
-def measured_again(old: PlainData, target: Target, context: Context) -> PlainData | None:
+def measured_again(
+    old: PlainData, outcome: Outcome, target: Target, context: Context
+) -> PlainData | None:
     """Return the evidence and the witness of an earlier finding's case, on fresh draws.
 
-    None where that finding holds no such case, or the target has no answer for it any more.
+    Of what is proved, the proof's own. None where the earlier finding holds no such case, or the
+    target has no answer for it any more.
     """
+    if outcome.verdict is Verdict.PROVED and REFERENCE not in old:
+        return _plain(outcome.evidence, outcome.witness)
     fresh = _named(context, "again")
     try:
         if REFERENCE in old:

@@ -284,7 +284,7 @@ class DPAudit:
             if self.session.reports:
                 kept = reference(outcome, target, context, draws=_calls(spec))
             if old is not None:
-                again = measured_again(old, target, context)
+                again = measured_again(old, outcome, target, context)
         return kept, again
 
     def _judge(self, audited: Audited, where: str) -> Outcome:

@@ -32,7 +32,7 @@ WRONG = {
     "dp_audit.private(mean, PureDP(1.0), vectorized=True)": "unknown keyword 'vectorized'*",
     "dp_audit.private(mean, PureDP(1.0), n=0)": "n must be a whole number >= 1*got 0",
     "dp_audit.private(mean, PureDP(1.0), n=9, neighbours='swap')": "neighbours must be one of*",
-    "dp_audit.private(mean, PureDP(1.0), n=9)": "*a function that takes 'size' is vectorised*",
+    "dp_audit.private(mean, PureDP(1.0), n=9)": "*missing a required argument: 'size'*",
     "dp_audit.private(mean, PureDP(1.0), alpha=2)": "alpha must lie in (0, 1), got 2*",
     "dp_audit.private(3, PureDP(1.0))": "*is no function, but of type int*",
     "dp_audit(mean, PureDP(1.0))": "call a method of dp_audit: private, *",
