@@ -1,0 +1,139 @@
+"""Random expressions of each score: on every small input, what is proved bounds what a score moves.
+
+Every input of four scores from four values is tried, so that a proof is compared with the largest
+change that there is. The result must be of one type, and no input may raise an error alone: both
+would tell the inputs apart however large the noise.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpcp_audit as dp
+from dpcp_audit.targets.loading import load
+
+N = 4
+VALUES = (0.0, 0.3, 0.5, 1.0)
+INPUTS = [*itertools.product(VALUES, repeat=N)]
+PROGRAMS = 300
+STUDIED = 10_000
+SCALE, RARE = 1000.0, 0.001
+"""The scale of Laplace noise, and p of geometric noise."""
+
+
+class Expressions(random.Random):
+    """Writes expressions."""
+
+    def of_score(self, depth: int = 0) -> str:
+        """Return an expression of one score ``s``."""
+        if depth > 2:
+            return self.choice(["s", "float(s)", "1", "0.5", "True", "s > 0.4", "2"])
+        a, b = self.of_score(depth + 1), self.of_score(depth + 1)
+        c = self.choice([0.2, 0.3, 0.5, 0.7, 1, 0, 2, 1.0, True])
+        forms = [
+            "s", f"float({a})", f"({a}) * {c}", f"min({a}, {c})", f"max({c}, {a})", f"abs({a})",
+            f"({a} if s > 0.4 else {b})", f"({a} if 0.2 < s <= 0.7 else {c})", f"(s > {c})",
+            "(not s > 0.4)", f"int(s > {c})", f"np.clip({a}, 0, 0.5)", f"np.abs({a})",
+            f"({a}) ** 2", f"-({a})", f"({a}) + ({b})", f"({a}) - ({b})", f"({a}) * ({b})",
+            "(s > 0.4 and s < 0.9)", f"(s > 0.4 or {a})", f"np.where(s > 0.4, {a}, {c})",
+            f"np.maximum({a}, {c})", f"(0.2 < {a} < 0.7)", f"math.fabs({a})", f"({a}) / 2",
+            f"({a}, {b})[0]",
+        ]  # fmt: skip
+        return self.choice(forms)
+
+    def of_scores(self) -> str:
+        """Return an expression of all scores."""
+        condition = self.choice(["", "", " if s > 0.4", " if s <= 0.5 and s > 0.1"])
+        each = f"{self.of_score()} for s in scores{condition}"
+        form = self.choice([
+            "sum({})", "sum([{}])", "np.sum([{}])", "np.sum(np.array([{}]))", "math.fsum([{}])",
+            "max([{}])", "np.max([{}])", "sorted([{}])[2]", "np.mean([{}])", "np.median([{}])",
+            "np.count_nonzero([{}])", "np.sort(np.array([{}]))[1]",
+            "np.searchsorted(np.sort([{}]), 0.4)",
+            f"np.sum(np.array([{{}}]) + np.array([{self.of_score()} for s in scores]))",
+        ])  # fmt: skip
+        return form.format(each)
+
+    def statistic(self) -> tuple[str, str]:
+        """Return statements and an expression after them."""
+        lines, text = "", self.of_scores()
+        if self.random() < 0.2:
+            start, test = self.choice(["0", "0.0", "np.float64(0)"]), self.choice(["", "0.2 < "])
+            lines = f"    t = {start}\n    for s in scores:\n        if {test}s < 0.7:\n"
+            lines, text = lines + f"            t += {self.of_score()}\n", "t"
+        for _ in range(self.randrange(3)):
+            c = self.choice([1, 2, 0.5, 3])
+            form = self.choice([
+                "float({})", "int({})", "({}) * {c}", "({}) + {c}", "np.maximum({}, {c})",
+                "abs({})", "-({})", "max({}, {c})", "np.clip({}, 0, {c})",
+            ])  # fmt: skip
+            text = form.format(text, c=c)
+        return lines, text
+
+    def program(self, number: int) -> str:
+        """Return the source of a noisy function, and of the same without noise."""
+        lines, text = self.statistic()
+        geometric = f"rng.geometric({RARE}) - rng.geometric({RARE})"
+        noise = geometric if number % 3 == 0 else f"rng.laplace(0, {SCALE})"
+        return (
+            "import math\n\nimport numpy as np\n\n\n"
+            f"def noisy(scores, *, rng):\n{lines}    x = {text}\n    return x + {noise}\n\n\n"
+            f"def exact(scores):\n{lines}    return {text}\n"
+        )
+
+
+def value_of(exact, scores) -> Any:
+    """Return what a function gives, or the error or warning that it ends with."""
+    with warnings.catch_warnings(action="error"):
+        try:
+            return exact(np.array(scores))
+        except (ArithmeticError, TypeError, ValueError, RuntimeWarning) as error:
+            return error
+
+
+def check(proof, exact, number: int) -> None:
+    """Check a proof against every input."""
+    whole = number % 3 == 0
+    found = {each: value_of(exact, each) for each in INPUTS}
+    if all(isinstance(each, Exception) for each in found.values()):
+        return  # an error on every input tells nothing
+    assert len({type(each + (1 if whole else 0.5)) for each in found.values()}) == 1
+    moved = max(
+        abs(float(found[each]) - float(found[(*each[:place], value, *each[place + 1 :])]))
+        for each in INPUTS
+        for place in range(N)
+        for value in VALUES
+    )
+    rate = -math.log(1 - RARE) if whole else 1 / SCALE
+    assert moved * rate <= proof.total * (1 + 1e-9) + 1e-12
+
+
+def share_that_is_proved(seed: int, programs: int, folder) -> float:
+    """Return how many of these programs are proved, after each is checked."""
+    writer, proved = Expressions(seed), 0
+    for number in range(programs):
+        path = folder / f"expression_{number}.py"
+        path.write_text(writer.program(number))
+        proof = dp.prove(load(f"{path}:noisy"), dp.PureDP(1e6), n=N)
+        if proof.proved:
+            check(proof, load(f"{path}:exact"), number)
+            proved += 1
+    return proved / programs
+
+
+def test_what_is_proved_of_expressions_of_each_score_is_no_less_than_what_one_moves(
+    tmp_path,
+) -> None:
+    assert share_that_is_proved(0, PROGRAMS, tmp_path) > 0.1
+
+
+@pytest.mark.study
+def test_no_expression_moves_further_than_is_proved_in_a_study(tmp_path) -> None:
+    assert share_that_is_proved(1, STUDIED, tmp_path) > 0.1
