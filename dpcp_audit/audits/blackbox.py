@@ -10,11 +10,16 @@ import numpy as np
 
 from dpcp_audit.audits.certificates import BoundingEvent, bounding_event
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
+from dpcp_audit.audits.guessing.game import GameTest
 from dpcp_audit.audits.search.feature_cells import best_event, claims_delta
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, input_from_data
-from dpcp_audit.audits.search.pilot_hypotheses import EventTest, pair_test_from_data
+from dpcp_audit.audits.search.pilot_hypotheses import (
+    EventTest,
+    choose_event_or_moment,
+    pair_test_from_data,
+)
 from dpcp_audit.audits.search.public_grid import PublicGrid
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
 from dpcp_audit.audits.search.representation import WrittenLeak, written_leak
@@ -38,6 +43,7 @@ from dpcp_audit.words.formatting import counted, number
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
+    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Outcome, PlainData, Power
@@ -211,7 +217,8 @@ class BlackBoxPrivacy(SearchedPrivacy):
         size = max(_FEWEST, (stop - race.bank.spent) // 2)
         pair_test = race.choose_pair_test(arm.candidate)
         if last and self._given:
-            best = self._bounding(race, arm.candidate, pair_test, size, significance)
+            samples = race.bank.pilot(arm.candidate)
+            best = self._bounding(samples, pair_test, size, significance)
             pair_test = _counted(best) if best is not None and best.refutes else pair_test
         return self._judge(race, arm.candidate, pair_test, number, size, significance)
 
@@ -291,33 +298,47 @@ class BlackBoxPrivacy(SearchedPrivacy):
     def _bounded(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
         """Spend the rest of the draws on the pair; return what certifies the larger loss.
 
-        On four times as many outputs as before at most, or 20,000: the verdict stands.
+        On four times as many outputs as before at most, or 20,000: the verdict stands. Where few
+        are left, those that refuted the claim are counted once more.
         """
         rest = min(draws - race.bank.spent, max(_ENOUGH, _MORE * race.bank.spent)) // 2
         if rest < max(stage.size, 2 * _FEWEST):
-            return stage
-        race.bank.fill(stage.candidate, round(_TAUGHT * rest))
-        left = min(rest, (draws - race.bank.spent) // 2)
-        best = self._bounding(race, stage.candidate, stage.pair_test, left, significance)
-        if best is None or left < _FEWEST:
-            return stage
-        counted_event = _counted(best)
-        found = self._judge(race, stage.candidate, counted_event, stage.number, left, significance)
+            found = self._counted_again(stage, significance)
+        else:
+            race.bank.fill(stage.candidate, round(_TAUGHT * rest))
+            left = min(rest, (draws - race.bank.spent) // 2)
+            samples = race.bank.pilot(stage.candidate)
+            best = self._bounding(samples, stage.pair_test, left, significance)
+            if best is None or left < _FEWEST:
+                return stage
+            chosen = _counted(best)
+            found = self._judge(race, stage.candidate, chosen, stage.number, left, significance)
         larger = found.judgement.evidence.lower > stage.judgement.evidence.lower
         return found if found.judgement.refuted and larger else stage
 
+    def _counted_again(self, stage: Stage, significance: float) -> Stage:
+        """Return the bound's event, chosen by the pilot, on the outputs that refuted the claim."""
+        best = self._bounding(stage.pilot, stage.pair_test, stage.size, significance)
+        if best is None:
+            return stage
+        pair_test = _counted(best)
+        judgement = pair_test.judge(self.guarantee, *stage.fresh, significance=significance)
+        return replace(stage, pair_test=pair_test, judgement=judgement)
+
     def _bounding(
         self,
-        race: PairRace,
-        candidate: Candidate,
+        samples: tuple[FloatArray, FloatArray],
         pair_test: PairTest,
         trials: int,
         significance: float,
     ) -> BoundingEvent | None:
         """Return the event that promises to certify the largest loss of the pair."""
-        samples = race.bank.pilot(candidate)
-        if isinstance(pair_test, EventTest):
-            event = pair_test.event
+        chosen = pair_test
+        if isinstance(chosen, GameTest):
+            bounds = self.pairs.bounds
+            chosen = choose_event_or_moment(self.guarantee, *samples, bounds=bounds)
+        if isinstance(chosen, EventTest):
+            event = chosen.event
         else:
             event = best_event(self.guarantee, samples).event
         return bounding_event(
