@@ -1,4 +1,4 @@
-"""What releases on the same people cost together: a pipeline in closed form, and traced paths.
+"""The joint cost of releases on the same people: a pipeline in closed form, and traced paths.
 
 A privacy claim against what the noises of traced paths cost by composition. Where all paths cost
 the same, what they cost is that of the transcript. Where later draws depend on earlier ones, a rare

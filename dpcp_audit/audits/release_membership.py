@@ -78,7 +78,7 @@ class OperatingPoint:
 
     @property
     def excess(self) -> float:
-        """How far the certified TPR lies above what is allowed; the claim is false if > 0."""
+        """Return the certified TPR minus the allowed one; the claim is false if > 0."""
         return self.tpr.lower - self.allowed
 
 

@@ -54,7 +54,7 @@ _MISSED_PATHS = (
 
 
 class Scope(StrEnum):
-    """Of what a claim is taken to speak."""
+    """The output that a claim covers."""
 
     RELEASE = "release"
     """The values that leave the function."""

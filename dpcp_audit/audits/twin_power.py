@@ -1,4 +1,4 @@
-"""What a search shows of a planted twin: a mechanism with a part of the noise that it needs.
+"""The power of a search on a planted twin: a mechanism with a part of the noise that it needs.
 
 A twin is a reference mechanism of the claim's own notion whose noise is 1/f of what the claim
 asks for: Laplace noise for ε, randomised response for reports of a small domain, Gaussian noise

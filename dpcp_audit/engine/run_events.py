@@ -1,4 +1,4 @@
-"""What happens in a run, as it happens: the runner yields it, whoever listens shows or keeps it.
+"""The events of a run, as they happen: the runner yields it, whoever listens shows or keeps it.
 
 A log of a run: a line an event, with the time, for people and for ``grep``.
 

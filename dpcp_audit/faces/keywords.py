@@ -33,7 +33,7 @@ RUN_DEFAULTS: dict[str, Any] = {"seed": 0, "false_alarm": 1e-3, "strict": False}
 
 
 class CheckKeywords(TypedDict, total=False):
-    """How a target is called, and how its claims are tested."""
+    """Keywords that say how a target is called, and how its claims are tested."""
 
     kind: (
         Literal[

@@ -1,4 +1,4 @@
-"""What a privacy budget (ε, δ) buys of each mechanism: its own parameter, from the safe side.
+"""The parameter of each mechanism that spends a privacy budget (ε, δ), from the safe side.
 
 Every function returns the most favourable parameter at which the released threshold is proved
 (ε, δ)-DP under substitution of one record, over all neighbours.

@@ -71,7 +71,7 @@ def calibrate(
     alpha : float
         Miscoverage level in (0, 1).
     guarantee : PrivacyGuarantee
-        What the threshold must keep, under substitution of one score: ``dp.PureDP``,
+        The guarantee that the threshold must keep, under substitution of one score: ``dp.PureDP``,
         ``dp.ApproxDP``, ``dp.ZCDP``, ``dp.GaussianDP`` or ``dp.RenyiDP``; or ``dp.LocalDP``, kept
         by each score's report.
     confidence : float
@@ -82,7 +82,8 @@ def calibrate(
     resolution : float
         Δ > 0, in units of scores: how finely the threshold is searched.
     rng : Generator, int or None
-        Where the noise is drawn. A threshold whose seed is known is not private.
+        Source of the noise: a Generator, a seed or None. A threshold whose seed is
+        known is not private.
 
     Returns
     -------

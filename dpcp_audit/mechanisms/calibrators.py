@@ -98,7 +98,7 @@ class ProvedCalibrator:
 
     @property
     def every_label(self) -> bool:
-        """Whether it returns the upper bound, so that every set holds every label."""
+        """True if it returns the upper bound, so that every set holds every label."""
         return self.rank > self.n
 
     def sample(

@@ -1,4 +1,4 @@
-"""What a whole pipeline promises: a model of DP-SGD, and P-COQS thresholds on the same people."""
+"""The guarantee of a whole pipeline: a model of DP-SGD, and P-COQS thresholds on one data set."""
 
 from __future__ import annotations
 

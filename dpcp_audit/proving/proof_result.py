@@ -31,15 +31,15 @@ class ProofResult:
     name : str
         The function.
     claims : tuple
-        What was claimed.
+        The claims.
     totals : tuple of Total
         The cost of the whole function in each claim's unit; none where the reading stopped.
     rules : tuple of str
         The rules that the proof rests on, with their references.
     assumptions : tuple of str
-        What else it rests on.
+        Further assumptions of the proof.
     stop : Refusal or None
-        What stopped the reading.
+        The line and reason that stopped the reading.
     source : FunctionSource or None
         The function's source.
     notes : mapping

@@ -1,4 +1,4 @@
-"""What any conformal calibrator owes its users, as checks of one object (``check_calibrator``).
+"""The duties of a conformal calibrator, as checks of one object (``check_calibrator``).
 
 Calls of a fitted object for the checks of a battery: data drawn from rows, sets per row.
 """
@@ -42,7 +42,7 @@ _FORMS = (DataForm.LIST, DataForm.FRAME)
 
 
 class Duty(StrEnum):
-    """What is checked of an object, beside coverage and privacy."""
+    """A check of an object, beside coverage and privacy."""
 
     REPEATS = "repeats"
     """The same data and the same seed give the same sets."""

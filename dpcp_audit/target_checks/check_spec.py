@@ -1,4 +1,4 @@
-"""What is to be checked of a target, as data: its fields are the table of options.
+"""The checks of a target, as data: its fields are the table of options.
 
 ``TARGET_OPTIONS``, ``CLAIMS`` and ``TRIAL_OPTIONS`` are what the command line, TOML files, the
 pytest fixture and ``dpcp_audit.audit`` take; none of them lists options of its own.

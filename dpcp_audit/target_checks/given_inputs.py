@@ -306,7 +306,7 @@ def _whole(array: Any) -> Any:
 
 
 class Unit(StrEnum):
-    """What one difference of a federated target's data is."""
+    """The unit in which neighbouring data of a federated target differ."""
 
     RECORD = "record"
     """One score of one client."""

@@ -235,7 +235,7 @@ class Timed:
 
     @property
     def randomness(self) -> Randomness:
-        """Where the target draws its random numbers."""
+        """The source of the target's random numbers."""
         return self.target.randomness
 
 

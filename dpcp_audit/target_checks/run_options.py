@@ -10,7 +10,7 @@ from dpcp_audit.words.values import Flag, Probability, Whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What is said of a run; None is what is left open."""
+    """The options of a run; None leaves one open."""
 
     false_alarm: float | None = field(
         default=None,

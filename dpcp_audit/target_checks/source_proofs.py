@@ -59,7 +59,7 @@ _FEW, _MANY = 5, 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceProof:
-    """What the verifier says of a claim at each size at which it would be sampled.
+    """The verifier's answers on a claim at each size at which it would be sampled.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ FALSE_ALARM = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateOptions:
-    """What is said of estimates alone."""
+    """The options of estimates alone."""
 
     paths: int = field(
         default=1000,

@@ -122,7 +122,7 @@ _WAYS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceEffort:
-    """How much is traced.
+    """The effort of a trace.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class TraceEffort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceResult:
-    """What the traces of a target show.
+    """The findings of the traces of a target.
 
     Parameters
     ----------

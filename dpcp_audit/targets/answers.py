@@ -1,4 +1,4 @@
-"""What went wrong with a target, in one line that says what to do about it.
+"""Errors of a target, each in one line that says what to do about it.
 
 What a target returned, as numbers; anything else is refused by name.
 

@@ -1,4 +1,4 @@
-"""How crowded a law of scores is: what the hypotheses of the theorems ask about it.
+"""The concentration of a law of scores, which the hypotheses of the theorems ask about it.
 
 Whether a theorem admits given scores, and so whose claim it is on them: one rule for all.
 """

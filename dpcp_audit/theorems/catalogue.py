@@ -80,7 +80,7 @@ class NamedTheorem:
 
     @property
     def parameters(self) -> tuple[Option, ...]:
-        """What can be said of it: the options of its dataclass, and of its mechanism's."""
+        """The parameters that it takes: the options of its dataclass, and of its mechanism's."""
         of_part = options_of(self.part[1]) if self.part else ()
         own = (each for each in options_of(self.kind) if each.name not in self.fixed)
         return tuple(sorted((*own, *of_part), key=lambda each: not each.required))
@@ -96,7 +96,7 @@ class NamedTheorem:
 
     @property
     def statement(self) -> Statement:
-        """What it says."""
+        """The statement, in words."""
         law = law_of_probabilities([[0.75, 0.25], [0.5, 0.5]], [0, 1])
         statement: Statement = self.on(law, self.example).says
         return statement

@@ -1,4 +1,4 @@
-"""What a coverage theorem promises over a grid of parameters, and what is really reached."""
+"""A coverage theorem's bound over a grid of parameters, beside the level that is reached."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridCell:
-    """What a theorem promises in one case, and what is reached there.
+    """The bound of a theorem in one case, and the level that is reached there.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class TheoremGrid:
 
     @property
     def words(self) -> str:
-        """What the theorem says."""
+        """The theorem's statement, in words."""
         says: Statement = self._at({name: self.values[name][0] for name in self.varied}).says
         return says.words
 

@@ -1,4 +1,4 @@
-"""What a search of LDP-CP promises, and Theorem 3, of labels."""
+"""The coverage that a search of LDP-CP promises, and Theorem 3, of labels."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SearchTheorem(Stated):
 
     @property
     def says(self) -> Statement:
-        """What is printed, starred or not, and what a miss returns."""
+        """The printed statement, starred or not, with the value that a miss returns."""
         return says_of(self.about, self.mechanism)
 
     @property
@@ -100,7 +100,7 @@ class SearchTheorem(Stated):
 
     @property
     def _case(self) -> PlainData:
-        """What all cases have, as plain data."""
+        """The parameters that all cases share, as plain data."""
         search = self.mechanism
         return {
             "n": self.n,

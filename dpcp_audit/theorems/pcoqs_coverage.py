@@ -142,7 +142,7 @@ class _SearchCase(Stated):
 
     @property
     def _case(self) -> PlainData:
-        """What all cases have, as plain data."""
+        """The parameters that all cases share, as plain data."""
         mechanism = self.mechanism
         case: PlainData = {
             "n": self.n,

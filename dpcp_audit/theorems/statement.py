@@ -1,4 +1,4 @@
-"""What a theorem object says of itself: its words, formula, source, assumptions and bound."""
+"""The statement of a theorem object: its words, formula, source, assumptions and bound."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Stated:
 
     @property
     def says(self) -> Statement:
-        """What it says of this case: of a variant, its own words."""
+        """The statement in this case; a variant has its own words."""
         return self.about
 
     @property

@@ -78,7 +78,7 @@ class Theorem(Protocol):
 
     @property
     def failure(self) -> Quantity:
-        """What its failure probability is of: a coverage, or another bound."""
+        """The event whose probability fails: a coverage, or another bound."""
         ...
 
     @property

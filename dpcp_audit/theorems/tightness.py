@@ -1,4 +1,4 @@
-"""How tight a theorem is: its failure probability against δ, and what correction would do."""
+"""The tightness of a theorem: its failure probability against δ, and what correction would do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
         @property
         def failure(self) -> Quantity:
-            """What the failure probability is of."""
+            """The event that the failure probability is of."""
             ...
 
         @property
@@ -71,7 +71,7 @@ _HALVINGS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tightness:
-    """How tight a theorem is in one case.
+    """The tightness of a theorem in one case.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Tightness:
 
     @property
     def words(self) -> str:
-        """What a researcher reads: "Δ_S × 0.31 would do"."""
+        """The result in a phrase: "Δ_S × 0.31 would do"."""
         if math.isinf(self.multiple):
             would = "is certain to do" if self.certified else "would do"
             return f"No multiple of {self.correction} up to {self.most:g} {would}."

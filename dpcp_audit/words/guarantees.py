@@ -414,7 +414,7 @@ class Neighbours(Generic[T]):
     Parameters
     ----------
     relation : Relation or str
-        In what way they differ: "substitution", "add-remove", "zero-out" or "one-label".
+        The difference between the two: "substitution", "add-remove", "zero-out" or "one-label".
     value, neighbour : object
         The two inputs, as the mechanism takes them.
 

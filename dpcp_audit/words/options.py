@@ -47,7 +47,7 @@ REMOVED = {
 
 
 class Group(StrEnum):
-    """What an option is about; also the heading that it has in ``--help``."""
+    """The topic of an option; also the heading that it has in ``--help``."""
 
     TARGET = "the target"
     SCORES = "the law of the scores"

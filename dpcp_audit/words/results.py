@@ -140,7 +140,7 @@ class Estimate:
     Parameters
     ----------
     quantity : Quantity
-        What the number is.
+        The quantity that the number measures.
     value, lower, upper : float
         The number and its interval. A loss of privacy is never negative; an upper end that the
         samples cannot give is infinite, and is not printed.
@@ -149,7 +149,7 @@ class Estimate:
     at : dict
         The quantity's own parameters, such as the δ of an ε, or the order α of a divergence.
     detail : str
-        What else the number is of, in words, for people.
+        Words for people that say which case the number is of.
     partition_upper : float or None
         The upper end of the loss over a partition of the outputs, where outputs alone speak. The
         release may lose more, so this is no end of the interval.
@@ -191,7 +191,7 @@ class Evidence(Estimate):
     kind : EvidenceKind
         Exact, certified or indicative.
     claimed : float or None
-        What the claim says of the quantity.
+        The claimed bound of the quantity.
     n_samples : int or None
         Number of samples behind it; None where nothing was sampled.
     bound : Bound
@@ -247,12 +247,12 @@ class Power:
     Parameters
     ----------
     quantity : Quantity
-        What the violation is measured in: that of the evidence, or the claim's own where the
-        evidence is of an attack.
+        The quantity that the violation is measured in: that of the evidence, or the claim's own
+        where the evidence is of an attack.
     smallest : float
         The smallest true value that would have been refuted; infinite where none would.
     claimed : float
-        What the claim says of the quantity.
+        The claimed bound of the quantity.
     bound : Bound
         Which side of the quantity the claim bounds.
     detection : float
@@ -260,7 +260,7 @@ class Power:
     at : dict
         The quantity's own parameters.
     detail : str
-        Of which violations it speaks, in words, for people: "at this event".
+        Words for people that say which violations are meant: "at this event".
     """
 
     quantity: Quantity
@@ -390,15 +390,15 @@ class Outcome:
     Parameters
     ----------
     power : Power or None
-        What the check would have refuted; None where it refuted, or cannot say.
+        The violation that the check would have refuted; None where it refuted, or cannot say.
     proof : Proof or None
         Why the claim holds in every case; only with one is the verdict PROVED.
     witness : dict
         Plain data whose keys are the keywords of the API: enough to run the case again.
     note : str
-        What the number means, in a sentence or two.
+        Meaning of the number, in a sentence or two.
     estimates : tuple of Estimate
-        Of a claim of privacy: the loss on the pair that is shown, in the claim's unit, with two
+        For a privacy claim, the loss on the pair that is shown, in the claim's unit, with two
         sides; the verdict does not rest on it.
     location : SourceLocation or None
         The line of the code that spends the loss, where it is known.

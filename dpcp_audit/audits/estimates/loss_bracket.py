@@ -1,6 +1,6 @@
 """A partition of the outputs by a learned likelihood ratio: chosen on pilots, counted on others.
 
-What is measured of a pair of laws: losses, distances and attacks, the worse of both directions.
+Measures of a pair of laws: losses, distances and attacks, the worse of both directions.
 
 Each of them is at least as large for laws that are easier to tell apart (Blackwell's order), so
 that a pair with a lower and one with a higher ROC curve bracket all of them at once.

@@ -1,4 +1,4 @@
-"""What is known of the loss on a pair: brackets from samples, traces and exact laws, joined.
+"""The loss on a pair: brackets from samples, traces and exact laws, joined.
 
 Estimates the privacy loss on the worst pair that a search finds, or on one that is given.
 """

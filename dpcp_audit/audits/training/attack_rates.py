@@ -242,7 +242,7 @@ class Held(NamedTuple):
 
     @property
     def excess(self) -> float:
-        """How far the certified gain lies above what is allowed; the claim is false if > 0."""
+        """Return the certified gain minus the allowed one; the claim is false if > 0."""
         return self.lower - self.line.allowed
 
 

@@ -65,7 +65,7 @@ class DPAudit:
     path : Path
         The test's file.
     audits : int
-        How many there were so far.
+        Number of audits so far.
     """
 
     session: AuditSession
@@ -120,12 +120,12 @@ class DPAudit:
         Parameters
         ----------
         function : callable
-            As in ``private``; of kind "randomizer", as in ``local``.
+            A function, as in ``private``; of kind "randomizer", as in ``local``.
         guarantee : PrivacyGuarantee
             Such as ``ZCDP(0.5)``.
         scope : str
-            Of what the claim speaks: "transcript", all noisy numbers that the code acts on, as
-            a proof by composition counts them; or "release", what leaves the function.
+            The output that the claim covers: "transcript", all noisy numbers that the code acts
+            on, as a proof by composition counts them; or "release", what leaves the function.
         **options
             Those of ``dpcp-audit check``.
         """
@@ -146,7 +146,7 @@ class DPAudit:
         Parameters
         ----------
         function : callable
-            As in ``private``.
+            A function, as in ``private``.
         guarantee : PrivacyGuarantee
             Such as ``ZCDP(0.5)``.
         **options
@@ -191,11 +191,12 @@ class DPAudit:
         Parameters
         ----------
         function : callable
-            As in ``private``; a score is covered where it is at most the threshold returned.
+            A function, as in ``private``; a score is covered if it is at most the threshold.
         at_least : float
             Marginal coverage claimed, in (0, 1): over calibration data, noise and test point.
         confidence : float, optional
-            If given, the coverage is claimed for this share of calibrations, in (0, 1).
+            The share of calibrations that the coverage is claimed for, in (0, 1); unless given,
+            it is claimed on average.
         **options
             Those of ``dpcp-audit check``.
         """

@@ -121,13 +121,14 @@ def covers(
     Parameters
     ----------
     function : callable or str
-        As in ``audit``; a score is covered where it is at most the threshold returned.
+        A function, as in ``audit``; a score is covered where it is at most the threshold returned.
     at_least : float
         Marginal coverage claimed, in (0, 1): over calibration data, noise and test point.
     confidence : float, optional
-        If given, the coverage is claimed for this share of calibrations, in (0, 1).
+        The share of calibrations that the coverage is claimed for, in (0, 1); unless given, it is
+        claimed on average.
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
 
     Returns
     -------
@@ -173,17 +174,17 @@ def run(
     only : str or sequence of str
         Claims whose id matches; "*" and "?" are wildcards. All unless given.
     profile : str
-        How much effort to spend: "smoke", "ci" or "full".
+        The effort: "smoke", "ci" or "full".
     jobs : int, optional
         Worker processes, by default one a core; results do not depend on it.
     seed : int
-        Of every random stream, >= 0.
+        Seed of every random stream, >= 0.
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
     false_alarm : float
         Probability that the run refutes any true claim, in (0, 1).
     strict : bool
-        Whether an inconclusive verdict contradicts what is expected.
+        True if an inconclusive verdict contradicts the expected one.
     **given
         Arguments of the suite, such as ``pools``.
 
@@ -357,16 +358,16 @@ def check_calibrator(
     Parameters
     ----------
     estimator : object
-        With ``fit(X, y)`` and ``predict_set(X)`` or ``predict_interval(X)``, or the names that
-        MAPIE, crepes, TorchCP and puncc use; its class; or, with ``kind``, a function that makes
-        one, or the name of it. Where ``calibrate(X, y)`` or ``conformalize(X, y)`` needs ``fit``
+        An object with ``fit(X, y)`` and ``predict_set(X)`` or ``predict_interval(X)``, or the names
+        that MAPIE, crepes, TorchCP and puncc use; its class; or, with ``kind``, a function that
+        makes one, or the name of it. Where ``calibrate(X, y)`` or ``conformalize(X, y)`` needs ``fit``
         first, the first half of the records is fitted to, and the rest calibrated on.
     *guarantees
         Further promises, such as ``PureDP(1.0)``.
     at_least : float
         The coverage that it promises, in (0, 1).
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
 
     Returns
     -------

@@ -194,7 +194,7 @@ def estimate(
         Outputs of two neighbouring inputs that were drawn beforehand, each of shape (size,) or
         (size, d) and independent of each other.
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
 
     Returns
     -------

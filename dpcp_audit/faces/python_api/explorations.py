@@ -38,9 +38,9 @@ class Exploration:
     Parameters
     ----------
     theorem : str
-        Its name.
+        Name of the theorem.
     source, words : str
-        Where it is stated, and what it says.
+        Source and statement of the theorem.
     varied : tuple of str
         The parameters with several values, in the order of the cells; n is the last.
     fixed : dict
@@ -163,7 +163,7 @@ class Exploration:
         Parameters
         ----------
         ax : Axes, optional
-            Where; by default on a new figure of pyplot.
+            The axes to draw on; by default those of a new figure of pyplot.
 
         Raises
         ------
@@ -230,13 +230,13 @@ def explore(
     Parameters
     ----------
     name : str
-        Of a coverage theorem, such as "ldpcp-4" or "pcoqs-theorem-1".
+        Name of a coverage theorem, such as "ldpcp-4" or "pcoqs-theorem-1".
     pool, scores, probabilities, labels
         The law of the scores, as for ``theorem``; uniform unless given.
     seed : int
-        Of what is sampled, >= 0.
+        Seed of what is sampled, >= 0.
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
     **parameters
         Those of the theorem, and k, the number of classes without data: one number, a list, or a
         text such as "0.5,1,2" or "100..1e6". Those that are left out have a typical value.

@@ -119,7 +119,7 @@ class ClaimResult:
         Parameters
         ----------
         ax : Axes, optional
-            Where; by default on a new figure of pyplot.
+            The axes to draw on; by default those of a new figure of pyplot.
         figure : int
             Which of ``figures``.
 

@@ -194,11 +194,11 @@ def trace(
         The output that the guarantees cover: "release", or "transcript", which is every noisy
         number that the code acts on, as a proof by composition counts them.
     neighbours : str
-        How the inputs differ: "substitution", "add-remove", "zero-out" or "one-label".
+        The difference between the inputs: "substitution", "add-remove", "zero-out" or "one-label".
     seed : int
-        Of the paths, >= 0.
+        Seed of the paths, >= 0.
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
     false_alarm : float
         Probability that any true guarantee is refuted, in (0, 1).
     options : mapping, optional
@@ -307,15 +307,15 @@ def theorem(
     k : int, optional
         The number of classes, without data: the true labels' scores are spread evenly over [0, 1].
     profile : str
-        How much effort to spend: "smoke", "ci" or "full".
+        The effort: "smoke", "ci" or "full".
     seed : int
-        Of every random stream, >= 0.
+        Seed of every random stream, >= 0.
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
     false_alarm : float
         Probability that the run refutes a true theorem, in (0, 1).
     strict : bool
-        Whether an inconclusive verdict contradicts what is expected.
+        True if an inconclusive verdict contradicts the expected one.
     **parameters
         Those of the theorem, such as ``n``, ``alpha`` and ``epsilon``.
 

@@ -53,7 +53,7 @@ def audit_training(
     ----------
     privacy_engine : opacus.PrivacyEngine
     model, optimizer, loader
-        What its ``make_private`` returned. Records are pairs (features, label).
+        The objects that ``make_private`` returned. Records are pairs (features, label).
     guarantee : ApproxDP, optional
         The promise, under adding or removing a record; by default the accountant's ε at δ = 1e-5.
     epochs : int
@@ -65,9 +65,9 @@ def audit_training(
         Mislabelled records that are in or out by coins, in one run of all epochs; by default a
         quarter of the records, at most 500; 0 for none.
     seed : int
-        Of lots, coins and noise, >= 0.
+        Seed of lots, coins and noise, >= 0.
     rng : int or Generator, optional
-        As in ``audit``.
+        The seed, as in ``audit``.
     false_alarm : float
         Probability that any true claim is refuted, in (0, 1).
 

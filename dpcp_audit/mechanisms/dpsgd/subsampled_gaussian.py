@@ -1,4 +1,4 @@
-"""What DP-SGD promises: the subsampled Gaussian mechanism, composed over all steps.
+"""The guarantee of DP-SGD: the subsampled Gaussian mechanism, composed over all steps.
 
 A step adds N(0, σ²) to a sum of vectors of norm at most 1 that enter it independently with
 probability q. With every other example's part given, one person's difference is that of a

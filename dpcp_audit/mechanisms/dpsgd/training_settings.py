@@ -1,4 +1,4 @@
-"""What a private training does: sampling, clipping, noise, descent, and planted flaws."""
+"""The settings of a private training: sampling, clipping, noise, descent, and planted flaws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit of coverage reports: verdict, evidence, witness, note and figures.
+"""The report of an audit of coverage: verdict, evidence, witness, note and figures.
 
 Simpler laws on which a claim still fails, each certified on fresh calls of its own.
 """

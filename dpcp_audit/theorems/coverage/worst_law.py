@@ -84,7 +84,7 @@ class Side:
 
     @property
     def quantity(self) -> Quantity:
-        """What the claim bounds: the coverage, how often it fails, or the size."""
+        """The quantity that the claim bounds: the coverage, how often it fails, or the size."""
         if self.labels:
             return Quantity.SET_SIZE
         return Quantity.COVERAGE_FAILURE if self.per_calibration else Quantity.COVERAGE
