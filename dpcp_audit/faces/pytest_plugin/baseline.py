@@ -88,16 +88,17 @@ def reference(
     return _counted(case, target, _named(context, REFERENCE))
 
 
-def measured_again(
-    old: PlainData, outcome: Outcome, target: Target, context: Context
-) -> PlainData | None:
+def proved_again(outcome: Outcome) -> PlainData | None:
+    """Return the evidence of a proof, which needs no draws; None of all else."""
+    proved = outcome.verdict is Verdict.PROVED
+    return _plain(outcome.evidence, outcome.witness) if proved else None
+
+
+def measured_again(old: PlainData, target: Target, context: Context) -> PlainData | None:
     """Return the evidence and the witness of an earlier finding's case, on fresh draws.
 
-    Of what is proved, the proof's own. None where the earlier finding holds no such case, or the
-    target has no answer for it any more.
+    None where that finding holds no such case, or the target has no answer for it any more.
     """
-    if outcome.verdict is Verdict.PROVED and REFERENCE not in old:
-        return _plain(outcome.evidence, outcome.witness)
     fresh = _named(context, "again")
     try:
         if REFERENCE in old:

@@ -26,6 +26,7 @@ from dpcp_audit.faces.pytest_plugin.audit_session import (
 from dpcp_audit.faces.pytest_plugin.baseline import (
     baseline_of,
     measured_again,
+    proved_again,
     reference,
     worsening,
 )
@@ -285,7 +286,7 @@ class DPAudit:
             if self.session.reports:
                 kept = reference(outcome, target, context, draws=_calls(spec))
             if old is not None:
-                again = measured_again(old, outcome, target, context)
+                again = measured_again(old, target, context) or proved_again(outcome)
         return kept, again
 
     def _judge(self, audited: Audited, where: str) -> Outcome:

@@ -360,8 +360,8 @@ def check_calibrator(
     estimator : object
         An object with ``fit(X, y)`` and ``predict_set(X)`` or ``predict_interval(X)``, or the names
         that MAPIE, crepes, TorchCP and puncc use; its class; or, with ``kind``, a function that
-        makes one, or the name of it. Where ``calibrate(X, y)`` or ``conformalize(X, y)`` needs ``fit``
-        first, the first half of the records is fitted to, and the rest calibrated on.
+        makes one, or the name of it. Where ``calibrate(X, y)`` or ``conformalize(X, y)`` needs
+        ``fit`` first, the first half of the records is fitted to, and the rest calibrated on.
     *guarantees
         Further promises, such as ``PureDP(1.0)``.
     at_least : float
