@@ -1,4 +1,4 @@
-"""Rows of traces: the worst of the pairs that are tried, every kind of target, refusals."""
+"""Rows of traces and of estimates."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
+from dpcp_audit.target_checks.trace_rows import (
+    privacy_alone,
+    rows_of_estimates,
+    rows_of_traces,
+    without_coverage,
+)
 from dpcp_audit.targets import Kind, TargetRaisedError, TargetSpec
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
-from dpcp_audit.words.options import dashed
+from dpcp_audit.words.options import dashed, plain
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.whole_files import UsageError
 
@@ -121,3 +126,21 @@ def test_coverage_is_left_out(tmp_path) -> None:
     neither = CheckSpec.of(target, [Coverage(0.9)], {}, spell=dashed)
     with pytest.raises(UsageError, match="claims no privacy"):
         rows_of_traces([neither])
+
+
+def _spec(*guarantees) -> CheckSpec:  # noqa: ANN002
+    target = TargetSpec(target="mine.py:f", kind=Kind.QUANTILE)
+    return CheckSpec.of(target, guarantees, {}, spell=plain)
+
+
+def test_each_privacy_claim_has_a_row() -> None:
+    spec = privacy_alone(_spec(PureDP(1.0), PureDP(2.0), Coverage(at_least=0.9)))
+    rows = rows_of_estimates([spec], paths=7)
+    assert [row.check.guarantee for row in rows] == [PureDP(1.0), PureDP(2.0)]
+    assert {row.check.paths for row in rows} == {7}
+
+
+def test_a_target_without_a_claim_has_one_row_that_says_so() -> None:
+    (row,) = rows_of_estimates([_spec()])
+    assert row.claim.id == "mine.py:f[loss]"
+    assert row.claim.source.section == "nothing is claimed"

@@ -1,13 +1,16 @@
-"""JUnit XML, SARIF and CSV of a small document, compared with stored files.
+"""The reports of a small document, compared with stored files.
 
 After a change that is meant, write the files anew and read the difference::
 
     DPCP_AUDIT_UPDATE_GOLDEN=1 python -m pytest tests/reports
+
+The bodies of figures are left out: they change with matplotlib's version.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,9 @@ import pytest
 from support.report_document import document
 
 from dpcp_audit.reports.formats.csv import render_csv
+from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.junit import render_junit
+from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.formats.sarif import render_sarif
 
 if TYPE_CHECKING:
@@ -24,12 +29,21 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
+def page(document: dict[str, Any]) -> str:
+    """Return the page without its figures."""
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    return re.sub(r'src="data:[^"]*"', 'src=""', render_html(document))
+
+
 @pytest.mark.parametrize(
     ("name", "render"),
     [
         ("report.junit.xml", render_junit),
         ("report.sarif", render_sarif),
         ("report.csv", render_csv),
+        ("report.md", render_markdown),
+        ("report.html", page),
     ],
 )
 def test_reports_are_as_stored(name: str, render: Callable[[dict[str, Any]], str]) -> None:
