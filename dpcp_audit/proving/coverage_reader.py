@@ -23,6 +23,7 @@ from dpcp_audit.proving.distances import (
     Generator,
     Hidden,
     Public,
+    PublicAnswer,
     Records,
     Value,
     is_known,
@@ -140,14 +141,18 @@ class CoverageReader(Reader):
             return found
         return super().operate(name, a, b)
 
-    def decided(self, name: str, a: Value, b: Value) -> bool | None:
-        """Return whether a uniform draw is below a known number on this path."""
+    def decided(self, name: str, a: Value, b: Value) -> PublicAnswer | None:
+        """Return whether a uniform draw is below a known number on this path.
+
+        The truth of the answer is known. Its type is not: it is NumPy's beside a number of NumPy.
+        """
         for draw, level, first in ((a, b, True), (b, a, False)):
             if isinstance(draw, UniformDraw) and name in _BELOW:
                 exact = exact_of(level) if is_known(level) and is_scalar(level) else None
                 if exact is None or exact.rational is None:
                     raise self.refuse("a uniform draw is compared with what is no known number")
-                return self.outcomes.is_below(draw, exact.rational) is (_BELOW[name] is first)
+                below = self.outcomes.is_below(draw, exact.rational)
+                return PublicAnswer((), below is (_BELOW[name] is first))
         return None
 
     # ------------------------------------------------------------------ entries and calls
@@ -289,7 +294,17 @@ def _ranked_by(reader: CoverageReader, data: Records | Padded, of: Callable[[Any
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     if not low <= high <= low + 1:
         raise reader.refuse("a quantile that is not between two neighbouring scores")
+    if isinstance(data, Padded) and math.isnan(_beside_infinity(data, size, of)):
+        raise reader.refuse("NumPy interpolates beside infinity, which is no number")
     return reader.ranked(data, low, high, weight)
+
+
+def _beside_infinity(data: Padded, size: int, of: Callable[[Any], Any]) -> float:
+    """Return what the function takes of scores that are 0, and of the infinite ones after them."""
+    array = np.zeros(size)
+    array[size - data.more :] = math.inf
+    with np.errstate(invalid="ignore"):
+        return float(of(array))
 
 
 def _last(holds: Callable[[int], bool], size: int) -> int:

@@ -128,8 +128,10 @@ def drawn(reader: Interpreter, outcomes: DrawOutcomes, name: str, given: dict[st
     chances = _ENUMERATED[name](reader, given)
     if len(chances) > _MOST:
         raise reader.refuse("a draw of so many outcomes is not enumerated")
-    found = np.int64(outcomes.one_of(chances))
-    return found if name != "choice" or is_scalar(given["a"]) else np.asarray(given["a"])[found]
+    found = outcomes.one_of(chances)
+    if name == "choice" and not is_scalar(given["a"]):
+        return np.asarray(given["a"])[found]
+    return np.int64(found) if name == "integers" else found
 
 
 def _real(reader: Interpreter, name: str, given: dict[str, Value]) -> RealDraw:
