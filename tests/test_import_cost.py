@@ -132,6 +132,7 @@ LIGHT = {
     "dpcp_audit.target_checks",
     "dpcp_audit.target_checks.run_options",
     "dpcp_audit.words",
+    "dpcp_audit.words.hints",
     "dpcp_audit.words.options",
     "dpcp_audit.words.plain",
     "dpcp_audit.words.values",
