@@ -294,17 +294,7 @@ def _ranked_by(reader: CoverageReader, data: Records | Padded, of: Callable[[Any
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     if not low <= high <= low + 1:
         raise reader.refuse("a quantile that is not between two neighbouring scores")
-    if isinstance(data, Padded) and math.isnan(_beside_infinity(data, size, of)):
-        raise reader.refuse("NumPy interpolates beside infinity, which is no number")
     return reader.ranked(data, low, high, weight)
-
-
-def _beside_infinity(data: Padded, size: int, of: Callable[[Any], Any]) -> float:
-    """Return what the function takes of scores that are 0, and of the infinite ones after them."""
-    array = np.zeros(size)
-    array[size - data.more :] = math.inf
-    with np.errstate(invalid="ignore"):
-        return float(of(array))
 
 
 def _last(holds: Callable[[int], bool], size: int) -> int:

@@ -282,11 +282,6 @@ def by_type_of_an_answer(scores, *, rng):
     return np.max(scores) if isinstance(below, bool) else 0.0
 
 
-def beside_infinity(scores):
-    padded = np.append(scores, np.inf)
-    return np.quantile(padded, 1 - 1 / len(scores))
-
-
 def of_distinct(scores):
     return sorted(set(scores))[-1]
 
@@ -317,7 +312,7 @@ WRONG = [
     with_a_score, rank_by_scores, branch_on_scores, returns_true, between_two,
     changed_in_place, changed_under_another_name, shifted_by_name, hidden_by_an_error, fails,
     beyond, one_draw_twice, draws_for_each, chance_by_scores, many_draws, own_generator, by_type,
-    by_type_of_a_count, by_type_of_a_choice, by_type_of_an_answer, beside_infinity,
+    by_type_of_a_count, by_type_of_a_choice, by_type_of_an_answer,
     of_distinct, of_every_second, weighted_quantile, into_the_scores, without_end,
 ]  # fmt: skip
 """What is no order statistic of the scores at a public rank; none is proved to cover anything."""
