@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.proving.statements import Ends
 
+_DISCRETE = "take one of the scores: method='higher'"
 _LONGEST = 1_000_000
 """Records up to which NumPy is asked for a rank."""
 
@@ -294,7 +295,20 @@ def _ranked_by(reader: CoverageReader, data: Records | Padded, of: Callable[[Any
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     if not low <= high <= low + 1:
         raise reader.refuse("a quantile that is not between two neighbouring scores")
+    if isinstance(data, Padded) and not _keeps_infinity(of, size, data.more, low):
+        raise reader.refuse("a quantile beside infinity is no number, or infinite", _DISCRETE)
     return reader.ranked(data, low, high, weight)
+
+
+def _keeps_infinity(of: Callable[[Any], Any], size: int, more: int, rank: int) -> bool:
+    """Tell whether a function takes this rank where the last entries are infinite, too.
+
+    Between infinite entries, or at a share 0 of the way to one, NumPy interpolates to NaN.
+    """
+    array = np.zeros(size)
+    array[size - more :] = math.inf
+    with np.errstate(all="ignore"):
+        return float(of(array)) == (math.inf if rank > size - more else 0.0)
 
 
 def _last(holds: Callable[[int], bool], size: int) -> int:

@@ -306,7 +306,16 @@ def without_end(scores, *, rng):
     return np.sort(scores)[k - 1]
 
 
+def not_a_number(scores):
+    return np.quantile(np.append(scores, np.inf), 1.0)
+
+
+def not_a_number_beside_infinity(scores):
+    return np.quantile(np.append(scores, np.inf), (len(scores) - 1) / len(scores), method="linear")
+
+
 WRONG = [
+    not_a_number, not_a_number_beside_infinity,
     scaled, of_other_numbers, of_squares, of_some, of_clipped, cut_off, cut_off_by_numpy,
     rounded_down, rounded_scores, narrow, unsorted, another_place, with_minus_infinity,
     with_a_score, rank_by_scores, branch_on_scores, returns_true, between_two,

@@ -54,6 +54,37 @@ def test_tied_scores_cover_no_less_than_is_proved(function, scores) -> None:
     assert low <= left_out(function, np.array(scores)) <= high == 1
 
 
+METHODS = (
+    *("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "weibull", "hazen"),
+    *("interpolated_inverted_cdf", "linear", "median_unbiased", "lower", "higher", "nearest"),
+)
+
+
+def quantile(scores, *, q, method, more) -> float:
+    padded = np.append(scores, np.inf) if more else scores
+    return np.quantile(padded, q, method=method)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    n=st.integers(2, 20),
+    q=st.floats(0, 1) | st.fractions(0, 1, max_denominator=21).map(float),
+    method=st.sampled_from(METHODS),
+    more=st.booleans(),
+    power=st.sampled_from([1, 40]),
+)
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_each_quantile_of_numpy_covers_as_is_proved(n, q, method, more, power) -> None:
+    options = {"q": q, "method": method, "more": more}
+    try:
+        low, high = bounds_of(quantile, CoverageSetting(n=n, ties=False), options).of_all_laws
+    except Refusal:
+        low, high = Fraction(0), Fraction(int(more))  # between a score and infinity alone
+    scores = np.random.default_rng(n).random(n + 1) ** power
+    assert high > 0
+    assert low <= left_out(lambda x: quantile(x, **options), scores) <= high
+
+
 @pytest.mark.statistical(false_alarm=1e-8)
 @pytest.mark.parametrize("function", functions.DRAWN, ids=named)
 def test_the_sum_over_drawn_ranks_is_the_mean_coverage(function) -> None:
