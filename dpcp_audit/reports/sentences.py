@@ -8,6 +8,7 @@ and what is certified; of a claim that withstood, the violation that the test wo
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.witness import changed_records
@@ -167,8 +168,11 @@ def _broken(finding: Mapping[str, Any]) -> str:
     witness: PlainData = finding.get("witness") or {}
     counts: list[PlainData] = (evidence.get("sample") or {}).get("counts") or []
     if "event" not in witness or len(counts) < 2 or "swapped" not in witness:
-        change = changed_records(witness, to_neighbour=witness.get("path_of") != "value")
-        return f"{change}: {_found(finding)}" if "neighbour" in witness else _found(finding)
+        if "neighbour" in witness:
+            change = changed_records(witness, to_neighbour=witness.get("path_of") != "value")
+            return f"{change}: {_found(finding)}"
+        on = f"with {witness['n']} scores: " if "law" in witness and "n" in witness else ""
+        return f"{on}{_found(finding)}"
     first, second = [each["hits"] / each["trials"] for each in counts[:2]]
     outside = bool(witness.get("complement"))
     if outside:
@@ -268,6 +272,9 @@ def _proved(finding: Mapping[str, Any]) -> str:
 
 def _remedy(finding: Mapping[str, Any]) -> str:
     """Return the line that spends the loss, its noise, and the noise that would do where known."""
+    rank = (finding.get("witness") or {}).get("rank")
+    if rank is not None:
+        return f"The threshold is score {rank} from below; {_rank_that_would_do(finding)} would do."
     location = finding.get("location")
     row = _spent(finding.get("tables") or ())
     if not is_record(location) or not row:
@@ -280,6 +287,13 @@ def _remedy(finding: Mapping[str, Any]) -> str:
     wanted = _enough(finding["evidence"], law, row.get("realised sensitivity", ""))
     would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if wanted else ""
     return f"{line} adds {law} noise of scale {scale}{would_do}."
+
+
+def _rank_that_would_do(finding: Mapping[str, Any]) -> str:
+    """Return the smallest rank that covers as much as is claimed, on average and for any law."""
+    n, claimed = finding["witness"]["n"], to_float(finding["evidence"]["claimed"])
+    rank = math.ceil((n + 1) * Fraction(repr(claimed)))
+    return f"score {rank}" if rank <= n else "infinity"
 
 
 def _spent(tables: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -177,6 +177,9 @@ class CoverageProof:
             "upper": False,
             "calls": math.ceil(10 / (n + 2) / gap**2) + 100,
         }
+        (rank, *others) = {_rank(each.value) for each in found.thresholds}
+        if rank is not None and not others and side.bound is Bound.AT_LEAST and not self._failures:
+            witness["rank"] = rank
         note = (
             f"From the source, and without samples: {'; '.join(_ranks((found,)))}. On scores "
             "without ties the k-th smallest of n covers k/(n+1) on average, whatever their law."
@@ -187,6 +190,13 @@ class CoverageProof:
         low, high = self.spec.target.bounds
         sizes = ", ".join(str(each.setting.n) for each in self.found)
         return f"n = {sizes} scores in [{low:g}, {high:g}]"
+
+
+def _rank(threshold: OrderStatistic | float) -> int | None:
+    """Return the rank of a threshold that is one of the scores; None of any other."""
+    if isinstance(threshold, OrderStatistic) and threshold.low == threshold.high:
+        return threshold.low
+    return None
 
 
 def _ranks(found: Sequence[CoverageBounds]) -> list[str]:
