@@ -13,10 +13,12 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 from dpcp_audit.reports.chart_axes import ROW, draw_chart, one_place, plot_figure, rows_above
 from dpcp_audit.reports.heatmaps import heat_map
 from dpcp_audit.words.figures import FigureKind
+from dpcp_audit.words.formatting import printable
 from dpcp_audit.words.whole_files import IncompleteError, UsageError, require_package, write_whole
 
 if TYPE_CHECKING:
@@ -82,7 +84,9 @@ def figure_svg(figure: Mapping[str, Any]) -> str:
         canvas = heat_map(figure) if kind is FigureKind.HEATMAP else _chart(figure)
         canvas.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     markup = _METADATA.sub("", buffer.getvalue().partition("<svg")[2])
-    return "<svg" + _NUMBER.sub(lambda found: f"{float(found[0]):.2f}", _BLANK.sub(" ", markup))
+    short = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}", _BLANK.sub(" ", markup))
+    start, _, rest = short.partition(">")
+    return f"<svg{start}><title>{escape(printable(figure['title']))}</title>{rest}"
 
 
 def image(figure: Mapping[str, Any]) -> str:

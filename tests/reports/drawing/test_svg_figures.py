@@ -45,6 +45,7 @@ def test_texts_stay_texts_and_are_escaped() -> None:
     svg = figure_svg(COVERAGE)
     assert "<script" not in svg
     assert "<metadata" not in svg
+    assert parsed(svg)[0].text == COVERAGE["title"]
     assert "coverage $\\alpha" in texts(svg)
 
 
