@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage
 
+_AGAIN = 2_000
+"""Calls by which a baseline measures a proved coverage again."""
 _FEW = 5
 """Calls that must return a threshold as it is read."""
 _ROUNDING = 1e-9
@@ -132,7 +134,26 @@ class CoverageProof:
             f"Proved for every law of {self._scores()}, from the source and without samples: "
             f"{'; '.join(_ranks(self.found))}. Assumptions: {'; '.join(assumed)}."
         )
-        return Outcome(verdict=Verdict.PROVED, evidence=evidence, proof=proof, note=note)
+        worst = min(self.found, key=lambda each: each.of_all_laws[0])
+        witness = self._witness(worst, _AGAIN)
+        return Outcome(
+            verdict=Verdict.PROVED, evidence=evidence, proof=proof, witness=witness, note=note
+        )
+
+    def _witness(self, found: CoverageBounds, calls: int) -> dict[str, Any]:
+        """Return the case of uniform scores, which so many calls measure again."""
+        source = ScoreSource(law=PiecewiseConstant(cells=(1,)), bounds=self.spec.target.bounds)
+        return {
+            "kind": str(self.spec.target.kind),
+            "bounds": Pair().as_data(self.spec.target.bounds),
+            "strict": self.spec.open_sets,
+            "tolerance": 0.0,
+            "guarantee": asdict(self.guarantee),
+            "law": source.as_data(),
+            "n": found.setting.n,
+            "upper": False,
+            "calls": calls,
+        }
 
     def _worst(self) -> tuple[float, float]:
         """Return the ends of the bounded number on the law, and at the size, that is worst.
@@ -152,7 +173,6 @@ class CoverageProof:
         """Return the outcome of a claim that uniform scores break."""
         side = sides(self.guarantee)[0]
         low, high = self._on_uniform(found)
-        source = ScoreSource(law=PiecewiseConstant(cells=(1,)), bounds=self.spec.target.bounds)
         lower, upper = ends(low)[0], ends(high)[1]
         evidence = Evidence(
             kind=EvidenceKind.EXACT,
@@ -165,18 +185,8 @@ class CoverageProof:
             detail=f"scores of a law without ties, n = {found.setting.n}",
         )
         gap = float(max(self._claimed - high, low - self._claimed))
-        n = found.setting.n
-        witness = {
-            "kind": str(self.spec.target.kind),
-            "bounds": Pair().as_data(self.spec.target.bounds),
-            "strict": self.spec.open_sets,
-            "tolerance": 0.0,
-            "guarantee": asdict(self.guarantee),
-            "law": source.as_data(),
-            "n": n,
-            "upper": False,
-            "calls": math.ceil(10 / (n + 2) / gap**2) + 100,
-        }
+        calls = math.ceil(10 / (found.setting.n + 2) / gap**2) + 100
+        witness = self._witness(found, calls)
         (rank, *others) = {_rank(each.value) for each in found.thresholds}
         if rank is not None and not others and side.bound is Bound.AT_LEAST and not self._failures:
             witness["rank"] = rank
