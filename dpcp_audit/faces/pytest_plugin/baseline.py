@@ -25,7 +25,7 @@ from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Count, Evidence, EvidenceKind, Measure, Sample, Verdict
+from dpcp_audit.words.results import Count, Evidence, EvidenceKind, Measure, Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,12 +86,6 @@ def reference(
     trials = max(_FEWEST, round(_COUNTED * draws))
     case = pair | {"event": chosen["event"], "n_samples": trials}
     return _counted(case, target, _named(context, REFERENCE))
-
-
-def proved_again(outcome: Outcome) -> PlainData | None:
-    """Return the evidence of a proof, which needs no draws; None of all else."""
-    proved = outcome.verdict is Verdict.PROVED
-    return _plain(outcome.evidence, outcome.witness) if proved else None
 
 
 def measured_again(old: PlainData, target: Target, context: Context) -> PlainData | None:

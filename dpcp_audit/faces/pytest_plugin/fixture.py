@@ -26,7 +26,6 @@ from dpcp_audit.faces.pytest_plugin.audit_session import (
 from dpcp_audit.faces.pytest_plugin.baseline import (
     baseline_of,
     measured_again,
-    proved_again,
     reference,
     worsening,
 )
@@ -286,7 +285,7 @@ class DPAudit:
             if self.session.reports:
                 kept = reference(outcome, target, context, draws=_calls(spec))
             if old is not None:
-                again = measured_again(old, target, context) or proved_again(outcome)
+                again = measured_again(old, target, context)
         return kept, again
 
     def _judge(self, audited: Audited, where: str) -> Outcome:
