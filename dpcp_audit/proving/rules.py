@@ -105,7 +105,7 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
         return int(a.holds)
     if isinstance(a, Statistic) and a.shape == () and a.integer:
         return replace(a, floats=False)
-    if isinstance(a, Noise) and a.shape == () and a.law.startswith(ROUNDED):
+    if isinstance(a, Noise) and a.shape == () and a.law.startswith(ROUNDED) and not a.moved:
         return a
     if isinstance(a, Records) and a.single and a.boolean:
         return a.within(a.low, a.high, entry_type=PYTHON)
@@ -117,10 +117,16 @@ def as_bool(reader: Interpreter, a: Value) -> Value:
     return a.holds if isinstance(a, PublicAnswer) else NotImplemented
 
 
+_LARGEST_SCALE = 2**40
+"""Scale of rounded noise beyond which it may be as large as NumPy's whole numbers."""
+
+
 def rounded(reader: Interpreter, a: Value) -> Value:
     """Noise as a whole number: beside a whole number it is as if the sum of both was rounded."""
     if isinstance(a, Noise) and a.law in {"laplace", "normal"}:
-        return replace(a, law=ROUNDED + a.law)
+        if a.scale.square > _LARGEST_SCALE**2:
+            raise reader.refuse("noise so large that whole numbers wrap around")
+        return replace(a, law=ROUNDED + a.law, moved=False)
     return NotImplemented
 
 
@@ -137,10 +143,10 @@ def reshaped(reader: Interpreter, a: Value, *shape: Value) -> Value:
     return replace(a, shape=(rows, columns), part=None, peak=None, topped=False, name=next(tokens))
 
 
-def _along(a: Statistic, axis: int) -> Statistic:
+def _along(reader: Interpreter, a: Statistic, axis: int) -> Statistic:
     """Return the sums of a table along an axis: an entry of it is in one sum."""
     summed, entries = a.shape[axis], a.shape[1 - axis]
-    return statistic(
+    found = statistic(
         (entries,),
         a.l1,
         min(a.l1 * a.l1, summed * a.l2_squared),
@@ -150,6 +156,7 @@ def _along(a: Statistic, axis: int) -> Statistic:
         size=None if a.size is None else a.size * summed,
         floats=a.floats,
     )
+    return in_range(reader, found)
 
 
 def _unshifted(reader: Interpreter, a: Value) -> Value:
@@ -162,7 +169,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
     table = isinstance(a, Statistic) and len(a.shape) == 2
     if table and type(axis) is int and axis in {0, 1, -1} and is_scalar(start) and start == 0:
-        return _along(a, axis % 2)
+        return _along(reader, a, axis % 2)
     if not whole_axis(axis):
         return NotImplemented
     a = _unshifted(reader, a)
