@@ -300,6 +300,6 @@ def test_controls_alone_have_a_headline_of_their_own(placed: dict[str, Any]) -> 
         for finding in placed["findings"]
         if finding["verdict"] == "REFUTED"
     ]
-    reading = read(placed | {"findings": controls})
+    reading = read(placed | {"findings": controls, "overview": None})
     assert reading.headline == "2 of 2 controls, known to be false, are caught"
     assert reading.caught == reading.counted_apart[0] == 2
