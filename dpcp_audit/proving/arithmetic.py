@@ -229,8 +229,11 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
         if isinstance(x, Statistic) and _is_shift(x, y):
             return _moved(reading, x, y)
         noise = x.noise if isinstance(x, Noisy) else x
-        kept = isinstance(noise, Noise) and _keeps_its_law(noise, y)
-        kept = kept and (not flips or noise.law in SYMMETRIC)
+        kept = (
+            isinstance(noise, Noise)
+            and _keeps_its_law(noise, y)
+            and (not flips or noise.law in SYMMETRIC)
+        )
         if isinstance(x, Noise) and _fits(x.shape, y) and x.law != "uniform":
             return replace(x.negative if flips else x, moved=True) if kept else None
         if isinstance(x, Noisy) and _fits(x.noise.shape, y):

@@ -108,8 +108,8 @@ class CoverageBounds:
     @property
     def uniform(self) -> tuple[Fraction, Fraction]:
         """Bounds of the mean coverage of scores that are uniform between their bounds."""
-        ends = [lambda each, at=at: self._of_uniform(each, Fraction(at)) for at in (0, 1)]
-        return self.least(ends[0]), self.most(ends[1])
+        low = self.least(lambda each: self._of_uniform(each, Fraction(0)))
+        return low, self.most(lambda each: self._of_uniform(each, Fraction(1)))
 
     def failure(self, level: float) -> Fraction:
         """Return how often the coverage given data and draws is below a level, from above."""

@@ -255,7 +255,7 @@ class Reader(Expressions):
         generator = node.generators[0]
         with self.for_each_record(records):
             self.bind(generator.target, self.single(records))
-            tests = []
+            tests: list[Value] = []
             for each in generator.ifs:
                 tests.append(self.read(each))
                 self.for_some = True

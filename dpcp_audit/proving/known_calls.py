@@ -486,7 +486,7 @@ _OF_TRUTH = {"np." + name for name in (
 def _is_number(value: Value) -> bool:
     """Tell whether a public value is a double or a whole number, and no truth value."""
     known = is_scalar(value) and not isinstance(value, bool | np.bool_)
-    numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
+    numbers = isinstance(value, np.ndarray) and np.asarray(value).dtype.kind in "iuf"
     return value is None or isinstance(value, PublicFloat | PublicInteger) or known or numbers
 
 

@@ -132,7 +132,7 @@ def rounded(reader: Interpreter, a: Value) -> Value:
 
 def reshaped(reader: Interpreter, a: Value, *shape: Value) -> Value:
     """The same numbers of a vector as a table."""
-    given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    given: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
     if not isinstance(a, Statistic) or len(a.shape) != 1 or len(given) != 2:
         return NotImplemented
     if not all(type(each) is int and each > 0 for each in given):
@@ -335,7 +335,7 @@ def _one_of(reader: Interpreter, which: Any, a: Value, b: Value) -> Value:
 
 def _of_python(reader: Interpreter, which: Any, *values: Value, **settings: Value) -> Value:
     """``min`` or ``max``, which gives one of its arguments, in that one's type."""
-    if len(values) > 1 or settings:
+    if len(values) != 1 or settings:
         return NotImplemented
     array = isinstance(values[0], Records | Statistic)
     if array or isinstance(reader.gathered(values[0]), gaps.Gaps):

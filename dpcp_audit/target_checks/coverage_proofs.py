@@ -211,7 +211,7 @@ def _rank(threshold: OrderStatistic | float) -> int | None:
 
 def _ranks(found: Sequence[CoverageBounds]) -> list[str]:
     """Return the ranks of the thresholds at each size, in words."""
-    said = []
+    said: list[str] = []
     for each in found:
         ranks = [t.value for t in each.thresholds if isinstance(t.value, OrderStatistic)]
         of = f"of n = {each.setting.n}"

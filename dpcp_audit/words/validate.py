@@ -42,8 +42,9 @@ def _show(got: object) -> str:
 
 
 def _number(name: str, value: Any) -> float:
+    given: object = value
     if isinstance(value, bool | np.bool_ | str | bytes) or value is None or _is_complex(value):
-        raise _fail(name, "be a number", value, hints.for_number(value))
+        raise _fail(name, "be a number", given, hints.for_number(given))
     try:
         number = float(value)
     except (TypeError, ValueError):
