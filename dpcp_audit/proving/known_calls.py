@@ -65,6 +65,7 @@ from dpcp_audit.proving.table import (
     known_functions,
     scipy_law,
 )
+from dpcp_audit.words.arrays import is_array
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter
@@ -486,7 +487,7 @@ _OF_TRUTH = {"np." + name for name in (
 def _is_number(value: Value) -> bool:
     """Tell whether a public value is a double or a whole number, and no truth value."""
     known = is_scalar(value) and not isinstance(value, bool | np.bool_)
-    numbers = isinstance(value, np.ndarray) and np.asarray(value).dtype.kind in "iuf"
+    numbers = is_array(value) and value.dtype.kind in "iuf"
     return value is None or isinstance(value, PublicFloat | PublicInteger) or known or numbers
 
 
