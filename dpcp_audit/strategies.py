@@ -140,7 +140,7 @@ _GUARANTEES: dict[type[PrivacyGuarantee], Callable[[float], SearchStrategy[Priva
     RenyiDP: lambda largest: st.builds(RenyiDP, st.floats(1.1, 64.0), _loss(largest)),
     LocalDP: lambda largest: st.builds(LocalDP, _loss(largest)),
 }
-"""By its class, what draws a guarantee whose ε, ρ or μ is at most so large."""
+"""For each class, the function that draws a guarantee whose ε, ρ or μ is at most a given limit."""
 
 
 def pools(

@@ -1,1 +1,1 @@
-"""What the source papers claim, as data, and the computations behind it."""
+"""The claims of the source papers, as data, and the computations behind them."""

@@ -190,11 +190,11 @@ def largest(
 
 
 REAL_NOISE = "noise drawn from its stated law on the real numbers; not of floating-point draws"
-"""What proofs of mechanisms with continuous noise take for granted."""
+"""The assumption of proofs of mechanisms with continuous noise."""
 
 
 class Heading(StrEnum):
-    """What several modules' claims stand under; one module's own heading stands there."""
+    """A heading for the claims of several modules; one module's own heading stands there."""
 
     SCORE_ALGORITHM = "LDP-CP-S, Algorithm 3"
     SCORE_COVERAGE = "LDP-CP-S, coverage"

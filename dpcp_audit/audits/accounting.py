@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 PRV_ERROR = 0.01
-"""How far above the estimated ε Opacus's PRV accountant puts its upper bound."""
+"""The margin of Opacus's PRV accountant: its upper bound lies this far above its estimate of ε."""
 
 
 class Accountant(StrEnum):

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 REPRESENTATION = "representation"
 """The key of a witness that says what the last bits reveal."""
 _DOUBLED, _WITH_DELTA, _GIVEN = 2, 4, 6
-"""How stages grow; where δ is claimed the last one is larger: rare events need many outputs. A
+"""The growth factors of stages. With δ the last one is larger: rare events need many outputs. A
 given pair is searched for nothing, so that nearly all of its outputs judge it in the last."""
 _SEARCHED, _SEARCHED_ANYWAY = 0.35, 1500
 """The share of a stage's outputs that search, beside so many; at least half certify."""
@@ -192,7 +192,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
 
     @property
     def _given(self) -> bool:
-        """Whether one pair is all that may be tried."""
+        """Return True if only the given pair may be tried."""
         return isinstance(self.pairs, FixedPairs) and len(self.pairs.pairs) == 1
 
     def _plan(self, draws: int, context: Context) -> list[tuple[int, float]]:

@@ -39,7 +39,7 @@ _OF_EVENT = "of the event"
 _OF_COMPLEMENT = "of the event's complement"
 _LARGEST_EPSILON = 50.0
 _RESOLUTION = 0.01
-"""Of a loss that is found by inversion of a test, relatively."""
+"""The relative resolution of a loss that is found by inversion of a test."""
 _NOTHING = 1e-3
 _WIDEST = 0.99
 
@@ -250,9 +250,9 @@ def _turn_near(fails: Callable[[float], bool], guess: float) -> float:
 _RANKS = np.unique(np.geomspace(1, 2**17, 60).astype(np.int64))
 _SURE = 3.0
 _DIGITS = 1
-"""Of a half-line's end, relative to the spread of the outputs."""
+"""Decimals of a half-line's end, relative to the spread of the outputs."""
 _CAUTION = 0.5
-"""How much of the pilot's own variance is taken off what an event promises."""
+"""The weight of the pilot's own variance, which reduces an event's promise."""
 _UNSEEN = 1.0
 """Hits on the neighbour beside those of the pilot: the luckiest of many events looks rarest."""
 

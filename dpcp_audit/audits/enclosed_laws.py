@@ -1,4 +1,4 @@
-"""What a guarantee bounds, on a pair of laws, as an exact number or in balls.
+"""The quantity that a guarantee bounds, on a pair of laws, as an exact number or in balls.
 
 The shifts of ``GaussianPair`` and ``LaplacePair`` are exact doubles. The masses of a ``FinitePair``
 are a table of rounded numbers: each is a ball of a few units in its last place, so that a claim

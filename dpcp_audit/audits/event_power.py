@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _DETECTION = 0.95
 _LEAST_LOSS = 0.1
-"""What stands in for twice nothing."""
+"""The loss that stands in for twice a loss of 0."""
 _LARGEST_EPSILON = 50.0
 _HALVINGS = 16
 _FEWEST = 16

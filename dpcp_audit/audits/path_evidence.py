@@ -1,4 +1,4 @@
-"""What the traces of a pair show, as tables: the lines that spend, leaks, the loss law.
+"""Tables of the traces of a pair: the lines that spend, leaks, the loss law.
 
 The privacy losses of traced paths against a guarantee: evidence, and what would be refuted.
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _SIGNIFICANCE = 0.05
 _EACH_WAY = _SIGNIFICANCE / 2
-"""Of one direction: what is shown is the larger of both."""
+"""The error probability of one direction: the larger loss of both is shown."""
 _JOINED_NOTE = (
     "Draws that are compared with each other count at the one that the others share; their scale "
     "and sensitivity are not shown."

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 FORKS = sys.platform == "linux"
 NEEDED = ("dpcp_audit.engine.tasks", "threadpoolctl")
-"""What every cell needs; the time that it takes to import is not a check's."""
+"""Modules that every cell needs; the time of their import does not count for a check."""
 _ROOMS = ("dpcp_audit.faces", "dpcp_audit.reports")
 _LONGEST = 64
 

@@ -194,7 +194,7 @@ def _line(event: Event) -> str:
 
 
 MOST_BYTES = 2**16
-"""Of one process, for as long as it lives."""
+"""The most bytes of one process, during its whole life."""
 _SILENCE = "\n(more that the code under audit writes is not shown)\n"
 _CHUNK = 2**16
 _STDERR = 2

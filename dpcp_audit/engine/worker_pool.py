@@ -37,7 +37,7 @@ _LOOK_SECONDS = 0.1
 _PATIENCE = 1.0
 _MIB = 2**20
 Heard = Callable[[str, int], object]
-"""What is told a check's id, and the calls of its target so far."""
+"""A callback that receives a check's id and the calls of its target so far."""
 _FORGED = (
     "invalid reply from the worker process: the audited code wrote to a file descriptor that it "
     "did not open"

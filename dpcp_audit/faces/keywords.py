@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _MOST_SEED = 2**63
 RUN_DEFAULTS: dict[str, Any] = {"seed": 0, "false_alarm": 1e-3, "strict": False}
-"""What holds of a run where nothing is said; ``RunSettings`` has the same."""
+"""The defaults of a run; ``RunSettings`` has the same."""
 
 
 class CheckKeywords(TypedDict, total=False):

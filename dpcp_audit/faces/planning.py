@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 FEWEST = 2**11
 """A budget cuts to these at most: fewer calls miss a hundredth of the noise."""
 _SHARE = 0.7
-"""Of the budget, what is planned to be spent; the rest is for a machine that gets busier."""
+"""The share of the budget that is planned; the rest is for a machine that gets busier."""
 _TIMED_SHARE = 0.1
-"""Of the budget, what small audits may take that are timed."""
+"""The share of the budget that small timed audits may take."""
 _OWN_SECONDS = 2e-5
-"""What an audit itself takes for an output, about, where none can be timed."""
+"""Seconds that an audit itself takes per output, about, where none can be timed."""
 _TIMING_SECONDS = 1.0
 _PATIENCE_SECONDS, _LEAST_PATIENCE_SECONDS = 60.0, 5.0
-"""How long a target may take to load and to answer a first few times: its budget, between these."""
+"""The longest and shortest time for a target to load and answer first: its budget, in between."""
 _LEAST_ROOM = 0.25
-"""Of the budget, what the calls have where processes are slow to start."""
+"""The smallest share of the budget for calls, where processes are slow to start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _TOTAL = 1e-6
-"""How far rounding may take a law's mass from 1, or the logarithm of a whole number."""
+"""The largest rounding error of a law's mass, or of the logarithm of a whole number."""
 _NEAR = 1e-3
 """The largest (α − 1)·|loss| at which a moment is summed as its distance from 1."""
 

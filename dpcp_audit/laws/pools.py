@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _ROWS, _CLASSES = 120, 3
 _ROUNDING = 16 * np.finfo(np.float64).eps
-"""Of the numbers that an end is made of: a label that is the end itself may come out beside it."""
+"""The relative rounding error of an interval's end: a label at the end may come out beside it."""
 
 
 def within(ends: FloatArray, labels: FloatArray) -> BoolArray:
@@ -148,7 +148,7 @@ class Dataset(StrEnum):
 
 
 CLASSES = {Dataset.DIGITS: 10, Dataset.BREAST_CANCER: 2}
-"""How many classes the data have."""
+"""The number of classes of each data set."""
 
 
 class Classifier(StrEnum):

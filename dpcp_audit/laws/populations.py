@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _BLOCK = 2**14
 """Scores that are drawn at a time: what a quantile works with stays in the cache."""
 _MANY, _FEW = 1024, 128
-"""Of so many points, the first few tell whether they repeat."""
+"""The first ``_FEW`` of at least ``_MANY`` points show whether points repeat."""
 
 
 class Population(ABC):

@@ -172,7 +172,7 @@ def prediction_sets(scores: ArrayLike, threshold: float) -> BoolArray:
 
 
 class _Sums(NamedTuple):
-    """Of every label: the sums of p_j over p_j > p_i and over p_j >= p_i; and the row's sum."""
+    """For every label, the sums of p_j over p_j > p_i and over p_j >= p_i; and the row's sum."""
 
     larger: FloatArray
     at_least: FloatArray

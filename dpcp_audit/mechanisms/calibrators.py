@@ -146,7 +146,7 @@ class ProvedCalibrator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """What is asked of a calibrator: everything public."""
+    """The public arguments of a request for a calibrator."""
 
     guarantee: PrivacyGuarantee
     n: int

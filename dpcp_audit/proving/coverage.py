@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 _MOST_READINGS = 2_000
 """Sequences of outcomes of draws that are read at most."""
 _UNBOUNDED = Fraction(10) ** 400
-"""What no double but infinity reaches: an end of scores without bounds."""
+"""An end of scores without bounds, which no double but infinity reaches."""
 _BITS = 192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageSetting:
-    """How thresholds are tried.
+    """The setting in which thresholds are compared with scores.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class CoverageSetting:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """What a function returns on one sequence of outcomes of its draws, and their chance at least.
+    """A function's result on one sequence of outcomes of its draws, and their least probability.
 
     ``value`` is an order statistic, or a number.
     """

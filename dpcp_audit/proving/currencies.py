@@ -43,7 +43,7 @@ _BITS = 192
 _GRID = 1e-4
 """Width of the grid of losses on which unlike mechanisms are composed."""
 _ROUNDING = 1e-12
-"""What the transforms of that composition may have rounded away, added to δ."""
+"""A bound on the rounding error of that composition's transforms, added to δ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Total:
 
     @property
     def within(self) -> bool:
-        """Whether the cost is certainly at most the claim."""
+        """Return True if the cost is certainly at most the claim."""
         return self.value is not None and self.value <= self.limit
 
 

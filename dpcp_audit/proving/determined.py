@@ -1,4 +1,4 @@
-"""Whether a function of public values follows from them and its draws alone, and keeps no state.
+"""A check that a public function depends on its arguments and draws alone, and keeps no state.
 
 A law that was found by running all paths of a function is a proof only then: a branch on the time,
 an address, a file or the type of a number shows in no draw. The source is read as for any other

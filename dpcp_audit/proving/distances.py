@@ -35,7 +35,7 @@ Value: TypeAlias = Any
 
 
 class Refusal(Exception):  # noqa: N818  (the result of a reading, not an error in it)
-    """What stops a proof: the line, the reason, and what would help."""
+    """A proof stops: the line, the reason, and what would help."""
 
     def __init__(self, line: int, reason: str, hint: str = "", file: str = "") -> None:
         super().__init__(reason)
@@ -172,7 +172,7 @@ class Records:
 
 
 ROUNDED = "rounded "
-"""How the law of noise begins that was rounded to whole numbers."""
+"""The prefix of the name of a noise law that was rounded to whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +207,12 @@ class Noise:
 
     @property
     def released(self) -> Public:
-        """What is known of it once it is public."""
+        """The value that stands for it once it is public."""
         return Public(self.shape) if self.whole else PublicFloat(self.shape)
 
     @property
     def whole(self) -> bool:
-        """Whether it is a whole number, which only such a statistic may have."""
+        """Return True if it is a whole number, which only such a statistic may be."""
         return "geometric" in self.law or self.law.startswith(ROUNDED)
 
     @property
@@ -280,7 +280,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """What a zip, enumerate or generator yields: it can be gone through once."""
+    """An iterator (a zip, enumerate or generator): it can be gone through once."""
 
     items: tuple[Value, ...]
     sources: tuple[Value, ...] = ()

@@ -34,7 +34,7 @@ _FAR = 40
 MOST_DRAWN = 50
 """Draws on one path."""
 _LEFT = Fraction(1, 10**12)
-"""What is left of a geometric law that is not enumerated."""
+"""The mass of a geometric law's tail that is not enumerated."""
 
 
 @dataclass(frozen=True, slots=True)

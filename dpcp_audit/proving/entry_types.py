@@ -1,4 +1,4 @@
-"""Whether a record's number is one of NumPy's or of Python's own, and truth values beside numbers.
+"""The type of a record's number, NumPy's or Python's own, and truth values beside numbers.
 
 Beside a draw of Python's type, 0 gives a ``float`` and ``np.float64(0)`` an ``np.float64``, which
 are written, and divided by 0, in different ways. What takes one of several numbers by the data,

@@ -48,7 +48,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is at an address: a list, an array that is filled, a dictionary or an object.
+    """The contents of an address: a list, an array that is filled, a dictionary or an object.
 
     Parameters
     ----------

@@ -153,7 +153,7 @@ def _filled(value: Value) -> Any:
 
 
 _HOMES = {"builtins", "numpy"}
-"""Where classes are from whose objects are told by their type, and by no code of a program's."""
+"""Modules whose classes identify an object by its type, without running any of its code."""
 
 
 def _isinstance(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:

@@ -58,7 +58,7 @@ class ProofResult:
 
     @property
     def proved(self) -> bool:
-        """Whether every claim holds for every input."""
+        """Return True if every claim holds for every input."""
         return self.stop is None and all(each.within for each in self.totals)
 
     @property
@@ -79,7 +79,7 @@ class ProofResult:
 
     @property
     def reason(self) -> str | None:
-        """Why the claims are not proved; None where they are."""
+        """The reason why the claims are not proved; None where they are."""
         if self.stop is not None:
             return self.stop.reason
         over = self._exceeded()
@@ -87,7 +87,7 @@ class ProofResult:
 
     @property
     def hint(self) -> str:
-        """What would let the proof go through, where that is known."""
+        """A change with which the proof may go through, where one is known."""
         if self.stop is not None:
             return self.stop.hint
         over = self._exceeded()

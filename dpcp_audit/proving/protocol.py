@@ -1,4 +1,4 @@
-"""What the rules may ask of the interpreter."""
+"""The interface of the interpreter that the rules may use."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def concatenated(reader: Interpreter, arrays: Value) -> Value:
 
 
 def printed(reader: Interpreter, *values: Value, **settings: Value) -> Value:
-    """What is printed is released."""
+    """Release the values: printed output is public."""
     if reader.each_record:
         raise reader.refuse("something is printed for each record")
     for value in (*values, *settings.values()):

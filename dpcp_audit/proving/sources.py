@@ -35,7 +35,7 @@ class FunctionSource:
 
     @property
     def seeds(self) -> bool:
-        """Whether the file seeds a generator anywhere."""
+        """Return True if the file seeds a generator anywhere."""
         text = "".join(linecache.getlines(self.file, self.function.__globals__))  # pyright: ignore[reportAttributeAccessIssue]
         found = set[Any]()
         for each in ast.walk(_module(self.file, text)[0]):

@@ -37,7 +37,7 @@ from dpcp_audit.proving.statistics import Statistic
 _OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
     "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
 }  # fmt: skip
-"""What a class of exceptions has that does nothing of its own."""
+"""The attributes of a class of exceptions that does nothing of its own."""
 MOST_STEPS = 200_000
 """Expressions that are read at most."""
 _MOST_ROUNDS = 5_000

@@ -53,7 +53,7 @@ class Difference(Hidden):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells this difference from any other, but for public numbers."""
+        """The parts that distinguish this difference from any other, except for public numbers."""
         query, other = self.query.noise, self.threshold
         return (self.query.token, query.scale, query.sign, other.draw, other.scale, other.sign)
 

@@ -291,7 +291,7 @@ def _label_of(text: object) -> str:
 
 
 _POINTS = 72
-"""In an inch."""
+"""Points in an inch."""
 
 
 def plot_figure(figure: Mapping[str, Any], axes: Axes | None = None) -> Axes:

@@ -180,7 +180,7 @@ def _escape(text: str) -> str:
 
 _FOLDED = {"quantity", "remark"}
 _WIDTH = 180
-"""Where there is no terminal."""
+"""The width of the output, in characters, without a terminal."""
 
 
 def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 NOTHING_ASSUMED = "none"
-"""What a proof assumes that holds of all that its claim speaks of."""
+"""The assumption of a proof that covers every case of its claim."""
 IN_MEMORY = "# no command can: its scores are arrays in memory; result.replay() where they are"
-"""In place of the command that replays a finding."""
+"""Shown in place of the command that replays a finding."""
 _MOST_FINDINGS = 10_000
-"""Of a file that is read; the largest suite has a thirtieth of that."""
+"""The most findings of a file that is read; the largest suite has a thirtieth of that."""
 
 
 class DocumentError(UsageError):

@@ -49,7 +49,7 @@ class Family:
 
     @property
     def reasons(self) -> tuple[Entry, ...]:
-        """Of each refuted claim the worst variant."""
+        """The worst variant of each refuted claim."""
         first = {entry.stem: entry for entry in reversed(self.refuted)}
         return tuple(sorted(first.values(), key=lambda entry: entry.rank[2:]))
 

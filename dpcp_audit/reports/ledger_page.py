@@ -44,7 +44,7 @@ _RUN_COLUMNS = ("suite", "date", "with", "profile", "seed", "false alarm", "clai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerPage:
-    """What the page shows.
+    """The contents of the page.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How bad a refutation is, and a finding as plain text for the formats that other tools read.
+"""The severity of a refutation, and a finding as plain text for formats that other tools read.
 
 Everything is written from the evidence's fields: the quantity knows its unit, its consequence and
 how many times worse than promised a value is.

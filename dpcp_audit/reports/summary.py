@@ -1,4 +1,4 @@
-"""How a results document is read: which finding comes first, and what each line says.
+"""The reading of a results document: which finding comes first, and what each line says.
 
 Every report format is derived from here, so that no two of them disagree.
 """
@@ -42,7 +42,7 @@ INCONCLUSIVE and ERROR say nothing of the claim.
 The false-alarm probability bounds true claims that are refuted; it says nothing of false claims \
 that are missed.""".splitlines()
 )
-"""What no reader should take from a clean result."""
+"""Conclusions that a clean result does not support."""
 _UNCLAIMED = "Nothing is claimed; a loss was estimated"
 _ALONE = {
     Verdict.REFUTED: "is refuted",

@@ -1,4 +1,4 @@
-"""What a terminal shows: progress on stderr, a short summary at the end, and tables."""
+"""The terminal's output: progress on stderr, a short summary at the end, and tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FEW, _FEWER = 4, 2
 """So many findings are told in full; of more, those that ask for attention, or the first two."""
 _WITNESS = 190
 _PLACEHOLDER = "RESULTS.json"
-"""How a document's replay command ends."""
+"""The end of a document's replay command."""
 _PIPED = 140
 """The width where there is no terminal."""
 _WORST_FIRST = ("ERROR", "REFUTED", "INCONCLUSIVE", "VACUOUS", "CONSISTENT", "PROVED")
@@ -330,7 +330,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, PlainData]]:
 
 
 _WIDTH = 170
-"""Where there is no terminal."""
+"""The width of the output, in characters, without a terminal."""
 _MARKED = "bold red"
 
 

@@ -1,4 +1,4 @@
-"""Whether the number of one finding moved between two results documents.
+"""A test of whether the number of one finding moved between two results documents.
 
 Where the documents hold the counts or the variance behind a number, a two-sample test says so;
 otherwise two intervals that do not meet.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _BYTES = 8
-"""Of a random word."""
+"""Bytes of a random word."""
 _WORD = 64
 """Bits of a random word."""
 _FIRST_BITS = np.array([2**bits - 1 for bits in range(_WORD + 1)], dtype=np.uint64)

@@ -51,7 +51,7 @@ _TOLERANCE = 0.005
 _BISECTIONS = 36
 _SCREEN = 8
 _LEAST = 1e-100
-"""Of a resolution, and of a significance: below, the arithmetic gives out."""
+"""The smallest resolution and significance; below, the arithmetic gives out."""
 _LARGEST_EPSILON = 50.0
 _HALVINGS = 40
 

@@ -144,7 +144,7 @@ either end. Between them it is rounded upward."""
 _STEPS = 6
 """Splits of an error between two limits."""
 _Errors: TypeAlias = tuple[float, float]
-"""Of a limit of the first law's rate, and of the second's."""
+"""The error probabilities of a limit of the first law's rate, and of the second's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

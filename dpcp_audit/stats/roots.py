@@ -1,4 +1,4 @@
-"""Where a condition turns: one bisection, and one search for the fewest.
+"""Points at which a condition turns: one bisection, and one search for the fewest.
 
 The power of an empirical-Bernstein limit: the smallest violation, and the draws needed.
 

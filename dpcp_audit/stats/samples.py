@@ -1,4 +1,4 @@
-"""Whether a sampled number moved between two independent runs, from what evidence keeps of each.
+"""A test of whether a sampled number moved between two independent runs, from their evidence.
 
 Every test here is valid at every sample size: no normal approximation, none of the levels is
 asymptotic. ``Shift`` holds two one-sided p-values; under "the number did not rise" the first is

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _CALLS, _FEW = 600, 4
 _SMALL = (1, 2, 5)
 _ROUNDING = 1e-6
-"""Of sums in another order."""
+"""The rounding error of sums in another order."""
 _SWAP = 0.05
-"""By how much the order of the records may seem to move sets that are drawn."""
+"""The largest effect that the order of the records may seem to have on sets that are drawn."""
 _SEED, _AGAIN, _FAR = 2**31, 200, 1 / 3
 """Fits of either order that tell what is drawn from what is not, and by which share they do."""
 _FORMS = (DataForm.LIST, DataForm.FRAME)
@@ -53,7 +53,7 @@ class Duty(StrEnum):
     FORMS = "forms"
     """Lists and frames give what arrays give."""
     TIES = "ties"
-    """Where all records are one, its label is covered."""
+    """If all records are equal, their label is covered."""
     TINY = "tiny"
     """Few records are covered for, or refused."""
     EMPTY = "empty"

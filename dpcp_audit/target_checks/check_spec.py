@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import SourceLocation
 
 _MOST_SCORES = 10**7
-"""Of a call."""
+"""The most scores of a call."""
 _OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.FEDERATED)
 _OF_SCORES = tuple(kind for kind in Kind if kind.takes is not Takes.VALUE)
 _RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
@@ -419,7 +419,7 @@ def require_one_effort(given: Mapping[str, object], spell: Spelling = options.pl
 
 
 _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
-"""Of calls for a privacy claim, and for a claim of coverage."""
+"""The fewest calls for a privacy claim, and for a claim of coverage."""
 
 
 def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:

@@ -76,7 +76,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
         _VALUES, "hand over the function of one user's value (kind randomizer or local)"
     ),
 }
-"""By the option that claims it, the kinds of which it is not tested, and the advice."""
+"""For each option that claims something: the kinds without a test of it, and the advice."""
 
 
 def kinds_for(claim: str) -> tuple[Kind, ...]:
@@ -97,9 +97,9 @@ def kinds_for(claim: str) -> tuple[Kind, ...]:
 
 Guarantee = PrivacyGuarantee | Coverage | SetSize
 _ALSO = {"eps": "epsilon"}
-"""What people call parameters, too."""
+"""Other common names of parameters."""
 COVERAGE = "coverage"
-"""What a claim of coverage is called."""
+"""The name of a claim of coverage."""
 
 
 @dataclass(frozen=True, slots=True)

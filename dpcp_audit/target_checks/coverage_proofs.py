@@ -50,7 +50,7 @@ _FEW = 5
 _ROUNDING = 1e-9
 """Relative distance of a threshold from the score that it is, where NumPy interpolates."""
 _CLEAR = Fraction(1, 10**9)
-"""By how much the coverage of uniform scores must fall short: less may be a rounded level."""
+"""The least shortfall of uniform scores' coverage that counts: less may be a rounded level."""
 _ARGUMENT = (
     "The threshold is an order statistic of the scores, at a rank that does not depend on them. "
     "The rank of the next score among n+1 exchangeable ones is uniform, so that the k-th smallest "
@@ -61,7 +61,7 @@ _ARGUMENT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageProof:
-    """What the source of a target says of a claim of coverage, at each number of scores."""
+    """The result of reading a target's source for a coverage claim, at each number of scores."""
 
     spec: CheckSpec
     guarantee: Coverage

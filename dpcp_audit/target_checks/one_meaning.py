@@ -1,4 +1,4 @@
-"""In how many records the inputs of a given pair differ: a claim speaks of neighbours alone.
+"""The number of records in which a given pair differs: a claim speaks of neighbours alone.
 
 Whether the inputs of a given pair are ones that a claim speaks of.
 """
@@ -152,7 +152,7 @@ def _same_owner(gone: Counter[Any], come: Counter[Any]) -> bool:
 
 _PARTS = {Takes.RECORDS: 2, Takes.ROWS: 3}
 _ROUNDING = 1e-6
-"""Of probabilities, such as float32 ones, and of their sums."""
+"""The rounding error of probabilities, such as float32 ones, and of their sums."""
 
 
 def require_parts(pair: InputPair, kind: Kind, name: str) -> None:

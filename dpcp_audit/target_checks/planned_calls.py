@@ -1,4 +1,4 @@
-"""What a target is tried with: the pairs of inputs, and a number of calls.
+"""The plan of a target's check: the pairs of inputs, and a number of calls.
 
 The number follows from the claim and the violation to detect; no clock has a say in it. A budget
 is kept by asking a target for no more outputs once its time is over.
@@ -121,7 +121,7 @@ def _row_pairs(spec: CheckSpec) -> PairSpace:
 SIGNIFICANCE = 1e-6
 """At which calls are planned: that of a check among fifty tests of a session of pytest."""
 MOST, MOST_UNASKED = 2**22, 2**20
-"""What is planned at most: where less than the default factor is asked for, and where it is not."""
+"""The most calls of a plan: with ``detect`` below its default, and otherwise."""
 
 
 class ClaimCheck(Planned, Protocol):
@@ -188,8 +188,8 @@ def short_words(check: ClaimCheck, power: Power) -> str:
 
 
 _ASKED, _SHARE = 0.85, 0.95
-"""Of the budget, when a target is not asked any more, and what a check may take in all: its process
-is ended then. The rest went into its planning."""
+"""Shares of the budget: after the first no call begins; after the second the check's process
+is ended. The rest went into its planning."""
 clock = time.perf_counter
 
 

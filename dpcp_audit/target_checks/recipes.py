@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ALL = "all"
 """Stands for every recipe."""
 EFFORTS = ("budget", "detect", "draws")
-"""What a caller may set in place of the recipe."""
+"""The options that a caller may set in place of the recipe."""
 GROUP = "dpcp_audit.recipes"
 CHECKOUTS = "DPCP_CHECKOUTS"
 """The environment variable that names the folder of clones."""

@@ -123,7 +123,7 @@ def closed(value: object, size: int = 1, /, *, rng: object) -> NoReturn:
 
 
 _CAUSE = "cause"
-"""Of a witness: what keeps the noise the same in every call."""
+"""The key of a witness that says what keeps the noise the same in every call."""
 _AGAIN = 5
 """Times the outputs of a witness, on which the same loss is refuted almost surely."""
 _MOST_VALUES, _FEWEST_REPORTS = 128, 200

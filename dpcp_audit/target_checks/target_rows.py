@@ -244,7 +244,7 @@ class TargetShuffled(PrivacyClaim):
 
     @property
     def _values(self) -> tuple[float, ...]:
-        """What users may hold: all values, or the ends of the bounds and what lies between."""
+        """The users' possible values: all of them, or the ends of the bounds and points between."""
         spec = self.spec.target
         if spec.domain is not None:
             return tuple(range(spec.domain))

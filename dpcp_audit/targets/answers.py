@@ -53,7 +53,7 @@ class TargetRaisedError(TargetError):
 
 
 NOT_PROVED = "not proved for every input"
-"""How the message of ``NotProvedError`` begins."""
+"""The beginning of the message of ``NotProvedError``."""
 
 
 class NotProvedError(TargetError):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.arrays import FloatArray
 
     _Calls = Callable[..., FloatArray]
-    """Of a function on one input: from a size and ``rng`` to outputs."""
+    """A function on one input: from a size and ``rng`` to outputs."""
 
 
 _GENERATORS = ("rng", "generator")
@@ -40,7 +40,7 @@ _CALLED = {
     "probabilities": frozenset({"probabilities", "probs", "proba", "probas", "p", "y_prob"}),
     "labels": frozenset({"labels", "label", "y", "y_true", "targets"}),
 }
-"""What the two inputs of a calibrator are called, whatever their order."""
+"""The names of the two inputs of a calibrator, whatever their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +256,7 @@ def _show(signature: inspect.Signature) -> str:
 
 
 _LENGTHS = (256, 64, 16)
-"""Of blocks: only these are tested, so that a longer one cannot be another."""
+"""The block lengths that are tested: only these, so that a longer one cannot be another."""
 
 
 @dataclass(slots=True)

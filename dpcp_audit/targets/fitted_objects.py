@@ -32,7 +32,7 @@ _PREDICTS = {
     Kind.REGRESSION: ("predict_interval", "predict_int", "predict"),
     Kind.MODEL: ("predict_proba", "decision_function", "predict", "forward"),
 }
-"""What the methods are called: scikit-learn's, MAPIE's, crepes', TorchCP's and puncc's names."""
+"""The methods' names in scikit-learn, MAPIE, crepes, TorchCP and puncc."""
 _RANDOM = frozenset({"rng", "seed", "random_state", "generator", "key"})
 _DATA = 2
 """Features and labels."""

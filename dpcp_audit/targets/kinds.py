@@ -168,13 +168,13 @@ class RandomStyle(StrEnum):
     SEED = "seed"
     """As an integer in [0, 2³¹), another one for each call, by the keyword ``seed``."""
     GLOBAL = "global"
-    """By itself: from NumPy's or Python's global generator, or from the system's entropy."""
+    """The target draws from NumPy's or Python's global generator, or from the system's entropy."""
     NONE = "none"
     """Not at all: the code is deterministic."""
 
 
 _FAR = 1e3
-"""How far from the end that is known, or from 0 where none is."""
+"""The distance from the known end, or from 0 where none is known."""
 
 
 def tried(bounds: tuple[float, float]) -> tuple[float, float]:

@@ -31,7 +31,7 @@ _LOADING = "DPCP_AUDIT_LOADING"
 _beside: dict[str, Path] = {}
 """Modules that loaded files imported from their own folder."""
 _floating: dict[str, Any] = {}
-"""How NumPy treats floating-point errors in modules that set it while they were loaded."""
+"""NumPy's handling of floating-point errors in modules that set it while they were loaded."""
 
 
 def split(target: str) -> tuple[str, str]:

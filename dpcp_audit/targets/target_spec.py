@@ -42,7 +42,7 @@ _COMMAND_RANDOMNESS = {
 
 
 _MOST_VALUES = 10**6
-"""Of a domain: each is tried."""
+"""The most values of a domain: each is tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

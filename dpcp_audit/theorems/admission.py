@@ -34,7 +34,7 @@ _LEVELS = 2**14
 
 
 class _Starts(NamedTuple):
-    """Where intervals may start, and the mass before each; both of shape (starts,)."""
+    """The possible starts of intervals, and the mass before each; both of shape (starts,)."""
 
     at: FloatArray
     before: FloatArray
@@ -125,7 +125,7 @@ def _starts_again(population: Pool | Beta) -> _Starts:
 
 
 _UNLIKELY = 0.25
-"""Of β: the probability with which M(Δ) may exceed what the theorem is told of it."""
+"""The share of β for the event that M(Δ) exceeds the value that the theorem is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

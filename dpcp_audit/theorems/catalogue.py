@@ -213,7 +213,7 @@ LAWS = ("uniform", "beta(A,B)")
 _MOST_RECORDED = 400
 """Numbers of arrays at hand that a witness still holds."""
 _FEWEST_USERS, _MOST_USERS, _MOST_NUMBERS = 256, 4096, 2**20
-"""Of a pool that is made up: its rows, as many as its numbers allow."""
+"""The rows of a synthetic pool: as many as its numbers allow, between the first two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

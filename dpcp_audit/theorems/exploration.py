@@ -34,7 +34,7 @@ MOST_CELLS = 1_440
 _TRIALS, _SLOW_TRIALS = 1_000, 200
 """Trials of a cell that is sampled: in the marginal reading of P-COQS, one takes O(√n)."""
 CONFIDENCE = 0.99
-"""Of the interval of a cell that is sampled."""
+"""The confidence of the interval of a sampled cell."""
 _KINDS = (LabelTheorem, ScoreTheorem, CoverageTheorem)
 
 
@@ -80,7 +80,7 @@ class GridCell:
 
     @property
     def slack(self) -> float:
-        """By how much the coverage that is reached exceeds the level, below 0 if it does not."""
+        """The excess of the coverage over the level; below 0 if the level is not reached."""
         return self.reached.value - self.level
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _EDGE = 1e-9
-"""How far past its bound a coverage is put: enough to count, too little to matter."""
+"""The distance of a coverage past its bound: enough to count, too little to matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +259,7 @@ class ConfidentLabels(_LabelCase):
 
     @property
     def bounds(self) -> dict[str, float]:
-        """Where F̂c of a threshold that covers too little is to stay below: 1−α."""
+        """The bound 1−α: F̂c of a threshold that covers too little has to stay below it."""
         return {"1−α": 1 - self.alpha}
 
     @property

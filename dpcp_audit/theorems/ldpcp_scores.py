@@ -51,7 +51,7 @@ _TINY = 1e-15
 _BITS, _DIGITS = (96, 192, 384), 60
 """The precisions that are tried, and the relative accuracy that is enough, in bits."""
 _ROUNDING = 1e-14
-"""By how much a few operations on doubles may be off."""
+"""The rounding error of a few operations on doubles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import Evidence
 
 _LOOKS = 5
-"""Of a check that may stop early."""
+"""The number of looks of a check that may stop early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class MeanBound:
 
     @property
     def bound(self) -> Bound:
-        """Which side of the mean is claimed."""
+        """The side of the mean that the claim bounds."""
         return Bound.AT_LEAST if math.isinf(self.at_most) else Bound.AT_MOST
 
     @property

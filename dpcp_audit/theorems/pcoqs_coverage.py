@@ -37,7 +37,7 @@ _MOST_COMPUTED = 10_000
 
 
 class NoiseBound(StrEnum):
-    """Which bound on the noise of all rounds."""
+    """A bound on the noise of all rounds."""
 
     UNION = "union"
     """τ* = sqrt((N/ρ)·log(2N/β)), Proposition 1."""

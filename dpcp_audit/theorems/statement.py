@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import PlainData
 
 _DERIVED = frozenset({"window_width", "tau", "limits", "scores"})
-"""What a theorem's parameters hold beside the inputs, for its witness."""
+"""A theorem's parameters that are not inputs, for its witness."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Stated:
     correction_name = "the correction"
     """The correction that its bound adds, as a letter."""
     failure = Quantity.COVERAGE_FAILURE
-    """What the failure probability is of."""
+    """The quantity of the failure probability."""
 
     @property
     def says(self) -> Statement:

@@ -36,7 +36,7 @@ CHUNK = 50_000
 _FIRST_LOOK = 500
 """Trials before the first look, at most."""
 ROUNDING = 1e-12
-"""By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
+"""A statistic may exceed a bound by this much before it counts: 1 − 0.7 is not quite 0.3."""
 MULTIPLES = tuple(step / 100 for step in range(151))
 """The multiples of its correction at which trials of a theorem are counted."""
 RESOLUTION = 1.5

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SUITE_NAME = "theorem-case"
 """The suite's registered name."""
 MOST_CLASSES = 10_000
-"""Of a law of scores without data."""
+"""The most classes of a law of scores without data."""
 _MOST_AVERAGED = 10**8
 _DRAWN = 10_000
 """Trials of a figure."""
@@ -69,7 +69,7 @@ SOURCES = (
         metavar="K",
     ),
 )
-"""Where the law of the scores comes from; one of the three."""
+"""The keywords for the law of the scores, of which one may be given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

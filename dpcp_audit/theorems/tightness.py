@@ -66,7 +66,7 @@ _MOST = 2.0
 _COARSE = 32
 """Steps of the grid that is searched downward for a multiple that fails."""
 _HALVINGS = 4
-"""Of a step of that grid."""
+"""The number of times that a step of that grid is halved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

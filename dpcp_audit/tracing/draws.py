@@ -186,7 +186,7 @@ SAME = 1e-12
 SLACK = 1e-9
 """Relative rounding of a value that lies at the end of what earlier bits leave."""
 _LATTICE = 1e-9
-"""How far a discrete draw may seem to be from a whole number, by rounding."""
+"""The largest distance, by rounding, of a discrete draw from a whole number."""
 
 
 class Ordering(StrEnum):
@@ -282,7 +282,7 @@ class DrawRegion:
 
 
 WHOLE = DrawRegion()
-"""Of a draw of which nothing has been observed."""
+"""The region of a draw of which nothing has been observed."""
 
 
 def _is_whole(number: float) -> bool:

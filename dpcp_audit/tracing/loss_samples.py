@@ -1,4 +1,4 @@
-"""What the paths of both inputs show together: the law of the loss, its lines, and composition.
+"""The joint result of both inputs' paths: the law of the loss, its lines, and composition.
 
 With L the loss of a path on the input, δ(ε) = E[(1 − e^(ε − L))₊]: a mean of values in [0, 1]. A
 path whose replay departs counts as 1 in the upper limit and as 0 in the lower one.

@@ -1,4 +1,4 @@
-"""What a target returns, taken apart into plain values that two runs can be compared by.
+"""A target's output, taken apart into plain values that can be compared between two runs.
 
 The law of an output, and the pair of two inputs' laws: outputs that rounding parts are one.
 

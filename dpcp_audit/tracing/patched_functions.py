@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _FEWEST = 3
-"""Of two numbers the larger is a comparison."""
+"""The fewest numbers of a maximum; the larger of two is a comparison."""
 _NONE: Any = object()
 _max, _min = builtins.max, builtins.min
 

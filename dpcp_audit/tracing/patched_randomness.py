@@ -206,7 +206,7 @@ class _Recorders:
 
 _NOTHING = Reach()
 _SHARED_STATE = "_rand"
-"""Where NumPy keeps the state of the functions of ``numpy.random``, for other libraries too."""
+"""The name of the state of ``numpy.random``'s functions, which other libraries use too."""
 _OWN_STATE = getattr(np.random.mtrand, _SHARED_STATE)
 _ACTIVE: list[_Recorders] = []
 

@@ -38,7 +38,7 @@ _STEPS = np.array([0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 
 Way = tuple[float, float, float, Ordering]
 """A comparison with 0 of offset + a·U + b·Z: offset, a, b, and how."""
 AGREE = 1e-9
-"""How far two quadratures may be apart, which is taken for the error of either."""
+"""The largest distance of two quadratures, which is taken for the error of either."""
 _HALVINGS = 4
 _MOST_CELLS = 3_000_000
 _MOST_VALUES = 200_000
@@ -99,7 +99,7 @@ def _index(draw: NoiseDraw) -> int:
 
 
 Leaves = dict["NoiseDraw", list[Way]]
-"""Of each other draw its comparisons with the root."""
+"""The comparisons with the root, by draw."""
 
 
 def _leaves(root: NoiseDraw, bits: Sequence[JoinedBit]) -> Leaves:

@@ -127,7 +127,7 @@ def _same(first: float, second: float, size: float) -> bool:
 
 
 Ways = Sequence[tuple[Any, float]]
-"""What may be observed, with the log-probabilities."""
+"""The possible observations, each with its log-probability."""
 
 
 def ways_of_bit(
@@ -189,7 +189,7 @@ _MISSED = 1e-12
 _ADDED_UP = 1e-7
 """Numerical error of the sum of a fork's probabilities, beyond which they are not believed."""
 _NOTHING_LEFT = 1e-14
-"""What the known probabilities of a fork leave for those that are not known, at most."""
+"""The most mass that a fork's known probabilities may leave for the unknown ones."""
 
 
 class PrunedPathError(TraceEnd):

@@ -1,4 +1,4 @@
-"""What a target can reach by names of its own, and what stands in their place during a call.
+"""The names by which a target reaches other code, and their replacements during a call.
 
 ``from numpy.random import laplace`` binds the function itself, which replacing it in its module
 does not touch: here its name in the target's module is replaced too. A generator that was made
@@ -203,7 +203,7 @@ def replaced(names: Iterable[tuple[Any, str, Any]]) -> Generator[None]:
 
 _UNUSED: ContextVar[bool] = ContextVar("unused", default=False)
 _SOURCES = ((os, "urandom"), (os, "getrandom"), (random, "_urandom"))
-"""Where they are called by; ``random`` keeps a name of its own."""
+"""The modules and names that call them; ``random`` keeps a name of its own."""
 _OPENERS = ((builtins, "open"), (io, "open"), (os, "open"))
 _DEVICES = frozenset({"/dev/urandom", "/dev/random", "/dev/hwrng"})
 
@@ -260,7 +260,7 @@ def _drawn() -> UnfollowableError:
 
 _IMPORTLIB: Any = sys.modules["_frozen_importlib"]
 _LOADS = "_find_and_load"
-"""What every import calls for a module that is not yet loaded, of Python and of C alike."""
+"""The function that every import of a module that is not yet loaded calls, in Python and in C."""
 _COMPILERS, _COMPILES = "numba.core.dispatcher", "_compile_for_args"
 _STATES, _OWNERS = "numba._helperlib", ("np", "py")
 

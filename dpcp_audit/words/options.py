@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 Spelling = Callable[[str], str]
-"""How a face spells the name of an option."""
+"""A function from an option's name to its spelling at a face."""
 _OPTION = "option"
 """The key of a field's metadata."""
 REMOVED = {
@@ -43,7 +43,7 @@ REMOVED = {
     "tradeoff": "claim the (ε, δ) of each line of the curve: --approx-dp, several times",
     "output": "--report html=report.html writes a page, tables= the tables, cells= the numbers",
 }
-"""What to do instead of options of earlier versions."""
+"""The advice for options of earlier versions."""
 
 
 class Group(StrEnum):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic_core import core_schema
 
 NOT_FINITE = ("inf", "-inf", "nan")
-"""What stands for the numbers that JSON lacks."""
+"""The words for the numbers that JSON lacks."""
 
 
 class _JsonNumber:

@@ -116,7 +116,7 @@ class _Limits(NamedTuple):
 
     @property
     def shortfall(self) -> float:
-        """What the coverage at least lacks of 1−α."""
+        """The least shortfall of the coverage from 1−α."""
         return 1 - self.alpha - self.high
 
 

@@ -72,7 +72,7 @@ class Quantifier(StrEnum):
 
 
 class StatementVerdict(StrEnum):
-    """What a run found out about a statement; repaired forms do not count."""
+    """A run's verdict on a statement; repaired forms do not count."""
 
     REFUTED = "refuted as printed"
     VACUOUS = "vacuous as printed"
@@ -82,7 +82,7 @@ class StatementVerdict(StrEnum):
     ERRATUM = "erratum"
     """A proof's step, a constant or a caption is wrong; no theorem falls with it."""
     APART = "tested apart"
-    """In another reading, outside the hypotheses, as practice or as a control."""
+    """Tested in another reading, outside the hypotheses, as practice or as a control."""
     SEEN = "read, not run"
     """The print itself decides it."""
     UNTESTED = "cannot be tested here"

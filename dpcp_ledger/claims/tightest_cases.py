@@ -69,7 +69,7 @@ _SEARCHED: dict[str, dict[str, float]] = {
     "ldpcp.theorem-3": {"n": 100, "epsilon": 11.1, "delta": 0.5, "alpha": 0.42},
     "ldpcp.theorem-4": {"n": 2832, "epsilon": 0.415, "delta": 0.5, "alpha": 0.5, "rounds": 12},
 }
-"""By ``docs/tightest_settings.py --evaluations 1500 --seed 0``."""
+"""Found by ``docs/tightest_settings.py --evaluations 1500 --seed 0``."""
 
 
 _UNIFORM = "ldpcp.theorem-1"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _claim = claims_of("DP-SKIN", subject=Heading.TRAINED_MODELS, standing=Standing.PRACTICE)
 _SECTION = "Chapter 4, by a public training script"
 _TENSORS = 66
-"""Of ResNet-18 with its head."""
+"""The number of parameter tensors of ResNet-18 with its head."""
 _DELTA = 1e-5
 _PRINTED = ApproxDP(0.59812, _DELTA)
 _FRESH = replace(as_published, noise_seed=None)

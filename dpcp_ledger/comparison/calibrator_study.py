@@ -202,7 +202,7 @@ def _unusable(made: partial[Method], entry: EntryPoint, why: str) -> Method:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """What is compared.
+    """The settings of the comparison.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ POOLS = {
     for name in ("digits-gaussian-nb", "digits-logistic", "breast-cancer-gaussian-nb")
 }
 LOG_SCORE = ":log"
-"""What the name of a pool ends in where the score is ``log_score`` in place of HPS."""
+"""The end of a pool's name whose score is ``log_score`` in place of HPS."""
 _LEAST_PROBABILITY = 1e-300
 
 

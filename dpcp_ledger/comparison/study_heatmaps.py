@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpcp_ledger.comparison.method import Method
 
     Cell = tuple[float, str]
-    """What colours a cell, and what stands in it."""
+    """The number that colours a cell, and the text in it."""
 
 
 NUMBERS = {
@@ -115,7 +115,7 @@ _USELESS = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """Which calibrators stand for election: a row of the map.
+    """A row of the map: the calibrators that compete in it.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def number_figures(
 
 
 class _Measure(NamedTuple):
-    """What a heat map shows of a row: its colour and text, what is marked, and what it means."""
+    """The rendering of a row in a heat map: colour, text, marks and meaning."""
 
     cell: Callable[[ComparisonRow], Cell]
     marks: dict[str, float]

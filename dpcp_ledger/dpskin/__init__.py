@@ -1,1 +1,1 @@
-"""What DP-SKIN claims, each claim beside what decides it."""
+"""The claims of DP-SKIN, each beside the computation that decides it."""

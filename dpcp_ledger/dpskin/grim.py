@@ -1,4 +1,4 @@
-"""Which of DP-SKIN's printed accuracies are no share of its test images (GRIM)."""
+"""DP-SKIN's printed accuracies that are no share of its test images (GRIM)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _ELSEWHERE: tuple[tuple[str, int, str, int], ...] = (
     ("P-COQS, CoronaHack: model accuracies", 500, "64", 100),
     ("LDP-CP, Table 1: coverages of 100 seeds, OrganSMNIST", 882_900, "84.81", 100),
 )
-"""Where a printed mean of rates comes from: the cases behind it, one as printed, its whole."""
+"""The sources of a printed mean of rates: the cases behind it, one as printed, its whole."""
 
 
 def _grim_table() -> Table:

@@ -1,1 +1,1 @@
-"""What LDP-CP claims, each claim beside what decides it."""
+"""The claims of LDP-CP, each beside the computation that decides it."""

@@ -1,4 +1,4 @@
-"""What another channel than k-RR does to LDP-CP-L's noise.
+"""The noise of LDP-CP-L with another channel than k-RR.
 
 Channels for a label, and what is known of the label from a report on it.
 
@@ -207,7 +207,7 @@ def _table(labels: Sequence[int], epsilons: Sequence[float]) -> Table:
 
 
 class LabelChannel(Protocol):
-    """What every user runs on its label in {0, ..., k−1}, with its debiasing weights."""
+    """Each user.s channel on its label in {0, ..., k−1}, with its debiasing weights."""
 
     @property
     def k(self) -> int:

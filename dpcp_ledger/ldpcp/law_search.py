@@ -46,7 +46,7 @@ _GAIN = 0.02
 
 
 class Score(NamedTuple):
-    """How badly a theorem fares on a law; compared in this order.
+    """The extent to which a theorem fails on a law; compared in this order.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether LDP-CP's scores lie in [0, 1], where its thresholds are searched; its plain quantile."""
+"""A check that LDP-CP's scores lie in [0, 1], where thresholds are searched; its plain quantile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rows of LDP-CP's Table 1 show by themselves: two rows that are one, jumps, a search."""
+"""The rows of LDP-CP's Table 1 by themselves: two rows that are one, jumps, a search."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ALPHA, _EPSILON = 0.1, 4.0
 _JUMPING = [(data, score) for data in ("OrganCMNIST", "OrganSMNIST") for score in ("HPS", "APS")]
 _GRID = 10_000
 _STEPS = (-0.01, -0.005, 0.0, 0.005)
-"""Where a is tried around what a law on two points of the printed moments has."""
+"""The steps of a that are tried, from its value for a two-point law with the printed moments."""
 
 
 @paper.claim(
@@ -248,7 +248,7 @@ class LabelPair(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the difference of the coverages is from Δ_L."""
+        """The distance of the difference of the coverages from Δ_L."""
         return abs(self.starred - self.plain - self.width)
 
 

@@ -1,4 +1,4 @@
-"""What LDP-CP-S's threshold alone reveals to an outsider about one user, against the claimed ε."""
+"""The loss about one user to an outsider who sees LDP-CP-S's threshold alone, and the claimed ε."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 REWRITTEN = "ExponQ as published"
-"""Of the rows whose library is not run."""
+"""The subject of the rows whose library is not run."""
 _SIZES = {100: Verdict.REFUTED, 500: Verdict.REFUTED, 2400: Verdict.CONSISTENT}
 """Numbers of scores at which the public code of private_prediction_sets is tried."""
 _NOT_THE_PACKAGE = (

@@ -200,7 +200,7 @@ PURE_LDP_CLIENTS = {
     "CMSClient": _apple,
     "RAPPORClient": _rappor,
 }
-"""How each client is made, with places of their own for the values in place of hashes."""
+"""The constructor of each client; the values have places of their own, in place of hashes."""
 
 
 @cache

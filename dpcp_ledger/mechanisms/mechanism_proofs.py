@@ -1,4 +1,4 @@
-"""Why the reference mechanisms keep their promises: proofs from their parameters.
+"""Proofs from their parameters that the reference mechanisms keep their promises.
 
 A mechanism is its noise as the code uses it, doubles taken as exact numbers; draws are ideal.
 """

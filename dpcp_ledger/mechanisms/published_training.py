@@ -119,13 +119,13 @@ class PublishedStep:
     """A step of a training, of all replicas; the tensors have shape (replicas, d)."""
 
     batch: int
-    """Which slice of the file."""
+    """The index of the slice of the file."""
     before: Tensor
     """The parameters."""
     clean: Tensor
     """The clipped gradient."""
     noisy: Tensor
-    """What the attacker sees: the clipped gradient with its noise."""
+    """The attacker's view: the clipped gradient with its noise."""
 
 
 class PublishedObserver(Protocol):

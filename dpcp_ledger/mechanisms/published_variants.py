@@ -1,4 +1,4 @@
-"""What P-COQS's published tables computed, where it is not the algorithm as written.
+"""The computations of P-COQS's published tables that differ from the algorithm as written.
 
 Every departure stands here, named and with its source, apart from the reference mechanisms.
 "The notebooks" are the authors' public code, SMAC-Group/pcoqs on GitHub,

@@ -1,1 +1,1 @@
-"""What P-COQS and the quantiles it is compared with claim, each claim beside what decides it."""
+"""The claims of P-COQS and the quantiles it is compared with, each beside what decides it."""

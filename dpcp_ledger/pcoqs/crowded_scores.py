@@ -25,7 +25,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 _PLACES = 200
 """Places of the crowd that are tried."""
 _WIDTH = 1e-6
-"""Of the crowd, in units of Δ."""
+"""The width of the crowd, in units of Δ."""
 _CLEAR = 2.5
 """Standard deviations of the noise between the r-th score and the first of a crowd."""
 _NOISELESS = 1e18

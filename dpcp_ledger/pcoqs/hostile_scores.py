@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 _EDGE = 1e-9
-"""How far past a bound counts as past it, in ranks."""
+"""The distance past a bound from which a rank counts as past it, in ranks."""
 
 
 def split_scores(mechanism: PCOQS, n: int, *, below: int) -> FloatArray:

@@ -54,7 +54,7 @@ class _Exchangeable(Stated):
 
     @property
     def says(self) -> Statement:
-        """What the theorem says."""
+        """The theorem's statement."""
         return self.theorem.says
 
     @property

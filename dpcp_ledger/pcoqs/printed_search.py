@@ -22,7 +22,7 @@ _DEFAULT, _DELTA = PCOQS(alpha=0.1, rho=0.5), 1e-10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchCount:
-    """What Algorithm 1, line for line, does on some scores.
+    """The behaviour of Algorithm 1, as printed, on some scores.
 
     Parameters
     ----------

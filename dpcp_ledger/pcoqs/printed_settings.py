@@ -1,4 +1,4 @@
-"""What P-COQS says of all settings, against the tables that it prints."""
+"""P-COQS's statements about all settings, compared with the tables that it prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables of P-COQS on private models show, computed anew on the published draws."""
+"""The results of P-COQS's tables on private models, recomputed from the published draws."""
 
 from __future__ import annotations
 

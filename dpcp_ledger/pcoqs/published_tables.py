@@ -1,4 +1,4 @@
-"""What P-COQS's published tables show, computed anew on the published draws."""
+"""The results of P-COQS's published tables, recomputed from the published draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What P-COQS says of zCDP: conversions, composition, and the budget of a private bound.
+"""P-COQS's claims about zCDP: conversions, composition, and the budget of a private bound.
 
 P-COQS on unbounded scores: a private bound b, then a search below it (P-COQS, Remark 1).
 

@@ -1,4 +1,4 @@
-"""What decides the claims of ``claims.toml``, a function each, and the suite of that file.
+"""The functions that decide the claims of ``claims.toml``, one each, and the suite of that file.
 
 Of these works the abstract was read, or what the file names; none of their code is here.
 """

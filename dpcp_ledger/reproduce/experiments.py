@@ -27,7 +27,7 @@ DIGITS = (partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC),)
 
 
 class Extent(StrEnum):
-    """How many of the published trials are run; the values are those of ``--profile``."""
+    """The share of the published trials that is run; the values are those of ``--profile``."""
 
     SMOKE = "smoke"
     """Under a minute."""

@@ -53,7 +53,7 @@ class Model:
 
     @property
     def missing(self) -> str:
-        """Why the model cannot be fitted here; empty where it can."""
+        """The reason why the model cannot be fitted here; empty where it can."""
         if not self.kind.private:
             return ""
         try:
@@ -99,7 +99,7 @@ class FittedClassifier(Protocol):
 
 
 class HistogramSeed(IntEnum):
-    """What the published tables seeded HistLap's noise with."""
+    """The seed of HistLap's noise in the published tables."""
 
     FRESH = 0
     """Nothing, or nothing known."""
@@ -117,7 +117,7 @@ class HistogramSeed(IntEnum):
 
 
 class PublishedDraws(NamedTuple):
-    """What trial i takes from NumPy's legacy generator once its data is drawn."""
+    """The draws of trial i from NumPy's legacy generator once its data is drawn."""
 
     uniform_scores: FloatArray
     choices: FloatArray

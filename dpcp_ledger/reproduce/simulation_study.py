@@ -43,7 +43,7 @@ class SimulatedMethod(IntEnum):
 
 
 class Metric(IntEnum):
-    """What a trial measures, as an index."""
+    """A number that a trial measures, as an index."""
 
     COVERAGE = 0
     SIZE = 1
@@ -104,7 +104,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How many of the 1,000 published trials are run.
+    """The number of the 1,000 published trials that are run.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ PUBLISHED_RUNS = 1000
 
 
 class Form(StrEnum):
-    """What a printed number is compared with."""
+    """The form that a printed number is compared with."""
 
     PUBLISHED = "as published"
     WRITTEN = "as written"
@@ -213,7 +213,7 @@ def _quantile(level: float, trials: int | None = None) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """What an experiment computes its cells from.
+    """The inputs from which an experiment computes its cells.
 
     Parameters
     ----------

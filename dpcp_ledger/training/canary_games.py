@@ -1,4 +1,4 @@
-"""What an attacker who watches every step of a training makes of a canary's weight.
+"""The games of an attacker who watches every step of a training for a canary's weight.
 
 Games on the reference trainings: canaries that are in by fair coins, and attackers of them.
 """
@@ -43,7 +43,7 @@ class CanaryStatistic(StrEnum):
     """The score: any function of the parameters that were seen is valid."""
 
     LIKELIHOOD = "per-step likelihood"
-    """Of the noisy sums, as if the training were as claimed."""
+    """The likelihood of the noisy sums, as if the training were as claimed."""
     REPLAYED_NOISE = "per-step likelihood, less another training's noise"
     """For noise that is the same in every training."""
     WEIGHT_SCALE = "scale of the weight's moves"

@@ -36,7 +36,7 @@ _CUT_OFF = 1e-4
 
 
 class Answers(StrEnum):
-    """What a victim returns for a query."""
+    """A victim's answer to a query."""
 
     PROBABILITIES = "probabilities"
     """The probability of every class."""
@@ -147,7 +147,7 @@ _LEAST_REPETITIONS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Victim:
-    """How a victim is trained, a logistic regression, and what it answers.
+    """A victim of extraction: the training of its logistic regression, and its answers.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Victim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splits:
-    """How many examples of the data go where; the rest measures the agreement.
+    """The numbers of examples of each part of the data; the rest measures the agreement.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class Cut(NamedTuple):
 
 
 class Extracted(NamedTuple):
-    """How the surrogates of one victim did, and the victims themselves."""
+    """The results of the surrogates of one victim, and the victims themselves."""
 
     fidelity: FloatArray
     """Share of fresh inputs on which surrogate and victim agree, (numbers of queries, victims)."""

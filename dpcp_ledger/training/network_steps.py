@@ -1,4 +1,4 @@
-"""What one example adds to a step of Algorithms 1 and 2 on the thesis's networks, clipped by layer.
+"""An example's part in a step of Algorithms 1 and 2 on the thesis's networks, clipped by layer.
 
 The networks are ResNet-18 and ResNet-50 of a quarter of their widths, normalised by groups, with
 freshly drawn weights; the images are scikit-learn's digits, 8 × 8: stand-ins, named as such. What a

@@ -157,7 +157,7 @@ _SIDE_BY_SIDE = 128
 
 
 class PublishedView(StrEnum):
-    """What the attacker sees."""
+    """The attacker's view."""
 
     STEPS = "the noisy gradients of all steps"
     LOSS = "the final model's loss"
@@ -170,7 +170,7 @@ _ATTACKS = {
 
 
 class HeadFeatures(StrEnum):
-    """What the trained head is given."""
+    """The features that the trained head is given."""
 
     PIXELS = "pixels"
     """A stand-in for what a frozen network gives, normalised by batch statistics."""

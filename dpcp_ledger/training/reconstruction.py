@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Success:
-    """How often the attack succeeded, out of one prior.
+    """The success rate of the attack, out of one prior.
 
     Parameters
     ----------

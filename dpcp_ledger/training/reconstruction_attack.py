@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prior:
-    """What the attacker knows of the target: it is one of these, all equally likely.
+    """The attacker's prior on the target: one of these candidates, all equally likely.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Prior:
 
     @property
     def hits(self) -> BoolArray:
-        """Which guess (second index) counts for which target, shape (k, k)."""
+        """The guesses (second index) that count for each target, shape (k, k)."""
         features = self.candidates.inputs.astype(np.float64)
         distances = np.linalg.norm(features[:, None] - features[None], axis=2)
         near: BoolArray = distances <= self.radius

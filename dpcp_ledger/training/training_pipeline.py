@@ -92,7 +92,7 @@ class DigitModels:
 
     @property
     def parameters(self) -> PlainData:
-        """How the models are trained."""
+        """The settings of the models' training."""
         return {
             "settings": repr(self.settings),
             "calibrator": repr(self.calibrator),

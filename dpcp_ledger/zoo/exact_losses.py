@@ -1,4 +1,4 @@
-"""What the specimens of the zoo really do: their loss or miscoverage, exactly."""
+"""The true behaviour of the zoo's specimens: their loss or miscoverage, exactly."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def _noise_beyond(margin: int) -> arb:
 
 
 SEARCH_COVERAGE = 0.88
-"""What the bisection covers, by ``search_miscoverage``."""
+"""The coverage of the bisection, by ``search_miscoverage``."""
 
 
 def atom_miscoverage(

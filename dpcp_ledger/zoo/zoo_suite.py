@@ -180,7 +180,7 @@ _LONGEST_WITNESS = 80
 
 
 class Mark(StrEnum):
-    """What came of one check of one specimen."""
+    """The result of one check of one specimen."""
 
     CAUGHT = "caught"
     """A false claim is refuted."""

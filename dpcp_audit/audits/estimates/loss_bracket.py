@@ -214,7 +214,7 @@ _MEASURES: Mapping[Quantity, Callable[[FinitePair, Mapping[str, float]], float]]
     Quantity.ADVANTAGE: lambda pair, _: pair.total_variation(),
     Quantity.TRUE_POSITIVE_RATE: lambda pair, at: _true_positives(pair, at["fpr"]),
 }
-"""How each is measured, in one direction."""
+"""The measurement of each quantity, in one direction."""
 
 
 def allowed(asked: Asked, guarantee: PrivacyGuarantee) -> float | None:
@@ -258,7 +258,7 @@ class CrossedBracketError(RuntimeError):
 
 
 SIGNIFICANCE = 0.05
-"""Of the intervals that a finding shows beside its verdict."""
+"""The error probability of the intervals that a finding shows beside its verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -233,7 +233,7 @@ def _claimed(guarantee: PrivacyGuarantee, rows: list[Asked], found: list[Estimat
 
 
 _NOTHING_CLAIMED = ApproxDP(0.0, 0.0)
-"""What pairs are raced against where nothing is claimed: any difference of the laws counts."""
+"""The claim to race pairs against where nothing is claimed: any difference of the laws counts."""
 _SEARCHED, _MOST_SEARCHED = 0.4, 200_000
 _SEARCH_STREAM, _TRACE_STREAM = 10**6, 10**6 + 1
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _FIRST_BATCH = 100
 _GROWTH, _TAUGHT = 1.3, 2.0
-"""How batches grow in rounds that count, and in those that only teach."""
+"""The growth factors of batches: in rounds that count, and in rounds that only teach."""
 _LARGEST_BATCH = 2**18
 _FAIR = 0.5
 _LAST = 8
@@ -179,7 +179,7 @@ _CONTACTS = (0.01, 0.05, 0.12, 0.25)
 """Rates of wrong guesses at which the tangents touch the curve, about."""
 _NEAR = 0.05
 _REACH, _POINTS = 0.2, 17
-"""How far from where it touches, relatively, the supremum is looked for, and at how many points."""
+"""The supremum is searched this far from the tangent point (relative), at so many points."""
 
 
 @lru_cache(maxsize=256)

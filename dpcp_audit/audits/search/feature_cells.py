@@ -118,7 +118,7 @@ def _excess(choice: PilotEvent) -> float:
 
 
 _AHEAD = 1.0
-"""What the promise of a pair with an atom is raised by: events that a smaller ε would be broken by
+"""Added to the promise of a pair with an atom: events that would refute a smaller ε as well
 promise less, unless they refute at once."""
 _FEWEST = 4
 """Times that the atoms have to come up."""

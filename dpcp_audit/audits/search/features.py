@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MANTISSA = 53
 _NEAR = 0.25
-"""How far a number on the public grid may lie from its decimals, in units of the last one."""
+"""The largest distance of a number on the public grid from its decimals, in last units."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ break; each with its weight."""
 _SCREENED = 8000
 _FINALISTS = 2
 _BOXED = 0.65
-"""What a standard error of a box of two rates, or of a bet, is worth in those of an exact test."""
+"""The efficiency of a box of two rates, or of a bet, relative to an exact test."""
 _FEWEST_FOR_MOMENTS = 16
 _LUCKIEST = 2.0
 """Standard errors that the luckiest of many events promises beyond its worth; a game's observer
@@ -58,7 +58,7 @@ class PairTest(Protocol):
 
     @property
     def promise(self) -> float:
-        """How far the claim is exceeded, in standard errors of a test on one pair of outputs."""
+        """The excess over the claim, in standard errors of a test on one pair of outputs."""
         ...
 
     def judge(

@@ -275,7 +275,7 @@ class ShuffledPairs(ListedPairs):
 
 
 _SHARES = (0.0, 1.0, 0.5, 0.25, 0.75, 1 / 3, 0.1, 0.9, 0.01, 0.99)
-"""Where the values lie between the bounds, that are tried."""
+"""The values that are tried, as shares of the way from the lower bound to the upper one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 PAGE = "https://github.com/dpcp-audit/dpcp-audit/blob/main/docs/explanation/floating_point.md"
-"""Where the line between the two claims is drawn."""
+"""The page that draws the line between the two claims."""
 _FEWEST = 100
 _STANDARD = 6
-"""How many pairs, the first that a search lists, are looked at beside the worst one."""
+"""The number of pairs, the first that a search lists, that are tried beside the worst one."""
 _COORDINATES = 8
-"""How many coordinates of a vector are looked at, spread over all of them."""
+"""The number of coordinates of a vector that are tried, spread over all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

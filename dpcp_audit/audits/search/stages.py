@@ -1,4 +1,4 @@
-"""What the audits that search for the worst pair of unknown code share.
+"""The parts that all audits share which search for the worst pair of unknown code.
 
 The stages of a search: in each a pair of neighbours is judged on fresh outputs.
 
@@ -192,7 +192,7 @@ def figure_of(stages: list[Stage]) -> Figure:
 CERTIFICATIONS = 12
 _PILOTS = 40
 _NEEDED = 1.2
-"""How far beyond the critical standard errors a pilot must promise to be worth certifying."""
+"""A pilot is worth certifying if it promises this multiple of the critical standard errors."""
 
 
 def shrink(

@@ -26,7 +26,7 @@ _ENDS = "split where the output turns"
 CROWD = "a crowd in the middle that one score crosses"
 ISOLATED = "a single score inside moves to an end"
 _OFFSETS = (-1, 0, -2, 1, -3, 3, -5)
-"""How many of the common scores lie below, beside the split at which the output is low."""
+"""The number of common scores that lie below, relative to the split at which the output is low."""
 
 
 def two(n: int, positions: tuple[float, float], k: int, move: tuple[float, float]) -> ScorePair:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _BASE, _CANDIDATES = 8, 12
 _OUTLYING = 1e3
-"""By which the features of an outlier are multiplied."""
+"""The factor on the features of an outlier."""
 _PATHS, _REPLAYS = 2, 2
 _GAUSSIAN = frozenset({"normal", "torch.normal"})
 

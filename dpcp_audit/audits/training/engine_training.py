@@ -47,9 +47,9 @@ _NEEDED = {
     "optimizer": ("params", "noise_multiplier", "max_grad_norm", "expected_batch_size", "pre_step"),
     "loader": ("dataset", "batch_sampler", "collate_fn"),
 }
-"""What ``make_private`` gives its objects."""
+"""The names of the objects that ``make_private`` returns."""
 _ARGUMENTS = {"engine": "privacy_engine"}
-"""What users call them, where it is another name."""
+"""The users' names for these objects, where they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

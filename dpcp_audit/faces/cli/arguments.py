@@ -49,7 +49,7 @@ DEFAULT_SECONDS = 3600.0
 """The time limit of a check."""
 _MOST_JOBS = 10_000
 _DEST = "option."
-"""In front of what ``argparse`` calls an option of a table: 'command' is taken."""
+"""The prefix of a table option's name in ``argparse``: the plain name 'command' is taken."""
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 REFERENCE = "reference"
 """The key of a finding that holds it."""
 _NOTHING = PureDP(1e-6)
-"""What an event is chosen against: neighbours that cannot be distinguished."""
+"""The claim that an event is chosen against: neighbours that cannot be distinguished."""
 _PILOT, _COUNTED = 1 / 8, 1 / 2
-"""Of an audit's draws: to choose an event on either neighbour, and to count it on both."""
+"""The shares of an audit's draws that choose an event on either neighbour, and count it on both."""
 _FEWEST = 200
 _NEVER = 1e-12
 """The significance of measuring a coverage, where no verdict is sought: it never stops early."""

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 _PATHS = 200
-"""Of a traced function, in either direction."""
+"""The number of paths of a traced function, in either direction."""
 _EVERY_INPUT = "every input"
 """The scope of an audit that must be a proof."""
 

@@ -38,12 +38,12 @@ COLUMNS = (
     *("claim", "verdict", "quantity", "value", "lower", "upper", "claimed", "confidence"),
     *("n_samples", "smallest_refuted", "seconds", "error", "id"),
 )
-"""Of the table that ``to_frame`` returns."""
+"""The columns of the table that ``to_frame`` returns."""
 NO_TRUTH = "a result has no truth value: 'not refuted' is not 'true'; compare its verdict"
 _WIDTH = 80
 _MOST_ROWS = 18
 _MOST_LINES = 3
-"""Of a fact about one claim."""
+"""The most lines of a fact about one claim."""
 _SHOWN = (("verdict", 12), ("claim", 30), ("measured", 26), ("claimed", 9))
 """The columns on a screen, with the most characters that each has."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _FLOATS_AT_ONCE = {"cpu": 3_000_000, "cuda": 30_000_000}
-"""Of per-example gradients; more of them leave a CPU's caches."""
+"""The most floats of per-example gradients at a time; more of them leave a CPU's caches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

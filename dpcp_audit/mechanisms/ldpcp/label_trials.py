@@ -128,7 +128,7 @@ def _alike(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
 
 
 _LOG_CHANCE = 18 * math.log(10)
-"""Of the probability, 1e-18, that an estimate is on the other side than is taken for sure."""
+"""−log of 1e-18, the probability that an estimate is on the other side than is taken for sure."""
 
 
 class SearchedPool:

@@ -33,7 +33,7 @@ _RANKS = 1e-2
 _CROWD = 1.0
 """Scores that an interval may be expected to hold where it is taken to be small."""
 _SELDOM = 1e-3
-"""Of a small interval: the probability of more scores than are followed."""
+"""The probability that a small interval holds more scores than are followed."""
 _CASES = 200
 """Cases that are followed side by side: an interval holds two vectors of counts for each."""
 _GRID = np.arange(1, 8) / 8

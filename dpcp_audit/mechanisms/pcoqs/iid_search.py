@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _REACH = 8.8
 """Standard deviations of the noise that none exceeds: it does with probability below 1e-18."""
 _SHARE = 1 / 2
-"""Of the trials: so many hold no score before they are set apart."""
+"""Trials without a score are set apart once they are more than this share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,7 +138,7 @@ _BELOW, _ABOVE = 10.0, 40.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpperEnd:
-    """Which ranks promise a coverage for the upper end of P-COQS's bracket.
+    """The ranks that promise a coverage for the upper end of P-COQS's bracket.
 
     A search for rank r ends at the j-th smallest score or above it, j = ⌈r − M⌉, for the largest
     noise M of its N rounds.

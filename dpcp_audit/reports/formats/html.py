@@ -30,7 +30,7 @@ _GLYPHS = {
     Verdict.PROVED: "✓",
 }
 _MOST_ROWS = 400
-"""Of a table; a page of every row of a full comparison would be larger than 20 MB."""
+"""The most rows of a table; with every row, a full comparison would be larger than 20 MB."""
 _KEYS = {
     Verdict.REFUTED: "refuted: the evidence excludes the claim",
     Verdict.ERROR: "error: the check was not completed",
@@ -45,7 +45,7 @@ _SHOWS = {
     "open": ("undecided", {Verdict.VACUOUS, Verdict.INCONCLUSIVE, Verdict.ERROR}),
     "standing": ("not refuted", {Verdict.CONSISTENT, Verdict.PROVED}),
 }
-"""What the page can be filtered by: the words, and the verdicts of the claims that are left."""
+"""The page's filters: the label, and the verdicts of the claims that each one keeps."""
 _MOST_SOURCES = 12
 """Sources among which a page offers a choice."""
 

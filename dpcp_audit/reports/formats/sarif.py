@@ -32,7 +32,7 @@ _HOME = "https://github.com/dpcp-audit/dpcp-audit"
 _CODES = f"{_HOME}/blob/main/docs/howto/ci.md#codes-of-failures"
 _ROOT = "%SRCROOT%"
 _NOWHERE = {"uri": "no-file-of-this-claim", "uriBaseId": _ROOT}
-"""In place of a source file: GitHub takes no result without one (its rule GH1001)."""
+"""Stands in for a source file: GitHub takes no result without one (its rule GH1001)."""
 RULES = {
     "DP101": (
         "Leaks more than promised",

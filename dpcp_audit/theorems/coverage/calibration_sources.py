@@ -1,4 +1,4 @@
-"""What a target's calibrator is called on: calibration sets from a law whose coverage is known.
+"""Calibration sets for a target's calibrator, from a law whose coverage is known.
 
 A law of scores on [0, 1] becomes scores between the target's bounds, or probabilities and
 labels, by a map that never decreases, rounding included. So the coverage of a threshold is the
@@ -41,7 +41,7 @@ class CalibrationSource(Protocol):
 
     @property
     def name(self) -> str:
-        """In words, for the report."""
+        """The source in words, for the report."""
         ...
 
     @property
@@ -197,7 +197,7 @@ class LabelledSource:
 
     @property
     def _weights(self) -> FloatArray:
-        """How much the coverage of each class counts, shape (K,)."""
+        """The weight of each class's coverage, shape (K,)."""
         if self.of_class is not None:
             return np.asarray(np.eye(self.classes)[self.of_class])
         if self.apart is None:

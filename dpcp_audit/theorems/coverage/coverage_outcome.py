@@ -198,7 +198,7 @@ _PROMISE = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shrinking:
-    """Where a simpler law may come from, and what may be spent on it.
+    """The sources of a simpler law, and the budget for finding one.
 
     Parameters
     ----------

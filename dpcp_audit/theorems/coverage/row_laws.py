@@ -73,7 +73,7 @@ class LawOfRows:
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The law in words."""
         if self.sizes:
             return "even rows of the data"
         place = "" if self.of_class is None else f", class {self.of_class}"
@@ -219,7 +219,7 @@ _ROUNDINGS = 1e5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LawCatalogue:
-    """What the records may be, and which laws of them are tried first.
+    """The laws that the records may have, and the order in which they are tried.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import Outcome, Power
 
 _SPREAD = 0.1
-"""By which share of the labels the mean size is taken to vary from call to call, in plans."""
+"""The spread of the mean size from call to call that plans assume, as a share of the labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which law of scores a calibrator covers worst, as far as a few calls of it can tell.
+"""A search for the law of scores that a calibrator covers worst, in a few calls of it.
 
 Nothing that is found here is evidence: the calls that choose a law are not those that judge it.
 """

@@ -55,7 +55,7 @@ COMMANDS = {
     "compare": "show what changed between runs",
     "completion": "print a script that completes commands and options in a shell",
 }
-"""What each does, in the order of ``--help``."""
+"""The one-line help of each command, in the order of ``--help``."""
 GROUP = "dpcp_audit.commands"
 EXIT_CODES = """\
 exit codes:
