@@ -70,7 +70,7 @@ def scores(
     bounds : tuple of float
         The interval that holds every score.
     ties : bool
-        Whether scores may be equal.
+        True if scores may be equal.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def score_laws(*, ties: bool = True) -> SearchStrategy[PiecewiseConstant]:
     Parameters
     ----------
     ties : bool
-        Whether laws may have atoms.
+        True if laws may have atoms.
     """
     return _score_laws(ties=ties)
 

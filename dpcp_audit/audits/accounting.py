@@ -289,9 +289,9 @@ class DrawnLots:
     Parameters
     ----------
     members : ndarray of bool, shape (lots, N)
-        Which records each has.
+        True where a lot has a member.
     first : ndarray of bool, shape (lots,)
-        Whether it and the next one are a pair of one pass; pairs do not overlap.
+        True where it and the next one are a pair of one pass; pairs do not overlap.
     """
 
     members: BoolArray

@@ -103,7 +103,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
     Parameters
     ----------
     representation : Representation
-        Whether a leak through the last bits is a warning, in the note and in the witness as
+        The treatment of a leak through the last bits: a warning, in the note and in the witness as
         ``representation``, or a refutation.
     """
 
@@ -411,7 +411,7 @@ def confirm(
     Parameters
     ----------
     witness : dict
-        Of an outcome of ``BlackBoxPrivacy``, also after a trip through JSON.
+        The witness of an outcome of ``BlackBoxPrivacy``, also after a trip through JSON.
     sample, guarantee
         As they were audited.
     context : Context

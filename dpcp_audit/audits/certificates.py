@@ -91,7 +91,7 @@ class Judgement:
     Parameters
     ----------
     held : dict
-        What was learned from the fresh outputs and is to stand in the witness, as plain data.
+        The facts from the fresh outputs that are to stand in the witness, as plain data.
     """
 
     evidence: Evidence
@@ -120,7 +120,7 @@ def certify(
     Parameters
     ----------
     complement : bool
-        Whether the score test looks at the event's complement; chosen beforehand, too.
+        True if the score test looks at the event's complement; chosen beforehand, too.
     """
     linear = linear_claim(guarantee)
     if linear is None:
@@ -265,10 +265,10 @@ class BoundingEvent:
     ----------
     event : Event
     swapped : bool
-        Whether the event is the likelier one on the neighbour.
+        True if the event is the likelier one on the neighbour.
     bound : float
     refutes : bool
-        Whether it refutes the claim as good as surely: with three standard errors to spare.
+        True if it refutes the claim as good as surely: with three standard errors to spare.
     """
 
     event: Event

@@ -99,13 +99,13 @@ def pipeline_budget(
     Parameters
     ----------
     classifier : PureDP or ApproxDP
-        What the classifier's training promises.
+        The guarantee of the classifier's training.
     calibration : PCOQS
         The mechanism of every threshold.
     thresholds : int
-        How many thresholds are released, T.
+        The number of released thresholds, T.
     delta : float
-        What the thresholds may add to the classifier's δ_f.
+        The δ that the thresholds may add to the classifier's δ_f.
     """
     _validate.integer(thresholds=thresholds, at_least=1)
     _validate.open_unit(delta=delta)

@@ -65,7 +65,7 @@ def exact_outcome(
     argument : str
         Why these pairs dominate all neighbours; empty where they do not, and nothing is proved.
     parameters : dict
-        What the proof is for, beside the guarantee's own parameters.
+        The parameters that the proof is for, beside the guarantee's own.
     premises : tuple of Premise
         On what the argument rests, beside the comparison with the claim.
     witness : dict

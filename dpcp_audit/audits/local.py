@@ -91,7 +91,7 @@ class LocalPrivacy:
         Outputs drawn at effort 1 for each input, pilot included. Those that are played are of the
         inputs in play, however few.
     randomness : Randomness
-        Where the mechanism draws its random numbers. A few outputs are held against it, and a
+        The source of the mechanism's random numbers, checked on a few outputs. A
         mechanism that does otherwise, or that seeds itself or returns one constant, is a
         ``DegenerateTargetError``.
     detect : float

@@ -101,7 +101,7 @@ class BisectionBits:
     rounds : int
         The number of bits.
     resolution : float
-        How far beyond the midpoint the upper half begins (Δ in P-COQS, Algorithm 1).
+        The distance beyond the midpoint at which the upper half begins (Δ in P-COQS, Algorithm 1).
     """
 
     bounds: tuple[float, float]

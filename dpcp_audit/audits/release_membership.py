@@ -57,7 +57,7 @@ class OperatingPoint:
     purpose : str
         Why this threshold.
     tpr, fpr : Rate
-        How often "in" is said of releases with and without the target.
+        The shares of releases called "in", with and without the target.
     allowed : float
         The largest TPR that the guarantee allows at the certified upper limit of the FPR.
     """

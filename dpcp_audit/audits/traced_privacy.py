@@ -77,7 +77,7 @@ class TracedPrivacy:
     draws : int
         Paths in each direction.
     scope : Scope
-        Of what the claim speaks.
+        The scope of the claim.
     """
 
     target: TracedTarget

@@ -63,11 +63,11 @@ class Twin:
     guarantee : PrivacyGuarantee
         The claim.
     inputs : int or None
-        How many values a randomizer's domain has; None of scores, and of numbers.
+        The number of values of a randomizer's domain; None for scores, and for numbers.
     of_numbers : bool
-        Whether one user's number between two bounds is searched.
+        True if one user's number between two bounds is searched.
     given : bool
-        Whether its worst pair is given, so that only the event is searched.
+        True if its worst pair is given, so that only the event is searched.
     detect : float
         The factor f > 1 of interest, by which the twin is chosen.
 

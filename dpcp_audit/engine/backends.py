@@ -100,7 +100,7 @@ class Crew:
     stop : callable
         Ends the work that can be ended from here.
     jobs : int
-        How many threads of this process do, or wait for, the work.
+        The number of threads of this process that do the work, or wait for it.
     cluster : object or None
         The client of the Dask cluster that is handed the work in their place.
     """

@@ -95,7 +95,7 @@ class CellTemplate:
     Parameters
     ----------
     forked : bool
-        Whether it is a fork of this process, which is then this package's own and has no other
+        True if it is a fork of this process, which is then this package's own and has no other
         thread; else a fresh interpreter, to be had everywhere.
     """
 

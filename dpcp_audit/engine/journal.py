@@ -58,11 +58,11 @@ class Recorded:
     settings : RunSettings
         Those of the run.
     entries : list
-        What was finished, in the order in which it was.
+        The finished entries, in the order in which they ended.
     size : int
         Bytes up to the end of the last whole line.
     torn : bool
-        Whether there is a part of a line after that.
+        True if there is a part of a line after that.
     """
 
     head: RunEntry

@@ -102,11 +102,11 @@ class ChunkFinished:
     Parameters
     ----------
     index, chunks : int
-        Which chunk, of how many.
+        The index of the chunk, and the number of chunks.
     data : dict
         Its result, encoded.
     seconds : float
-        What it took.
+        The time that it took.
     """
 
     id: str
@@ -123,9 +123,9 @@ class CheckFinished:
     Parameters
     ----------
     stopped : bool
-        Whether it was not the check that came to an end, but its process, or a limit.
+        True if it was not the check that came to an end, but its process, or a limit.
     recorded : bool
-        Whether the finding is that of an earlier run, out of its journal.
+        True if the finding is that of an earlier run, out of its journal.
     """
 
     finding: Finding

@@ -70,7 +70,7 @@ class RunSettings:
     suite : str
         Its name (see ``suites.names``).
     pools, targets, options : tuple of str, tuple of CheckSpec, mapping
-        What the suite takes: files of saved pools, third-party code, and plain data by name.
+        The suite's arguments: files of saved pools, third-party code, and plain data by name.
     """
 
     seed: int = 0
@@ -265,7 +265,7 @@ class Provenance:
     revision : str
         The git commit of the working directory; empty where there is none.
     changed : bool
-        Whether files that git tracks differed from that commit.
+        True if files that git tracks differed from that commit.
     repository : str
         The address of git's remote ``origin`` without user and password; may be empty.
     """

@@ -72,11 +72,11 @@ def run(
     Parameters
     ----------
     engine : Engine, optional
-        Where the checks run; one process on this machine unless given.
+        The engine that runs the checks; one process on this machine by default.
     limits : Limits, optional
-        What a check may use. One that reaches a limit becomes an ERROR finding.
+        The limits of a check. One that reaches a limit becomes an ERROR finding.
     past : Past, optional
-        What is finished already; it is not run again.
+        The finished checks of an earlier run; they are not run again.
 
     Raises
     ------

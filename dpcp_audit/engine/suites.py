@@ -315,9 +315,9 @@ def matching(
     Parameters
     ----------
     what : str
-        What is named, for the message.
+        The kind of name, for the message.
     hint : str
-        What to do, for the message.
+        The advice, for the message.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class Task:
     check : bytes
         The check, pickled.
     index, chunks : int
-        Which chunk, of how many.
+        The index of the chunk, and the number of chunks.
     """
 
     check: bytes
@@ -80,7 +80,7 @@ class Done:
     error : str
         Why there is none, in a line.
     stopped : bool
-        Whether that was not the check's doing: its process died, or reached a limit.
+        True if that was not the check's doing: its process died, or reached a limit.
     """
 
     id: str
@@ -121,7 +121,7 @@ def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str]:
     Parameters
     ----------
     alone : bool
-        Whether the work has its process to itself, which no Ctrl-C of the user's reaches: a
+        True if the work has its process to itself, which no Ctrl-C of the user's reaches: a
         KeyboardInterrupt is then the work's own.
     """
     try:

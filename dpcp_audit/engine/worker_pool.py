@@ -229,9 +229,9 @@ class Cells:
     Parameters
     ----------
     limits : Limits
-        What a check may use.
+        The limits of a check.
     apart : bool
-        Whether each check has a cell of its own: what its target does to its process is then
+        True if each check has a cell of its own: what its target does to its process is then
         over before the next check begins. Else a cell is kept, and with it what checks cache.
     heard : callable, optional
         Told now and then, by a check's id, how often it has called its target.

@@ -90,7 +90,7 @@ def spec_of(
     forced_draws : int or None
         Calls whatever they say.
     claimed : bool
-        Whether a guarantee must be given.
+        True if a guarantee must be given.
 
     Raises
     ------

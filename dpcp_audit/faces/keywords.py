@@ -133,7 +133,7 @@ def takes_options(*others: Option, **defaults: object) -> Callable[[F], F]:
     *others
         Options beside those of a check.
     **defaults
-        What holds for this function where an option is not given, if it is not the table's.
+        The function's own defaults, where they differ from the table's.
     """
     hints = {name: hint.__forward_arg__ for name, hint in EstimateKeywords.__annotations__.items()}
 

@@ -100,8 +100,8 @@ def resumed(path: Path, *, targets: Sequence[CheckSpec] = ()) -> tuple[list[Row]
     Parameters
     ----------
     targets : sequence of CheckSpec
-        What the command line names, not yet planned. A journal alone has nothing run: whoever
-        can write one could name any program in it.
+        The targets that the command line names, not yet planned. A journal alone has nothing run:
+        whoever can write one could name any program in it.
 
     Raises
     ------

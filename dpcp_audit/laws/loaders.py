@@ -53,7 +53,7 @@ def load_medmnist(path: str | Path, *, splits: Sequence[str] = _SPLITS) -> Image
         An ``.npz`` with ``train_images``, ``train_labels`` and the same of ``val`` and
         ``test``: images of shape (n, h, w) or (n, h, w, 3), labels of shape (n, 1).
     splits : sequence of str
-        Which of ``train``, ``val`` and ``test`` to read, one after the other.
+        The parts to read, of ``train``, ``val`` and ``test``, one after the other.
     """
     file = _existing(path, _MEDMNIST)
     if not splits or not set(splits) <= set(_SPLITS):

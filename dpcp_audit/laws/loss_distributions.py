@@ -49,8 +49,8 @@ def gaussian_step(
     interval : float
         Width of the grid of losses, in nats.
     pessimistic : bool
-        Whether δ is bounded from above (by connecting the dots of the privacy profile) or from
-        below (losses rounded down).
+        True for an upper bound of δ (by connecting the dots of the privacy profile), False for a
+        lower one (losses rounded down).
     """
     from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
         privacy_loss_distribution as pld,

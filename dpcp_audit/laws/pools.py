@@ -266,7 +266,7 @@ class ImageData:
     Parameters
     ----------
     name : str
-        What the data are called.
+        The name of the data.
     images : ndarray of uint8, shape (n, h, w, c)
         c is 1 for grey images and 3 for RGB.
     labels : ndarray of int, shape (n,)

@@ -27,15 +27,15 @@ class PrivateThreshold:
     threshold : float
         A label belongs to the set where its score is at most this.
     guarantee : PrivacyGuarantee
-        What is proved of the threshold, under substitution of one score; of ``LocalDP``, of each
-        score's report.
+        The guarantee proved for the threshold, under substitution of one score; ``LocalDP`` is the
+        guarantee of each score's report.
     coverage : Coverage
         ``at_least`` is the coverage that is proved; with a ``confidence`` below 1 it holds for that
         share of calibrations on i.i.d. scores, else on average over calibrations.
     calibrator : ProvedCalibrator
         The mechanism that was chosen.
     every_label : bool
-        Whether the threshold is the upper bound whatever the scores are: every set holds every
+        True if the threshold is the upper bound whatever the scores are: every set holds every
         label, because n is too small for the noise.
     reason : str
         Why it was chosen, in a sentence.

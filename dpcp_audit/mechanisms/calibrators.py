@@ -74,13 +74,13 @@ class ProvedCalibrator:
     rank : float
         The rank that it aims at; above n it returns the upper bound, whatever the scores are.
     guarantee : PrivacyGuarantee
-        What is proved of the threshold, under substitution of one score.
+        The guarantee proved for the threshold, under substitution of one score.
     coverage : Coverage
-        What is proved of the coverage, of scores within the bounds.
+        The coverage proved for scores within the bounds.
     mechanism : PCOQS, ExponQ or LDPCPScores
-        What is run.
+        The mechanism that is run.
     lift : float
-        What is added to its threshold: Δ, for the upper end of P-COQS's bracket.
+        The number added to its threshold: Δ, for the upper end of P-COQS's bracket.
     """
 
     name: str

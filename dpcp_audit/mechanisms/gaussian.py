@@ -43,7 +43,7 @@ class GaussianMechanism:
     sensitivity : float
         Δ₂, the largest L2 distance between the statistic on neighbours, in its own units.
     calibration : Calibration
-        Where σ comes from.
+        The theorem that gives σ.
     """
 
     epsilon: float

@@ -42,9 +42,9 @@ class _Columns(NamedTuple):
     mass : ndarray
         The mass of the bins of each column.
     bins : ndarray of int
-        How many they are.
+        The number of bins of each column.
     shift : int
-        By how much the numbers of the bins about the threshold exceed those of their columns.
+        The difference between the numbers of the bins about the threshold and of their columns.
     """
 
     mass: FloatArray
@@ -83,7 +83,7 @@ class HistLap:
         The neighbours that the noise is made for: one score's substitution moves two counts
         (scale 2/ε), adding or removing it moves one (scale 1/ε).
     empty : EmptyHistogram
-        What is returned where no noisy count is positive.
+        The value to return where no noisy count is positive.
     """
 
     alpha: float

@@ -48,7 +48,7 @@ class PrivatePipeline(PrivacyGuarantee):
     calibration : PCOQS
         The mechanism of every threshold.
     thresholds : int
-        How many thresholds are released, T.
+        The number of released thresholds, T.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class ShuffledBinaryResponse:
         n : int
             Number of users.
         ones_elsewhere : int
-            How many of the other n − 1 users hold 1.
+            The number of the other n − 1 users who hold 1.
         """
         _validate.integer(n=n, at_least=1)
         _validate.integer(ones_elsewhere=ones_elsewhere, at_least=0)
@@ -320,7 +320,7 @@ class ShuffledKaryResponse:
         n : int
             Number of users.
         others : Others
-            What the other n − 1 hold.
+            The values that the other n − 1 users hold.
         tail : float
             As in ``hiding.hidden_laws``; 0 prunes nothing.
         """

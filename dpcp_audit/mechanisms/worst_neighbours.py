@@ -29,7 +29,7 @@ class WorstPair:
     scores, neighbour_scores : ndarray, shape (n,)
         The neighbours.
     probability, neighbour_probability : float
-        Of the release on either; the second may underflow to 0.
+        The release's probability on either input; the second may underflow to 0.
     """
 
     log_ratio: float

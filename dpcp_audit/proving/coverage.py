@@ -54,9 +54,9 @@ class CoverageSetting:
     bounds : tuple of float
         The range of the scores; an end may be infinite.
     ties : bool
-        Whether laws with ties are meant.
+        True if laws with ties are meant.
     open_sets : bool
-        Whether sets are {y : score < threshold}, and not <=.
+        True if sets are {y : score < threshold}, and not <=.
     """
 
     n: int

@@ -31,7 +31,7 @@ def undetermined(
     function : callable
         A function, a bound method, an object that is called, or a partial of these.
     args, kw : sequence and mapping
-        What it is called with: public, such as one number of a finite domain.
+        Its arguments: public, such as one number of a finite domain.
     generators : iterable of str
         Further arguments, which are the generator that it draws from.
 

@@ -88,27 +88,27 @@ class Records:
     order : int
         Entries of arrays of the same order belong to the same record at each place.
     ordered : bool
-        Whether the entries are sorted, upwards.
+        True if the entries are sorted, upwards.
     boolean : bool
-        Whether every entry is True or False.
+        True if every entry is True or False.
     single : bool
-        Whether this stands for the entry of one record, in a loop over all.
+        True if this stands for the entry of one record, in a loop over all.
     chosen : bool
-        Whether only the records that meet a condition have an entry.
+        True if only the records that meet a condition have an entry.
     where : int
         The records that these are, as bits: 1 << place.
     count : int or None
         Their number where it is not that of all.
     placed : bool
-        Whether each is at its own place in the data, counted from the first of these.
+        True if each is at its own place in the data, counted from the first of these.
     listed : bool
-        Whether this is a list, whose ``+`` and ``*`` are those of lists.
+        True if this is a list, whose ``+`` and ``*`` are those of lists.
     floats : bool
-        Whether the entries are doubles, and no whole numbers of NumPy, which wrap around.
+        True if the entries are doubles, and no whole numbers of NumPy, which wrap around.
     sample : Subsample or None
         The sample of the records that these are.
     itself : bool
-        Whether each entry is the record itself, and no function of it.
+        True if each entry is the record itself, and no function of it.
     entry_type : str
         See ``entry_types``.
     """
@@ -194,7 +194,7 @@ class Noise:
     sign : int
         -1 where the draw was negated.
     moved : bool
-        Whether a public number was added.
+        True if a public number was added.
     """
 
     draw: Shape

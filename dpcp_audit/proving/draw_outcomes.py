@@ -64,7 +64,7 @@ class DrawOutcomes:
     Parameters
     ----------
     given : tuple of int
-        Which of its outcomes each draw has, in their order; a further draw has its first one.
+        The index of each draw's outcome, in order of the draws; a further draw has its first one.
     """
 
     def __init__(self, given: tuple[int, ...] = ()) -> None:

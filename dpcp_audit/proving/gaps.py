@@ -104,13 +104,13 @@ class Gaps(Hidden):
     logs : tuple of pairs of Fraction
         Bounds of the logarithm of each factor.
     log : bool
-        Whether these are the logarithms of the weights.
+        True if these are the logarithms of the weights.
     place : int or None
-        Of one gap's weight, its place.
+        The place of the gap, for the weight of one gap.
     common : str
         "" for weights; "sum" or "max" for that number of all weights.
     normalised, shifted : bool
-        Whether the weights were divided by their sum, by their largest.
+        True if the weights were divided by their sum, or by their largest.
     noise : tuple of int
         The draw of Gumbel noise on them.
     name : int

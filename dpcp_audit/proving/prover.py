@@ -68,7 +68,7 @@ def prove(
     Returns
     -------
     ProofResult
-        Whether the claims are proved, with the account of the noise, or the line that stops.
+        The proof of the claims, with the account of the noise; or the line that stops it.
 
     Raises
     ------

@@ -58,21 +58,21 @@ class Statistic:
         Bound of the largest entry of the difference less the smallest one; what a common
         shift of all entries leaves as it is.
     integer : bool
-        Whether the difference is one of whole numbers.
+        True if the difference is one of whole numbers.
     says : str
         The statistic, in words.
     part : Part or None
-        Where a number was taken from a vector.
+        The part of a vector that a number was taken from.
     where : int
         The records that the statistic may depend on, as bits: 1 << place.
     size : Fraction or None
         Bound of the absolute value of each entry, where one is known.
     floats : bool
-        Whether the entries are doubles, and no whole numbers of NumPy, which wrap around.
+        True if the entries are doubles, and no whole numbers of NumPy, which wrap around.
     peak : tuple or None
         The name and the memory of the vector of which this is the largest entry.
     topped : bool
-        Whether the largest entry is 0.
+        True if the largest entry is 0.
     sample : Subsample or None
         The sample that it is a statistic of, and of nothing else.
     memory : frozenset of int

@@ -38,11 +38,11 @@ class Rule:
     name : str
         The attribute of NumPy's, math's or Python's own that it is, such as "np.sum".
     apply : callable or None
-        What it gives for values that are no plain Python objects.
+        A function for values that are no plain Python objects.
     source : str
         Why that is so.
     gives : str
-        Of public values: "scalar", "same" shape as the first, or "any".
+        The shape for public values: "scalar", "same" shape as the first, or "any".
     """
 
     name: str

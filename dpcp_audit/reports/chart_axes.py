@@ -65,7 +65,7 @@ def draw_chart(axes: Axes, figure: Mapping[str, Any], *, height: float) -> None:
     Parameters
     ----------
     height : float
-        Of the plot, in inches.
+        The height of the plot, in inches.
     """
     marks = _marks(figure)
     on_scale = {k: v for k, v in marks.items() if _drawable(v, figure.get("log_x"))}

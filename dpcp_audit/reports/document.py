@@ -356,7 +356,7 @@ class ReportFormat:
     suffix : str
         Ending of the files' names, such as ".html".
     help : str
-        What it is for, in a few words.
+        The format's purpose, in a few words.
     render : callable
         From a results document to the text of the report.
     packages : tuple of str

@@ -145,23 +145,23 @@ class Entry:
     anchor : str
         Fragment identifier, unique in the document.
     subject, standing, parameters
-        Of the claim.
+        The claim's own.
     expected : str
         The verdict that the suite has recorded; "" of a claim of the user's own.
     contradicts : bool
-        Whether the verdict contradicts what is recorded.
+        True if the verdict contradicts what is recorded.
     quantity, measured, interval, claimed, kind : str
         Cells of the tables; without evidence, an en dash or "".
     worse : str
-        How it got worse than in an earlier session; "" where it did not.
+        The way in which it got worse than in an earlier session; "" where it did not.
     power : str
-        What would have been refuted, in a sentence; "" where that is unknown.
+        The smallest violation that would have been refuted, in a sentence; "" where it is unknown.
     factor : float or None
-        How many times worse than promised the smallest violation is that would have been refuted.
+        The smallest violation that would have been refuted, as a multiple of the promise.
     breach : Breach
-        What the evidence says of the promise, and how bad it is.
+        The evidence against the promise, and its severity.
     times : tuple of float, or None
-        How many times worse than promised the number and both ends of its interval are; None
+        The number and both ends of its interval, as multiples of the promised number; None
         where nothing is claimed of a number.
     facts : tuple of (str, str)
         The evidence, name and value; empty where there is none.

@@ -33,7 +33,7 @@ class Family:
     Parameters
     ----------
     control : bool
-        Whether its refutations are positive controls: expected, and nobody's claim.
+        True if its refutations are positive controls: expected, and nobody's claim.
     """
 
     name: str
@@ -204,11 +204,11 @@ class FindingMark:
     Parameters
     ----------
     place, low, high : float
-        Where its number and the ends of its interval are drawn, in percent of the scale.
+        The positions of its number and of the ends of its interval, in percent of the scale.
     told : str
         Its id, and what was found and promised.
     apart : bool
-        Whether it is nobody's claim as it is made.
+        True if it is nobody's claim as it is made.
     """
 
     verdict: Verdict

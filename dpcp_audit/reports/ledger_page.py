@@ -51,11 +51,11 @@ class LedgerPage:
     papers : dict
         The claims of each paper, by its name, in alphabetical order.
     counted : tuple of tuple of str
-        How many claims of each standing have which verdict; a head, and a row a standing.
+        The number of claims by standing and verdict; a head, and a row for each standing.
     runs : tuple of tuple of str
         A head, and a row a run: its suite, its date, the versions, and how it was made.
     said : tuple of str
-        What the suites say of their runs as a whole.
+        The suites' summaries of their runs as a whole.
     missing : tuple of tuple of str
         The installed suites without a run here, and what each tests.
     """

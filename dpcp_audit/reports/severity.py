@@ -34,15 +34,15 @@ class Breach:
     Parameters
     ----------
     consequence : str
-        What a refutation means, without numbers.
+        The meaning of a refutation, without numbers.
     promised, found : str
         The numbers, with their units.
     quantity : str
-        What the numbers are of, where their units do not say it.
+        The quantity of the numbers, where their units do not say it.
     surety : str
-        How sure ``found`` is.
+        The certainty of ``found``.
     times : float
-        How many times worse than promised, at the end of the interval that is nearest to the
+        The found number over the promised one, at the end of the interval that is nearest to the
         claim; 1 where the evidence does not exclude the claim.
     """
 

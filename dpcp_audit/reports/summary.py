@@ -78,11 +78,11 @@ class Reading:
     contradicting : tuple of Entry
         Those whose verdict is not the one that a suite or a baseline has recorded.
     expectations : str
-        Whether there are any, in a sentence; "" where nothing is recorded.
+        A sentence about expected verdicts; "" where nothing is recorded.
     suite_headline : str
         The suite's own headline, counted as it counts; "" where the claims are counted.
     overall : str
-        What the suite says of the run as a whole, counted as it counts; "" where it says nothing.
+        The suite's summary of the run, counted as it counts; "" where it has none.
     """
 
     entries: tuple[Entry, ...]

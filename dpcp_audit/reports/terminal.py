@@ -170,7 +170,7 @@ def print_summary(
     results : Path, optional
         The results file that was written, for the commands that replay.
     display : Display
-        How much is shown; of a quiet one, the sum alone.
+        The amount of output; a quiet display shows the sum alone.
     """
     console = Console(file=stream)
     if not console.is_terminal:

@@ -73,9 +73,9 @@ def print_findings(
     Parameters
     ----------
     expected : bool
-        Whether a verdict that contradicts what was expected is marked.
+        True if a verdict that contradicts what was expected is marked.
     verbose : bool
-        Whether each finding's statement and note follow it.
+        True if each finding's statement and note follow it.
     """
     for finding in findings:
         line = _line(finding, expected=expected)

@@ -51,7 +51,7 @@ class ShiftTest:
     shift : Shift or None
         The test's p-values; None where the documents hold too little for one.
     certain : bool
-        Whether both numbers are exact, so that the p-values are 0 or 1.
+        True if both numbers are exact, so that the p-values are 0 or 1.
     differs : tuple of str
         Keys of the witnesses that say that the numbers were measured at different cases.
     reason : str
@@ -182,13 +182,13 @@ class Change:
     verdict : Movement
         WORSE where a claim is refuted that was not, and was not expected to be.
     number : Movement
-        Whether the measured number moved, by the test.
+        The movement of the measured number, by the test.
     p_value : float or None
-        Of the two-sided test, adjusted for all tests of the comparison; None without a test.
+        The two-sided test's p-value, adjusted for all tests of the comparison; None without a test.
     differs : tuple of str
-        What the two numbers were measured at that is not the same, by name of the witness.
+        The settings of the two numbers that differ, by name of the witness.
     remark : str
-        What a reader must know of this comparison.
+        A remark that a reader needs for this comparison.
     between : tuple
         The finding in the runs between the two, in their order.
     """
@@ -222,11 +222,11 @@ class RunDifferences:
     false_alarm : float
         Probability that any number of two unchanged runs is called moved.
     strict : bool
-        Whether a number that is worse at another case counts as a worsening.
+        True if a number that is worse at another case counts as a worsening.
     complete : bool
-        Whether the new run came to its end and could check all that the old one could.
+        True if the new run came to its end and could check all that the old one could.
     runs : tuple of str
-        What the runs are called, the oldest first.
+        The names of the runs, the oldest first.
     """
 
     changes: tuple[Change, ...]

@@ -88,9 +88,9 @@ class MeanBets:
         Parameters
         ----------
         values : array_like, shape (..., n)
-            In [0, 1]; runs along the last axis.
+            Values in [0, 1], along the last axis.
         counts : ndarray of int, shape (n,), optional
-            How often each value occurred; once without.
+            The number of times that each value occurred; once by default.
         """
         gains = self._gains(values, at_least)
         parts: list[FloatArray] = []

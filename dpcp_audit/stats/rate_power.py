@@ -140,7 +140,7 @@ class RateSequence:
     significance : float
         Probability that any of the intervals, at whatever sample size, misses the rate.
     expected_rate : float
-        Where the mixture puts its mass: the rate that matters, for example a claimed δ.
+        The rate at which the mixture has its mass: the one that matters, for example a claimed δ.
         It affects the width only, never the validity.
     strength : float
         Pseudo-observations of the mixture, a + b.

@@ -118,7 +118,7 @@ class RatioTest:
         nuisance_error : float
             Probability with which the interval for p′ may miss it; part of the p-value.
         enough : float
-            Where the p-value exceeds it, any number between the two may be returned, sooner.
+            If the p-value exceeds it, any number between the two may be returned, sooner.
         """
         self._counts.require(x, y)
         _validate.open_unit(nuisance_error=nuisance_error)

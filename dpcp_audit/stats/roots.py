@@ -174,7 +174,8 @@ def smallest_violation(
     Parameters
     ----------
     variance : float
-        Of the variable; the limits are those of ``mean_interval``, one side at ``significance``/2.
+        The variable's variance; the limits are those of ``mean_interval``, each side at
+        ``significance``/2.
     """
     _validate.non_negative(variance=variance)
     _validate.open_unit(detection=detection)
@@ -221,7 +222,7 @@ def level_starts(values: FloatArray, weights: FloatArray, *, increasing: bool) -
     values, weights : ndarray of float, shape (n,), n >= 1
         The data to fit, and the weights of the squared residuals, which are positive.
     increasing : bool
-        Whether the fit rises; else it falls.
+        True if the fit rises; else it falls.
 
     Examples
     --------

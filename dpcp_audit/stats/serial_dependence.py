@@ -56,13 +56,13 @@ class SerialDependence:
     lag : int
         The distance of the outputs that depend on each other.
     mark : SerialMark
-        What the two have in common too often, or too seldom.
+        The mark that the two have in common too often, or too seldom.
     observed : int
         Marked outputs that another marked one follows at this distance, ...
     expected : float
         ... and how many there are on average among exchangeable outputs.
     outputs : int
-        How many were looked at.
+        The number of outputs that were compared.
     p_value : float
         Adjusted for all lags and marks that were looked at.
     """
@@ -90,7 +90,7 @@ def serial_dependence(outputs: ArrayLike) -> SerialDependence | None:
     Parameters
     ----------
     outputs : array_like, shape (size,) or (size, d)
-        In the order in which they came; at most 4,099 of them are looked at.
+        Outputs in the order in which they came; at most 4,099 of them are used.
 
     Examples
     --------

@@ -103,11 +103,11 @@ class CheckSpec:
     shuffle_n : int or None
         The number of users whose reports are shuffled, where the claims are of all of them.
     public_n : bool
-        Whether n is said to be public; then it may not differ between neighbours.
+        True if n is said to be public; then it may not differ between neighbours.
     ties : bool
-        Whether the coverage claim is for scores with ties too.
+        True if the coverage claim is for scores with ties too.
     open_sets : bool
-        Whether sets are {y : score < threshold}; by default they are {y : score <= threshold}.
+        True if sets are {y : score < threshold}; by default they are {y : score <= threshold}.
     tolerance : float
         By how much larger thresholds might be, in units of the scores, before a shortfall of
         coverage counts; single-precision code misses atoms by its rounding.
@@ -122,9 +122,9 @@ class CheckSpec:
         Whether it is a warning or a refutation if the last bits of outputs alone break a claim of
         privacy.
     prove : bool
-        Whether a proof from the source of a Python function is tried first.
+        True if a proof from the source of a Python function is tried first.
     trace : bool
-        Whether the noise of a Python function is followed too, for the claims of privacy.
+        True if the noise of a Python function is followed too, for the claims of privacy.
     paper, theorem, hypotheses : str
         Where the claims are made, and on what they rest, for the reports.
     location : SourceLocation or None
@@ -372,7 +372,7 @@ class CheckSpec:
         where : str
             The place, for messages.
         claimed : bool
-            Whether something must be claimed.
+            True if something must be claimed.
 
         Raises
         ------

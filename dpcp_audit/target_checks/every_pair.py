@@ -72,7 +72,7 @@ class EveryPair:
     doubt : str
         Why the laws prove nothing, with the line; "" where they may.
     elementary : bool
-        Whether all probabilities are sums and products of doubles of the code.
+        True if all probabilities are sums and products of doubles of the code.
     """
 
     worst: Neighbours[Any]

@@ -67,7 +67,7 @@ class KnownFinding:
     reproduce : str
         A program that shows it, without this package.
     reading : bool
-        Whether the library leaves open what is refuted, or says otherwise: then the fault is the
+        True if the library leaves open what is refuted, or says otherwise: then the fault is the
         reader's.
     """
 

@@ -135,7 +135,7 @@ class TraceEffort:
     replays : int
         Paths of either input that are replayed on their own input.
     bounded : bool
-        Whether the planned calls and the observations of a run limit it.
+        True if the planned calls and the observations of a run limit it.
     """
 
     pairs: int
@@ -173,7 +173,7 @@ class TraceResult:
         Of that pair.
     pair : Neighbours or None
     every : bool
-        Whether every pair that the claim speaks of was enumerated.
+        True if every pair that the claim speaks of was enumerated.
     reason : str
         Why nothing is judged, with the line.
     """

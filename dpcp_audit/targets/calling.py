@@ -56,11 +56,11 @@ class Convention:
     seed : str
         The keyword of the integer that it is handed; empty for none.
     torch : bool
-        Whether the generator is one of PyTorch.
+        True if the generator is one of PyTorch.
     data : tuple of str
         The keywords of its data, where they are not its first arguments in order.
     sized : bool
-        Whether it may be asked for many outputs by a ``size`` that it can do without, all drawn
+        True if it may be asked for many outputs by a ``size`` that it can do without, all drawn
         from the generator that it is handed.
     """
 

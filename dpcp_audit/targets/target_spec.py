@@ -58,7 +58,7 @@ class TargetSpec:
     command : tuple of str
         A program and its arguments, instead of ``target``.
     vectorised : bool
-        Whether a function takes ``size`` and returns an array of that many outputs, or, a
+        True if a function takes ``size`` and returns an array of that many outputs, or, a
         randomizer, an array of values and returns a report for each.
     randomness : RandomStyle or None
         How it takes its randomness. None reads it from a function's signature; of a command it

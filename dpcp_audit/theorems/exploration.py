@@ -62,7 +62,7 @@ class GridCell:
     reached : Reached
         The coverage that is exceeded with probability 1−δ.
     vacuous : bool
-        Whether the theorem promises nothing there.
+        True if the theorem promises nothing there.
     least_n : int or None
         The smallest n at which it promises something, the other parameters being what they are;
         None where there is none up to 10¹⁵.

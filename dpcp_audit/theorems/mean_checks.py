@@ -44,7 +44,7 @@ class MeanBound:
     quantity : Quantity
         What the statistic is.
     stops_early : bool
-        Whether trials end at the first of five looks, at a 16th, an 8th, a quarter, a half and all
+        True if trials end at the first of five looks, at a 16th, an 8th, a quarter, a half and all
         of them, at which the interval lies within the claim, or beyond it. The last look has half
         of the significance, those before have equal shares of the other half, so that any of them
         misses the mean with at most the significance (a union bound).

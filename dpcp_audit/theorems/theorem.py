@@ -113,7 +113,7 @@ class FailureRate:
     chunk_trials : int
         Trials in a chunk: fewer where a trial is slow. Part of what a seed means.
     stops_early : bool
-        Whether trials end once the interval lies above δ, or below. It is then an anytime-valid
+        True if trials end once the interval lies above δ, or below. It is then an anytime-valid
         interval (``RateSequence``), so that stopping costs no error probability. The first look is
         where a run without failures would settle it, or at 500 trials; the trials are then doubled.
     """

@@ -64,7 +64,7 @@ class Observation(NamedTuple):
         Of a bit or value of one draw: the size of its coefficient. Of a settled value: the largest
         number that it was computed from.
     at_return : bool
-        Whether the value is what the target returned.
+        True if the value is what the target returned.
     key : object
         Of a choice: its parameters, where its probability is not known.
     """
@@ -323,11 +323,11 @@ class NoiseDraw:
     revealed : float
         Of a draw that was revealed as it was made: the log of its probability.
     joined : bool
-        Whether it was compared with another draw, or added to one.
+        True if it was compared with another draw, or added to one.
     settled : bool
-        Whether a sum was read in which it stands: no more can be said of it alone.
+        True if a sum was read in which it stands: no more can be said of it alone.
     pure : bool
-        Whether its value was read before anything was added to it.
+        True if its value was read before anything was added to it.
     """
 
     index: int

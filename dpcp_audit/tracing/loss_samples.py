@@ -189,7 +189,7 @@ class ComposedNoise:
     laplace : tuple of float
         Δ/b of the Laplace ones, the largest first.
     whole : bool
-        Whether the path drew nothing else that the code acted on.
+        True if the path drew nothing else that the code acted on.
     seed : int
         Of a path that they are drawn on; it does not count in comparisons.
     paths : tuple of int
@@ -285,7 +285,7 @@ class LineLoss:
     share : float
         Its part of the mean loss of all lines: of what was observed, not of what a claim counts.
     joined : bool
-        Whether its draws were compared with each other.
+        True if its draws were compared with each other.
     """
 
     location: SourceLocation

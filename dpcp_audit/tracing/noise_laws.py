@@ -34,7 +34,7 @@ class NoiseLaw(ABC):
     name : str
         As NumPy's generators call it.
     discrete : bool
-        Whether Z is a whole number.
+        True if Z is a whole number.
     spread : float
         A length over which the density changes: what a quadrature has to resolve.
     reach : tuple of float

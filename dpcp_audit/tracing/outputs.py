@@ -208,7 +208,7 @@ class OutputLaw(dict[Any, float]):
         The probability of the paths that were left out: those of a loop without an end, and
         those after a fork that is as unlikely as rounding.
     typed : bool
-        Whether the types of all values are known: not of a noisy number that is returned.
+        True if the types of all values are known: not of a noisy number that is returned.
     unrounded : mapping
         The log-probabilities of outputs to the last bit, types and signs of zeros too.
     """

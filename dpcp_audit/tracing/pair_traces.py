@@ -68,7 +68,7 @@ class Remark:
     location : SourceLocation
     paths : int
     blames : bool
-        Whether the line is where the data leave the noise behind. Of an output that differs only
+        True if the line is where the data leave the noise behind. Of an output that differs only
         the line that returns it is known.
     """
 
@@ -100,20 +100,20 @@ class PairTrace:
     unfollowed : tuple of Remark
         What could not be followed: then nothing is judged.
     values : bool
-        Whether values were revealed in place of comparisons of several draws: an upper bound.
+        True if values were revealed in place of comparisons of several draws: an upper bound.
     released : bool
-        Whether all that was observed is what the function returned, so that the loss of the
+        True if all that was observed is what the function returned, so that the loss of the
         observations is that of the release.
     additive : bool
-        Whether all that was drawn and seen is noise of an unbounded law: no sample of the rows,
+        True if all that was drawn and seen is noise of an unbounded law: no sample of the rows,
         coin, choice or order, which may be revealed more finely than the release shows it.
     composed : tuple of ComposedNoise
         What the noises of single paths cost together, by composition.
     elementary : bool
-        Whether the whole laws' probabilities are sums and products of the doubles that the code
+        True if the whole laws' probabilities are sums and products of the doubles that the code
         hands to its generator.
     drawn : bool
-        Whether any draw is seen; else the code is deterministic, or draws where it is not seen.
+        True if any draw is seen; else the code is deterministic, or draws where it is not seen.
     """
 
     forward: LossSample

@@ -119,11 +119,11 @@ class PathLoss:
     divergence : Divergence or None
         The departure.
     certain : bool
-        Whether a departure shows an infinite loss: nothing was drawn, and the outputs differ.
+        True if a departure shows an infinite loss: nothing was drawn, and the outputs differ.
     revealed : tuple of lines
         Where noise was revealed before data was added to it: a departure may come from that.
     released : bool
-        Whether everything that was observed is returned as it is.
+        True if everything that was observed is returned as it is.
     moved : tuple of pairs of lines
         Where the neighbour's run observed the same at another line.
     silent : tuple of lines
@@ -154,7 +154,7 @@ def path_loss(
     Parameters
     ----------
     values : bool
-        Whether values are revealed in place of comparisons of several draws.
+        True if values are revealed in place of comparisons of several draws.
 
     Raises
     ------

@@ -92,20 +92,20 @@ class PathRun:
     Parameters
     ----------
     values : bool
-        Whether numbers with several draws are revealed one by one, where a comparison or a sum
+        True if numbers with several draws are revealed one by one, where a comparison or a sum
         of them would do: an upper bound of what is seen.
 
     Attributes
     ----------
     live : bool
-        Whether a generator draws; a replay has NaN in place of every draw.
+        True if a generator draws; a replay has NaN in place of every draw.
     seeded : dict
         The drawn seeds that a generator was made of, each with the state that the generator at
         hand had then; None where it had drawn more than seeds.
     own_stream : bool
-        Whether its draws are those of an untraced run with the same generator.
+        True if its draws are those of an untraced run with the same generator.
     closed : bool
-        Whether the run is over: what the target has kept of it is what an untraced run holds.
+        True if the run is over: what the target has kept of it is what an untraced run holds.
     """
 
     live: ClassVar[bool] = False

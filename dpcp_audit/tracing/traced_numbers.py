@@ -81,7 +81,7 @@ class Traced:
     terms : dict
         The standard draws with their coefficients; never empty.
     pure : bool
-        Whether nothing has been added to the noise.
+        True if nothing has been added to the noise.
     """
 
     __slots__ = ("offset", "path", "pure", "terms", "value")

@@ -264,7 +264,7 @@ class Suite:
     skipped : callable
         Returns the checks that cannot run here and are not among the rows, with the reasons.
     scaled : bool
-        Whether a run's profile scales its sample sizes; False where the rows fix them.
+        True if a run's profile scales its sample sizes; False where the rows fix them.
     longest : tuple of str
         Ids of the checks that take longest, the longest first. They are handed out before the
         others, so that no worker is left alone with one in the end; findings do not depend on it.

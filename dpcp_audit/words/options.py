@@ -81,11 +81,11 @@ class Option:
     advice : mapping
         By the other kinds, what to do instead.
     python : bool
-        Whether it is a keyword in Python; guarantees, for example, are objects there.
+        True if it is a keyword in Python; guarantees, for example, are objects there.
     default : object
         The field's; None of a field without one.
     required : bool
-        Whether the field has no default.
+        True if the field has no default.
     otherwise : str
         What holds where it is not given, in words, if the default does not say it.
     formerly : str

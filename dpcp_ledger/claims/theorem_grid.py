@@ -224,7 +224,7 @@ def rows(pools: Sequence[str] = (), figures: bool = False) -> list[Row]:  # noqa
     pools : sequence of str
         Saved pools to test the theorems on as well (see ``load_pool``).
     figures : bool
-        Whether the findings keep their figures, which make a report several times as large.
+        True if the findings keep their figures, which make a report several times as large.
     """
     saved = tuple(_Pool(pool().name, pool) for pool in saved_pools(pools))
     real = (*_shipped_pools(), *saved)

@@ -114,7 +114,7 @@ def markov_step(*, shift: float, epsilon: float, order: float, own: bool = False
     order : float
         α; the moment is that of λ = α−1.
     own : bool
-        Whether the moment is taken over outputs of P as well; as printed it is over those of Q.
+        True if the moment is taken over outputs of P as well; as printed it is over those of Q.
     """
     _validate.positive(shift=shift, epsilon=epsilon)
     _validate.finite(order=order)

@@ -250,7 +250,7 @@ def opendp_quantile(
     scale : float, optional
         ... or the scale of the noise, whatever the measurement's map makes of it; one of the three.
     size_is_public : bool
-        Whether the number of scores is public. Then neighbours differ in the value of one
+        True if the number of scores is public. Then neighbours differ in the value of one
         score, a symmetric distance of 2; else in the presence of one, a distance of 1.
     """
     size = scores.size if size_is_public else None

@@ -119,7 +119,7 @@ def multi_freq_ldpy_tuple(
     epsilon : float
         The privacy guarantee.
     one_attribute : bool
-        Whether neighbours differ in one attribute alone.
+        True if neighbours differ in one attribute alone.
     """
     record = [value] + [0 if one_attribute else value] * (d - 1)
     client = _multi_freq("mdim_freq_est.RSpFD_solution:RSpFD_GRR_Client")

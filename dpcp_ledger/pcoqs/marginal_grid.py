@@ -203,9 +203,9 @@ class MarginalGrid:
     levels : int or None
         Number of distinct scores; None where all are.
     corrected : bool
-        Whether the theorem is Corollary 1, run at α*.
+        True if the theorem is Corollary 1, run at α*.
     clamped : bool
-        Whether cases count where α < τ/(n+1), which Corollary 1 runs at α* = 0.
+        True if cases count where α < τ/(n+1), which Corollary 1 runs at α* = 0.
     """
 
     sizes: tuple[int, ...] = (20, 60, 200, 500)

@@ -282,7 +282,7 @@ def histogram_rate(*, inside: bool, low: float, high: float) -> Computation:
     Parameters
     ----------
     inside : bool
-        Whether the noise term is √(B/(nε)), as printed, with nε under the root; else √B/(nε).
+        True if the noise term is √(B/(nε)), as printed, with nε under the root; else √B/(nε).
     low, high : float
         The nε between which the slope is taken.
     """

@@ -218,7 +218,7 @@ class Scored:
         ----------
         thresholds : ndarray, shape (k,)
         empty_counts : bool
-            Whether an empty set has size 1 and counts as a singleton, as published.
+            True if an empty set has size 1 and counts as a singleton, as published.
 
         Returns
         -------

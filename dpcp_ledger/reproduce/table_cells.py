@@ -110,7 +110,7 @@ class TableCell:
     as_written : ReproducedNumber or None
         Of the reference mechanism.
     comparable : bool
-        Whether ``as_written`` is the same quantity on the same data as ``printed``.
+        True if ``as_written`` is the same quantity on the same data as ``printed``.
     note : str
         Why a number is missing or not compared.
     """

@@ -43,7 +43,7 @@ class Pipeline:
     Parameters
     ----------
     held_out : bool
-        Whether the calibration rows are others than those that the classifier was fitted to.
+        True if the calibration rows are others than those that the classifier was fitted to.
     """
 
     held_out: bool

@@ -57,12 +57,12 @@ class Specimen:
     sizes : tuple of int
         Numbers of scores; empty for the default ones.
     strict : bool
-        Whether its sets are {score < threshold}.
+        True if its sets are {score < threshold}.
     exact : callable or None
         Computes what it really does.
     theorem, pipeline : Check or None
     traced : bool
-        Whether its noise is followed.
+        True if its noise is followed.
     caught_by : frozenset of SpecimenCheck
         The checks whose claim is false, and that are meant to see it.
     hidden : frozenset of SpecimenCheck

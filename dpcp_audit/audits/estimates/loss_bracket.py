@@ -275,7 +275,7 @@ class LossBracket:
     confidence : float
         The probability that the true curve lies between them; 1 where it was computed.
     cells : int
-        Of the partition whose loss it is; 0 of the release.
+        The number of cells of the partition whose loss it is; 0 for the release's.
     """
 
     least: FinitePair
@@ -344,7 +344,7 @@ class PartitionLoss:
     ----------
     partition : OutputPartition
     bracket : LossBracket
-        Of the laws of the cell that an output lies in.
+        The bracket of the laws of the cell that an output lies in.
     ratios : ndarray, shape (3, m)
         log(P/Q) of each cell: estimate, lower and upper limit.
     shares : ndarray, shape (2, m)

@@ -83,7 +83,7 @@ class PairEstimate:
     Parameters
     ----------
     brackets : tuple of LossBracket
-        Of the release first, where its upper ends are known; of a partition last.
+        The release's first, where its upper ends are known; a partition's last.
     confidence : float
         The probability that all intervals hold at once.
     figures : tuple of Figure
@@ -157,9 +157,9 @@ def estimate_pair(
     Parameters
     ----------
     outputs : PairOutputs or None
-        Of either input; None is enough where the trace has the exact laws.
+        Outputs of either input; None is enough where the trace has the exact laws.
     trace : PairTrace or None
-        Of the pair; one that could not be followed bounds nothing, and a note says why.
+        The trace of the pair; one that could not be followed bounds nothing, and a note says why.
     """
     unfollowed = "" if trace is None or trace.followed else str(trace.unfollowed[0])
     trace = None if unfollowed else trace
@@ -256,7 +256,7 @@ class LossEstimation:
     draws : int
         Outputs to draw in all.
     randomness : Randomness
-        Where the target draws its random numbers.
+        The source of the target's random numbers.
     traced : TracedTarget or None
         The target as a function of a recording generator.
     paths : int

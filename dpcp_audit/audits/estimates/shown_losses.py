@@ -51,10 +51,10 @@ def attack_loss(
     Parameters
     ----------
     hits, alarms : Rate
-        How often it says so where that is true, and where it is not; all limits hold at once with
+        The shares of true and of false positives; all limits hold at once with
         probability ``confidence``.
     detail : str
-        Of which attack.
+        The attack that the rates belong to.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Played:
     filled : int
         Right ones among the missing guesses, which coins of the test's own probability fill.
     rule : LogOdds
-        By which the observer would go on guessing.
+        The rule by which the observer would go on guessing.
     """
 
     test: GuessingTest
@@ -121,7 +121,7 @@ def play(
         Returns the coins and outputs of at most so many rounds, none where the game must end.
         How many may depend on earlier coins, not on those of the batch.
     observer : Guesser
-        Which has seen other rounds, and learns from these.
+        An observer that has seen other rounds, and learns from these.
     plan : Plan
         Chosen before.
     """
@@ -286,7 +286,7 @@ class GameTest:
     observer : Guesser
     plan : Plan
     seed : int
-        Of the coins; independent of the outputs.
+        The seed of the coins, which are independent of the outputs.
     promise : float
         Standard errors beyond the claim, per square root of a pair of outputs.
     """

@@ -50,7 +50,7 @@ class Event:
     cuts : ndarray, shape (m,)
         Increasing right ends of the first m cells.
     inside : ndarray, shape (m+1,)
-        Which cells belong to the event.
+        True where a cell belongs to the event.
     feature : Feature
         The number that is looked up in the cells: the output itself, unless said otherwise.
     """
@@ -132,7 +132,7 @@ class Unions(NamedTuple):
     ----------
     cuts : ndarray, shape (m,)
     orders : ndarray, shape (6, m+1)
-        Of the first three the event is to be likelier on the first input.
+        The orders; by the first three the event is to be likelier on the first input.
     likelier, other : ndarray, shape (6, m+1)
         The shares of the first 1, 2, … cells of the order, on the input on which they are to be
         likelier and on the other.

@@ -48,7 +48,7 @@ def best_event(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
     Parameters
     ----------
     samples : tuple of ndarray, shape (size,) or (size, d)
-        Of the input and of its neighbour.
+        Samples of the input and of its neighbour.
     """
     if samples[0].ndim == 1:
         return best_cells(guarantee, ScalarValue(), samples)

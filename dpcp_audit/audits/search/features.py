@@ -40,7 +40,7 @@ class LastBits:
     ----------
     bits : int
     coordinate : int or None
-        Which number of a vector; None where outputs are single numbers.
+        The index in a vector; None where outputs are single numbers.
     """
 
     bits: int = 8
@@ -63,7 +63,7 @@ class TrailingZeros:
     Parameters
     ----------
     coordinate : int or None
-        Which number of a vector; None where outputs are single numbers.
+        The index in a vector; None where outputs are single numbers.
     """
 
     coordinate: int | None = None
@@ -194,7 +194,7 @@ class Ones:
     rounds : int
         The number of bits.
     resolution : float
-        How far beyond the midpoint the upper half begins (Δ in P-COQS, Algorithm 1).
+        The distance beyond the midpoint at which the upper half begins (Δ in P-COQS, Algorithm 1).
     start, stop : int
         Bits start, …, stop−1 are counted, from 0; a ``stop`` of 0 stands for ``rounds``.
     """
@@ -250,7 +250,7 @@ class Quadratic:
     ----------
     centre, scale : ndarray, shape (d,)
     weights : ndarray, shape (d + d(d+1)/2,)
-        Of z₁, …, z_d, then of z_i·z_j with i ≤ j, where z is capped to [−8, 8] so that an
+        Weights of z₁, …, z_d, then of z_i·z_j with i ≤ j, where z is capped to [−8, 8] so that an
         infinite coordinate counts as a far one.
     """
 
@@ -283,7 +283,7 @@ class SquashedSum:
     ----------
     centre, scale : ndarray, shape (d,)
     weights : ndarray, shape (2d,)
-        Of each z capped to [−3, 3], then of each 4z capped to [−1, 1], which is nearly its sign.
+        Weights of z capped to [−3, 3], then of 4z capped to [−1, 1], which is nearly its sign.
     """
 
     centre: FloatArray

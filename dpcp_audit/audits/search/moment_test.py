@@ -68,7 +68,7 @@ class MomentTest:
     share : float
         The bet, as a share of the largest that cannot lose everything, in (0, 1).
     swapped : bool
-        Whether P is the law on the neighbour.
+        True if P is the law on the neighbour.
     promise : float
         The mean of X over its standard deviation, as the pilot estimates it.
     """
@@ -232,7 +232,7 @@ class StepFunctions(NamedTuple):
     order : float
         α >= 1.
     swapped : tuple of bool, length r
-        Whether P is the law on the neighbour.
+        True where P is the law on the neighbour.
     steps : ndarray, shape (r, k, m)
         g on m cells, cut off at k heights.
     shares : ndarray, shape (r, m)

@@ -41,7 +41,7 @@ class Candidate:
     Parameters
     ----------
     family : str
-        In words, for the report.
+        The family of the pair in words, for the report.
     neighbours : Neighbours
     scores : ScorePair or None
         The scores behind the two inputs, where they are scores or made of them.

@@ -92,9 +92,9 @@ class EventTest:
     ----------
     event : Event
     swapped : bool
-        Whether the event is the likelier one on the neighbour.
+        True if the event is the likelier one on the neighbour.
     complement : bool
-        Whether the complement is tested in its place.
+        True if the complement is tested in its place.
     promise : float
         See ``PairTest``.
     """

@@ -216,13 +216,13 @@ class ShuffledReports:
     Parameters
     ----------
     reporter : Sampler
-        Of reports: integers in {0, ..., K-1}, or numbers.
+        A sampler of reports: integers in {0, ..., K-1}, or numbers.
     n : int
         The number of users.
     values : tuple of float
         The K values.
     counted : bool
-        Whether reports are in {0, ..., K-1}.
+        True if reports are in {0, ..., K-1}.
     """
 
     reporter: Sampler

@@ -45,7 +45,7 @@ class RowPairs(ListedPairs):
     relation : Relation
         SUBSTITUTION, ADD_REMOVE or ONE_LABEL.
     whole : bool
-        Whether labels are classes.
+        True if labels are classes.
     alpha : float or None
         The miscoverage level that the target aims at; None tries usual ones.
     """
@@ -167,11 +167,11 @@ class ClientPairs(ListedPairs):
     Parameters
     ----------
     scores : ScorePairs
-        Of all clients' scores together; its relation is that of the records, or of the clients.
+        The scores of all clients together; its relation is that of the records, or of the clients.
     clients : int
         At least 1.
     of_clients : bool
-        Whether the neighbour differs in all scores of a client, in place of one of them.
+        True if the neighbour differs in all scores of a client, in place of one of them.
     """
 
     scores: ScorePairs = field(default_factory=ScorePairs)

@@ -82,7 +82,7 @@ class ScorePair:
     source, target : float
         The differing score on the two inputs.
     order : RecordOrder
-        Where that score stands in the arrays.
+        The position of that score in the arrays.
     """
 
     positions: FloatArray

@@ -57,7 +57,7 @@ class SearchedPrivacy:
         Outputs to draw at most, at effort 1, on all inputs, pilots and probes included; at
         least 600. Blatant violations are refuted after about a thousand.
     randomness : Randomness
-        Where the target draws its random numbers, held against a few of its outputs.
+        The source of the target's random numbers, checked on a few of its outputs.
     detect : float
         The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
     witness : dict

@@ -54,7 +54,7 @@ class TurningPairs:
     near : int or None
         About where it turns, if that is known.
     ends : int or None
-        Where it turns with scores at the two ends, once that is found.
+        The split at which it turns with scores at the two ends, once that is found.
     """
 
     draw: Draw

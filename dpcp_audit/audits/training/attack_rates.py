@@ -88,7 +88,7 @@ class RateLine:
         Parameters
         ----------
         said, coins : ndarray of bool, shape (models, targets)
-            Whether "in" was said, and whether the target was in.
+            True where "in" was said, and where the target was in.
         """
         return shares(said, coins) - self._slope * shares(said, ~coins)
 
@@ -104,7 +104,7 @@ class RateLine:
         Parameters
         ----------
         gains, pilot : ndarray, shape (models,)
-            Of fresh models, and of others that choose the bet against the line.
+            The gains of fresh models, and of others that choose the bet against the line.
         """
         _validate.open_unit(significance=significance)
         losses = self._losses(gains)
@@ -172,7 +172,7 @@ def shares(said: BoolArray, chosen: BoolArray) -> FloatArray:
     Parameters
     ----------
     said, chosen : ndarray of bool, shape (models, targets)
-        Whether "in" was said, and whether the target was in (or out): a fair coin each.
+        True where "in" was said, and where the target was in; a fair coin decides the latter.
 
     Returns
     -------

@@ -74,7 +74,7 @@ class CanaryAudit:
     game : Game
         The trainings and the attacker.
     claim : SubsampledGaussian
-        What the training promises, under ADD_REMOVE.
+        The training's claim, under ADD_REMOVE.
     delta : float
         δ in (0, 1).
     runs : int
@@ -85,7 +85,7 @@ class CanaryAudit:
         Shares of the canaries that are guessed "in", against the claim and against (ε, δ)-DP;
         fewer where they would be more than 10,000 in all.
     witness : dict
-        What describes the game, as plain data.
+        The game's description, as plain data.
     """
 
     game: Game
@@ -201,7 +201,7 @@ class CanaryAudit:
         bound : float
             A lower bound of ε(δ), whatever the mechanism; it refutes where it exceeds the claim's.
         by_claim : bool
-            Whether the guesses lie outside of the region that the claim allows.
+            True if the guesses lie outside of the region that the claim allows.
         """
         groups = grouped([part for result in results for part in result["claim"]])
         half = context.significance / 2

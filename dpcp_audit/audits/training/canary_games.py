@@ -113,7 +113,7 @@ class RunBets:
         Raises
         ------
         ValueError
-            Where ε exceeds ``largest_epsilon``.
+            If ε exceeds ``largest_epsilon``.
         """
         if not 0 <= epsilon <= self.largest_epsilon:
             raise ValueError(f"epsilon must lie in [0, {self.largest_epsilon:.4g}], got {epsilon}")
@@ -182,7 +182,7 @@ class _Tally(NamedTuple):
         Parameters
         ----------
         guesses : ndarray of int, shape (runs,)
-            How many canaries of each run are guessed, those of the largest scores.
+            The number of canaries that are guessed in each run, those of the largest scores.
         laws : mapping
             From a number g of guesses to how probable each number of right ones is in each run,
             shape (runs, g + 1).

@@ -51,12 +51,12 @@ class StepMeasurement:
     largest : float
         The norm of the largest record's part of the summed gradient.
     records : int
-        How many were left out, one after the other.
+        The number of records that were left out, one after the other.
     mu : float
         The shift between a batch and its neighbour over the standard deviation of the noise;
         infinite without noise, NaN where the noise cannot be followed or is not Gaussian.
     law : str
-        Of the noise, as its generator's method is called; empty for none.
+        The law of the noise, named by its generator's method; empty for none.
     noise : float
         Its standard deviation, in the summed gradient.
     location : SourceLocation or None
@@ -173,7 +173,7 @@ class PartCheck:
     measure : callable
         Returns the evidence, what describes it as plain data, and a note.
     sampled : bool
-        Whether lots are drawn; else nothing is left to chance.
+        True if lots are drawn; else nothing is left to chance.
     """
 
     measure: Callable[[Context], tuple[Evidence, PlainData, str]]
@@ -195,9 +195,9 @@ class EngineChecks:
     step : StepMeasurement
         A step, with and without each record, and the traced law of its noise.
     steps : AccountedSteps
-        What the engine accounts.
+        The steps that the engine accounts for.
     epsilon, delta : float
-        What is promised.
+        The promised guarantee.
     """
 
     training: EngineTraining

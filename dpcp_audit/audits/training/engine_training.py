@@ -167,7 +167,7 @@ class EngineTraining:
         Parameters
         ----------
         steps : bool
-            Whether the parameters then move.
+            True if the parameters then move.
         """
         inner = self.optimizer.original_optimizer
         plain = inner.step

@@ -38,7 +38,7 @@ class Cohort:
     Parameters
     ----------
     members : ndarray of bool, shape (models, n)
-        Which records are in each model's data.
+        True where a record is in a model's data.
     labels : ndarray of int, shape (n,)
         The records' labels, which the attacker knows.
     probabilities : ndarray, shape (models, n, k)

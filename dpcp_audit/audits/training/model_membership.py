@@ -80,7 +80,7 @@ class ModelMembership:
         Trains the models. Checks of the same models share them.
     attack : ShadowAttack
     view : View
-        What the attacker sees.
+        The attacker's view.
     guarantee : PrivacyGuarantee
         The claim, under the relation by which the models' data differ.
     n_models : int

@@ -143,9 +143,9 @@ def top_guesses(scores: FloatArray, members: BoolArray, *, guesses: int) -> Gues
     scores : ndarray of float
         Larger where a canary is rather in; of any shape.
     members : ndarray of bool
-        Which canaries were in, of the same shape.
+        True where a canary was in, of the same shape.
     guesses : int
-        How many to guess.
+        The number of guesses.
     """
     _validate.integer(guesses=guesses, at_least=1)
     if scores.shape != members.shape or guesses > scores.size:
@@ -182,12 +182,12 @@ def p_value(guarantee: PrivacyGuarantee, *groups: Guesses) -> float:
     guarantee : PrivacyGuarantee
         The claim.
     *groups : Guesses
-        Of the canaries of one group of runs each; runs of different groups are independent.
+        The guesses of the canaries of one group of runs each; groups are independent.
 
     Returns
     -------
     float
-        Of each group at least 1e-12, and from above to 2 %.
+        The p-value, at most 2 % too large; each group's own is at least 1e-12.
     """
     return _fisher(_p_values(guarantee, groups))
 

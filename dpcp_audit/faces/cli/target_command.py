@@ -52,9 +52,9 @@ def add_parser(
     Parameters
     ----------
     description, epilog : str
-        What its help says.
+        The text of its help.
     claims : str
-        How its usage shows the claims.
+        The claims as its usage shows them.
     options : sequence of Option
         Those that it has beside the options of all.
     """

@@ -41,9 +41,9 @@ class Audited:
     reference : dict or None
         A case that a later session can measure again.
     compared : bool
-        Whether the case that the baseline holds was measured again.
+        True if the case that the baseline holds was measured again.
     worse : str
-        How it got worse than in the baseline; "" where it did not.
+        The way in which it got worse than in the baseline; "" where it did not.
     """
 
     nodeid: str
@@ -72,15 +72,15 @@ class AuditSession:
     tests : int
         The number N of collected tests that name the fixture.
     audited : dict
-        What was audited here, by its id; a test that is run again replaces what it found.
+        The audits of this process by id; a test that is run again replaces its finding.
     received : list of dict
-        What the workers of pytest-xdist found.
+        The findings of the workers of pytest-xdist.
     complete : bool
-        Whether nothing is missing.
+        True if nothing is missing.
     failed : bool
-        Whether a report could not be written.
+        True if a report could not be written.
     lines : list of str
-        What the session says at its end.
+        The lines that the session prints at its end.
     tell : callable
         Prints a line while a test runs; without a terminal reporter, as in a worker of
         pytest-xdist, it does nothing.

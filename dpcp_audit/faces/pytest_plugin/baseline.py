@@ -112,7 +112,7 @@ def worsening(finding: Finding, old: PlainData, again: PlainData, *, false_alarm
     Parameters
     ----------
     again : dict
-        What its case gives now.
+        The result of its case now.
     false_alarm : float
         The probability that an unchanged function is said to have got worse.
     """

@@ -236,11 +236,11 @@ def checked_here(
     Parameters
     ----------
     keys : sequence of str
-        What each claim is called in the result.
+        The key of each claim in the result.
     share : float, optional
         Each sampled check's share of the run's false-alarm probability.
     replayable : bool
-        Whether the settings say all that the command line needs to check the rows again.
+        True if the settings say all that the command line needs to check the rows again.
     """
     significance = runner.share(settings, rows) if share is None else share
     started = time.perf_counter()

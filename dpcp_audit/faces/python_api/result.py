@@ -121,7 +121,7 @@ class ClaimResult:
         ax : Axes, optional
             The axes to draw on; by default those of a new figure of pyplot.
         figure : int
-            Which of ``figures``.
+            The index in ``figures``.
 
         Raises
         ------

@@ -30,7 +30,7 @@ class Examples:
         Features (n, f), or images (n, channels, height, width). Other real numbers are rounded
         to float32.
     labels : ndarray of int, shape (n,)
-        In {0, ..., n_classes−1}.
+        The classes, in {0, ..., n_classes−1}.
     n_classes : int
         At least 2.
     """
@@ -108,7 +108,7 @@ class GradientCanaries:
     coordinates : ndarray of int, shape (m,)
         The parameter of each canary, from 0 on, all different.
     members : ndarray of bool, shape (replicas, m)
-        Which canaries are in each replica's data.
+        True where a canary is in a replica's data.
     norm : float
         The gradient's norm before clipping.
     """

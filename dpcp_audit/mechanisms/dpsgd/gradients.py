@@ -125,7 +125,7 @@ def cross_entropy_gradient(logits: Tensor, labels: Tensor, *, dim: int) -> Tenso
     logits : Tensor
         The classes lie in dimension ``dim``.
     labels : Tensor
-        Of the logits' shape without that dimension.
+        The classes, of the logits' shape without that dimension.
     """
     shifted = logits - logits.amax(dim=dim, keepdim=True)
     back = torch.exp(shifted, out=shifted)

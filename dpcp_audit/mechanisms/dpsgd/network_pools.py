@@ -66,16 +66,16 @@ def dpsgd_pool(
     Parameters
     ----------
     dataset : Dataset
-        What scikit-learn ships.
+        A data set that scikit-learn ships.
     network : Network
-        What is trained; the CNN goes with digits alone.
+        The network to train; the CNN goes with digits alone.
     epsilon, delta : float
         Privacy of the training; ε = ∞ trains the same network without clipping and noise.
     relation : Relation
         The neighbours of that privacy: ZERO_OUT or SUBSTITUTION, which have the same n; of
         ADD_REMOVE it holds where 64/n is taken for a constant.
     seed : int
-        Of the training; another seed is another draw of the model.
+        The seed of the training; another seed is another draw of the model.
 
     Raises
     ------

@@ -67,7 +67,7 @@ class SubsampledGaussian(PrivacyGuarantee):
     noise_multiplier : float
         σ > 0, the noise's standard deviation over the clipping norm.
     relation : Relation
-        What one person's difference may be: ADD_REMOVE, ZERO_OUT or SUBSTITUTION.
+        The possible difference of one person's data: ADD_REMOVE, ZERO_OUT or SUBSTITUTION.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class SubsampledGaussian(PrivacyGuarantee):
         Parameters
         ----------
         epochs : int
-            How many steps an example enters, at least 1.
+            The number of steps that an example enters, at least 1.
         relation : Relation
             ZERO_OUT or SUBSTITUTION: where a person is taken away, all later batches of a
             fixed size move, and more than one example of each may differ.

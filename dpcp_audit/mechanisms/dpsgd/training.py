@@ -53,7 +53,7 @@ class PoissonLots:
     ----------
     members : Tensor of bool, shape (replicas, n)
     rate : float
-        In (0, 1].
+        The sampling rate, in (0, 1].
     generator : torch.Generator
     """
 
@@ -170,13 +170,13 @@ def train(
     rng : Generator, int or None
         Seeds initialisation, lots, dropout and noise.
     replicas : int
-        How many models are trained, where ``members`` does not say so.
+        The number of models to train, where ``members`` does not fix it.
     members : ndarray of bool, shape (replicas, n), optional
-        Which examples are in each replica's data; all of them by default.
+        True where an example is in a replica's data; all of them are by default.
     canaries : GradientCanaries, optional
         Examples of the attacker's choice beside the data; Poisson sampling alone.
     initial : ndarray, shape (d,) or (replicas, d), optional
-        Where the descent begins; drawn anew for each replica by default.
+        The start of the descent; drawn anew for each replica by default.
     observer : Observer, optional
         Is shown every step.
     device : str, optional

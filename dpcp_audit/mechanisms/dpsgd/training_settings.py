@@ -102,7 +102,7 @@ class DPSGD:
     Parameters
     ----------
     sampling : Poisson or ShuffledBatches
-        How a lot is drawn.
+        The sampling scheme of the lots.
     lot_size : int
         L, by which the noisy sum is divided, a public constant; the size of a shuffled batch.
     steps : int
@@ -116,7 +116,7 @@ class DPSGD:
     optimiser : SGD or Adam
     clipping : Clipping
     augmentation : Augmentation
-        Of images alone: inputs of shape (n, c, h, w).
+        The augmentation, of images alone: inputs of shape (n, c, h, w).
     flaw : Flaw
     """
 

@@ -198,7 +198,7 @@ class NoiseAwareLabels(LDPCPLabels):
     rounds : int
         The number of halvings, 14 in the public code.
     lowest : float
-        Where the interval begins, in [0, 1); 1/2 in the public code.
+        The lower end of the interval, in [0, 1); 1/2 in the public code.
     """
 
     rounds: int = 14

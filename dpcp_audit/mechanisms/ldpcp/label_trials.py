@@ -41,7 +41,7 @@ class CellCounts:
     labels : ndarray, shape (m,)
         True labels.
     response : KaryRandomizedResponse
-        What every user runs on its label.
+        The channel that every user applies to its label.
     points : ndarray of float, optional
         Distinct scores, increasing: the thresholds that matter; all of them by default.
     """
@@ -139,7 +139,7 @@ class SearchedPool:
     search : WindowSearch
         The bisection.
     response : KaryRandomizedResponse
-        What every user runs on its label.
+        The channel that every user applies to its label.
     scores : ndarray, shape (m, k)
         Scores of every label.
     labels : ndarray, shape (m,)

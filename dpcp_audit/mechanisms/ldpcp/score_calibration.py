@@ -76,9 +76,9 @@ class LDPCPScores(WindowSearch):
     epsilon : float
         Privacy parameter ε > 0 of each user's answer.
     debiasing : Debiasing
-        What the sum of a block's reports is divided by.
+        The divisor of the sum of a block's reports.
     blocks : Blocks
-        Who is asked in which round.
+        The users who are asked in each round.
     """
 
     epsilon: float

@@ -115,9 +115,9 @@ class WindowSearch:
     window_width : float
         Δ > 0, in units of coverage.
     window : Window
-        Where the window of width Δ lies.
+        The position of the window of width Δ.
     on_miss : OnMiss
-        What is returned when no estimate fell into the window.
+        The value to return when no estimate fell into the window.
     starred : bool
         Calibrate at 1−α+Δ in place of 1−α (the paper's L* and S*).
     """
@@ -205,7 +205,7 @@ def asked_places(
     points : ndarray, shape (m,)
         Increasing; the estimate changes at these only, and is 0 before the first.
     below, above : ndarray of bool, shape (m,)
-        Whether the estimate may turn out so low that the search goes on to the right, and so
+        True where the estimate may turn out so low that the search goes on to the right, and so
         high that it goes on to the left.
     """
     below, above = np.append([True], below), np.append([False], above)

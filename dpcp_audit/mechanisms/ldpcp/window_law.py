@@ -47,7 +47,7 @@ class ThresholdLaw(NamedTuple):
     threshold, mass : ndarray, shape (m,)
         Possible thresholds and their probabilities; thresholds may repeat.
     missed : ndarray of bool, shape (m,)
-        Whether the search ended there without a hit.
+        True where the search ended there without a hit.
     slack : float
         Probability of branches that were pruned, so that all of ``mass`` sums to 1 − slack.
     """

@@ -262,7 +262,7 @@ class Ending(NamedTuple):
     reached : ndarray
         The probability that it does.
     error : ndarray
-        How far the value may be from the truth, for numbers of scores that are not followed.
+        The largest error of the value, for numbers of scores that are not followed.
     """
 
     value: FloatArray

@@ -243,7 +243,7 @@ class RowSource:
     build : callable
         Returns the pool; called when it is first needed.
     stored : bool
-        Whether the pool is one that a run can fit again by its name; else it is written out
+        True if the pool is one that a run can fit again by its name; else it is written out
         in witnesses.
     of_class : int or None
         The class whose coverage is meant; None of all.

@@ -97,7 +97,7 @@ class CoverageAudit:
     laws : LawCatalogue or RowLaws
         What the scores, or the rows of a predictor, may be.
     strict : bool
-        Whether sets are {y : score < threshold}; by default they are {y : score <= threshold}.
+        True if sets are {y : score < threshold}; by default they are {y : score <= threshold}.
     tolerance : float
         By how much a threshold may fall short, in units of score: thresholds count as so much
         larger. 0 holds code to the last atom; 1e-6 suits code that computes in single

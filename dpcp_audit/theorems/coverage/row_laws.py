@@ -57,7 +57,7 @@ class LawOfRows:
     of_class : int or None
         The class whose coverage is meant; None of all.
     whole : bool
-        Whether labels are classes.
+        True if labels are classes.
     sizes : int
         Of a claim on the size of sets, the number K of labels: a call is then worth 1 − its sets'
         mean size over K.
@@ -168,7 +168,7 @@ class RowLaws:
     ----------
     pool : RowPool
     per_class : bool
-        Whether the coverage of each class is meant.
+        True if the coverage of each class is meant.
     space : LawSpace
     """
 
@@ -224,10 +224,10 @@ class LawCatalogue:
     Parameters
     ----------
     ties : bool
-        Whether the claim covers laws with atoms. Without, atoms, pools and their like are
+        True if the claim covers laws with atoms. Without, atoms, pools and their like are
         left out.
     classifiers : bool
-        Whether real scores are tried: two classifiers on each of two data sets that
+        True if real scores are tried: two classifiers on each of two data sets that
         scikit-learn ships, fitted when they are first needed (about a second).
     own : tuple of Pool or ProbabilityPool
         The caller's: scores on the target's scale for a quantile, a classifier's rows for a
@@ -236,7 +236,7 @@ class LawCatalogue:
         Where the search goes on from the catalogue. Piecewise laws that ``space.admits``
         refuses are left out of the catalogue, too.
     per_class : bool
-        Whether the coverage of each class is meant, of a calibrator.
+        True if the coverage of each class is meant, of a calibrator.
     classes : int or None
         How many there are, of a calibrator; None if it takes any number.
     clients : int

@@ -58,7 +58,7 @@ class Side:
     guarantee : Coverage
         The claim; ``confidence`` 1 speaks of the mean coverage, less of single calibrations.
     upper : bool
-        Whether the upper bound of a mean is meant.
+        True if the upper bound of a mean is meant.
     size : float
         Of a claim on the mean size of sets, which is at most this; X is then 1 − size/K.
     labels : int
@@ -159,7 +159,7 @@ class Calls:
     budget : int
         Calls at most.
     strict : bool
-        Whether sets are {y : score < threshold}.
+        True if sets are {y : score < threshold}.
     tolerance : float
         Thresholds count as so much larger, in units of score.
     """
