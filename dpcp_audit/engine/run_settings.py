@@ -265,7 +265,7 @@ class Provenance:
     revision : str
         The git commit of the working directory; empty where there is none.
     changed : bool
-        True if files that git tracks differed from that commit.
+        Whether files that git tracks differed from that commit.
     repository : str
         The address of git's remote ``origin`` without user and password; may be empty.
     """

@@ -32,7 +32,7 @@ class Premise:
     left, right : tuple of float
         Lower and upper end of each side, rounded outward to doubles.
     holds : bool
-        True if the sides' enclosures decide it; what stays undecided does not hold.
+        Whether the sides' enclosures decide it; what stays undecided does not hold.
     """
 
     says: str
