@@ -211,7 +211,8 @@ def checkout(repository: str) -> Path:
     >>> checkout("octocat/no-such-repository")
     Traceback (most recent call last):
         ...
-    dpcp_audit.words.whole_files.UsageError: no checkout of octocat/no-such-repository: ...
+    dpcp_audit.words.whole_files.UsageError: no checkout of octocat/no-such-repository
+    hint: git clone https://github.com/octocat/no-such-repository ...
     """
     folder = os.environ.get(CHECKOUTS, "")
     name = repository.rpartition("/")[2]

@@ -246,11 +246,16 @@ class TreeRun(PathRun):
 
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Fork over all that may be drawn."""
-        listed = [(each, choice.log_mass(each)) for each in choice.options()]
-        possible = [(each, mass) for each, mass in listed if mass > LOST]
-        if not possible:
+        ways = self._remembered(lambda: self._possible(choice))
+        if not ways:
             raise NotFiniteError(f"{choice.name} has nothing to choose from", line)
-        return self._way(possible)
+        return self._way(ways)
+
+    @staticmethod
+    def _possible(choice: RevealedDraw) -> Ways:
+        """Return all that may be drawn, with log-probabilities."""
+        listed = [(each, choice.log_mass(each)) for each in choice.options()]
+        return [(each, mass) for each, mass in listed if mass > LOST]
 
     def decided(self, asked: Question) -> Any:
         """Fork over both bits, or over the values of a discrete draw."""

@@ -249,8 +249,10 @@ def labels(
         hint = f"number the {n_classes} classes from 0"
         raise _fail(name, f"lie in 0..{n_classes - 1}", result, hint)
     if shape is not None and result.shape != shape:
-        got = f"shape {result.shape}"
-        raise _fail(name, f"have shape {shape}", got, "give one label for each row")
+        raise hints.value_error(
+            f"{name} must have shape {shape}, got shape {result.shape}",
+            "give one label for each row",
+        )
     return result.astype(np.int64, copy=False)
 
 

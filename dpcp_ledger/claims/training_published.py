@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import ApproxDP, Computed, Row, Standing, Verdict, claims_of
 from dpcp_ledger.dpskin.proof_steps import clipped_mean_budget
-from dpcp_ledger.mechanisms.published_training import as_published
+from dpcp_ledger.mechanisms.published_settings import as_published
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.published_canary import (
     HeadFeatures,
@@ -19,7 +19,7 @@ from dpcp_ledger.training.published_canary import (
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import PrivacyGuarantee
-    from dpcp_ledger.mechanisms.published_training import PublishedTraining
+    from dpcp_ledger.mechanisms.published_settings import PublishedTraining
 
 
 _claim = claims_of("DP-SKIN", subject=Heading.TRAINED_MODELS, standing=Standing.PRACTICE)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit.extensions.claims import FloatArray, PrivacyGuarantee
     from dpcp_audit.extensions.mechanisms import DPSGD, PCOQS, PrivatePipeline
+    from dpcp_ledger.mechanisms.published_settings import PublishedTraining
     from dpcp_ledger.mechanisms.published_training import (
         PublishedGradients,
         PublishedStep,
-        PublishedTraining,
     )
 
 

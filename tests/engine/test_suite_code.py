@@ -141,5 +141,5 @@ def test_an_overview_that_fails_loses_no_results(
     assert main([*RUN, "--report", f"json={results}", "--report", f"html={folder / 'a.html'}"]) == 0
     assert f"the overview of the suite mine is left out: {said}" in capsys.readouterr().err
     document = json.loads(results.read_text(encoding="utf-8"))
-    assert document["overview"] == {"figures": [], "tables": [], "summary": ""}
+    assert document["overview"] == {"figures": [], "tables": [], "headline": "", "summary": ""}
     assert [each["verdict"] for each in document["findings"]] == ["CONSISTENT"]

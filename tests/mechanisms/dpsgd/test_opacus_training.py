@@ -26,7 +26,7 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     Poisson,
     ShuffledBatches,
 )
-from dpcp_ledger.training.network_steps import _block
+from dpcp_ledger.mechanisms.residual_networks import _block
 
 DIGITS = digits().take(np.arange(40))
 PICTURES = Examples(

@@ -37,7 +37,7 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     Flaw,
     Poisson,
 )
-from dpcp_ledger.training.network_steps import resnet18
+from dpcp_ledger.mechanisms.residual_networks import resnet18
 
 IMAGES = Examples(
     inputs=RNG.normal(size=(N, 1, 4, 4)).astype(np.float32), labels=DATA.labels, n_classes=CLASSES

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from dpcp_ledger.mechanisms.published_training import as_published
+from dpcp_ledger.mechanisms.published_settings import as_published
 from dpcp_ledger.training.published_canary import (
     HeadFeatures,
     PublishedCanary,
