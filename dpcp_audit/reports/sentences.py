@@ -267,6 +267,10 @@ def _certified(evidence: Mapping[str, Any]) -> str:
 
 def _proved(finding: Mapping[str, Any]) -> str:
     proof: PlainData = finding.get("proof") or {}
+    given: PlainData = proof.get("parameters") or {}
+    if "assumptions" in given:  # from the source
+        sizes = ", ".join(map(str, given["n"]))
+        return f"Proved from the source for n = {sizes} alone." if sizes else "Proved for every n."
     return f"Proved for every case, by {proof['method']}." if proof else "Proved for every case."
 
 

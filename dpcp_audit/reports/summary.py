@@ -244,9 +244,9 @@ class Reading:
     @property
     def _proved(self) -> str:
         proved = self.counts[Verdict.PROVED]
-        each = _is(proved, "it speaks", "they speak")
+        names = _is(proved, "it names", "they name")
         return (
-            f"{counted(proved, 'claim')} {_is(proved)} proved, for every case that {each} of."
+            f"{counted(proved, 'claim')} {_is(proved)} proved, for every case and size that {names}."
             if proved
             else ""
         )

@@ -68,7 +68,7 @@ def test_the_headline_is_grammatical(findings: list[dict[str, Any]], headline: s
     ("verdicts", "meaning"),
     [
         (["ERROR", "INCONCLUSIVE"], "No claim could be decided"),
-        (["PROVED"], "1 claim is proved, for every case that it speaks of."),
+        (["PROVED"], "1 claim is proved, for every case and size that it names."),
         (["CONSISTENT", "REFUTED"], "1 claim is not refuted."),
         (["CONSISTENT", "CONSISTENT"], "2 claims are not refuted."),
     ],

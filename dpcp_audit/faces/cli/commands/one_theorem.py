@@ -157,7 +157,9 @@ def _options(named: NamedTheorem) -> tuple[Option, ...]:
     from dpcp_audit.theorems.exploration import several
     from dpcp_audit.theorems.theorem_case import SOURCES
 
-    told = (replace(each, help=_told(each)) for each in named.parameters)
+    told = (
+        replace(each, help=_told(each) if each.required else each.help) for each in named.parameters
+    )
     return several((*SOURCES, *told))
 
 

@@ -48,9 +48,9 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
     from dpcp_audit.proving.prover import prove
     from dpcp_audit.target_checks.run_options import RUN_OPTIONS
-    from dpcp_audit.targets import Kind
+    from dpcp_audit.targets import Kind, TargetError
     from dpcp_audit.targets.loading import load
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.whole_files import HINT, UsageError
 
     (spec,) = target_command.config_of(options, "proofs").checks
     privacy, coverage = spec.privacy, spec.coverage
@@ -61,7 +61,12 @@ def execute(options: argparse.Namespace) -> int:
             "prove takes --kind quantile, and claims of privacy or of coverage",
             hint="dpcp-audit check tests all other kinds and claims",
         )
-    function, bounds, given = load(spec.target.target), spec.target.bounds, spec.target.options
+    try:
+        function = load(spec.target.target)
+    except TargetError as error:
+        message, _, hint = str(error).partition(HINT)
+        raise UsageError(message, hint=hint or "TARGET is FILE.py:FUNCTION") from None
+    bounds, given = spec.target.bounds, spec.target.options
     proofs: list[ProofResult] = []
     for n in spec.n or (_DEFAULT_N,):
         if privacy:
