@@ -246,7 +246,8 @@ class Reading:
         proved = self.counts[Verdict.PROVED]
         names = _is(proved, "it names", "they name")
         return (
-            f"{counted(proved, 'claim')} {_is(proved)} proved, for every case and size that {names}."
+            f"{counted(proved, 'claim')} {_is(proved)} proved, "
+            f"for every case and size that {names}."
             if proved
             else ""
         )
