@@ -10,11 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcp_audit.words.checks import Context, Suite
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "add_a_suite.md").read_text("utf-8")
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+PAGE = (HOWTO / "add_a_suite.md").read_text("utf-8")
+OF_A_PAPER = (HOWTO / "claims_of_a_paper.md").read_text("utf-8").partition("## A suite of two")[2]
+
+
+def verdicts(suite: Suite) -> list[tuple[Verdict, Verdict | None]]:
+    """Return the verdict of each claim of a suite, and the one that is expected."""
+    contexts = [Context(seed=0, name=row.claim.id, significance=1e-6) for row in suite.rows()]
+    return [
+        (row.check(context).verdict, row.claim.expected)
+        for row, context in zip(suite.rows(), contexts, strict=True)
+    ]
 
 
 def test_its_mechanism_and_its_claims_are_a_suite_whose_verdicts_are_the_expected_ones(
@@ -26,9 +38,23 @@ def test_its_mechanism_and_its_claims_are_a_suite_whose_verdicts_are_the_expecte
     suite = import_module("truncated_count").SUITE
     del sys.modules["truncated_count"]
     assert isinstance(suite, Suite)
-    for row in suite.rows():
-        context = Context(seed=0, name=row.claim.id, significance=1e-6)
-        assert row.check(context).verdict is row.claim.expected
+    found = verdicts(suite)
+    assert found
+    assert all(verdict is expected for verdict, expected in found)
+
+
+def test_the_two_files_of_a_paper_s_claims_are_a_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims, metadata = re.findall(r"```toml\n(.*?)```", OF_A_PAPER, re.DOTALL)
+    (module,) = re.findall(r"```python\n(.*?)```", OF_A_PAPER.partition("## ")[0], re.DOTALL)
+    (tmp_path / "claims.toml").write_text(claims, "utf-8")
+    (tmp_path / "noisy_ranks.py").write_text(module, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert verdicts(import_module("noisy_ranks").SUITE) == [(Verdict.PROVED, Verdict.PROVED)]
+    del sys.modules["noisy_ranks"]
+    named = tomllib.loads(metadata)["project"]["entry-points"]["dpcp_audit.suites"]
+    assert named == {"noisy-ranks": "noisy_ranks:SUITE"}
 
 
 def test_its_metadata_name_the_suite() -> None:
