@@ -264,8 +264,9 @@ class Reading:
             return f"{said}."
         where = ", where" if len(factors) == len(tried) else f"; for {len(factors)} of them"
         return (
-            f"{said}{where} a violation of {number(max(factors), digits=3)} times the claim or "
-            "more would have been refuted with probability at least 0.95."
+            f"{said}{where} a violation of {number(max(factors), digits=3)} times what is allowed "
+            "or more, of the kind that its power names, would have been refuted with probability "
+            "at least 0.95."
         )
 
 

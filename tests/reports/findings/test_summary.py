@@ -169,7 +169,7 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
         "factor": 1.6,
     }
     reading = read(document(finding("a", "CONSISTENT", "PROVED", power=seen)))
-    assert "where a violation of 1.6 times the claim or more would have been" in reading.meaning
+    assert "where a violation of 1.6 times what is allowed or more, of the kind" in reading.meaning
     (entry,) = reading.entries
     assert entry.power == (
         "This check would catch ρ ≥ 0.8 (1.6 × the claim) with 95 % probability."
@@ -291,7 +291,7 @@ def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> Non
         }
         return finding(name, "CONSISTENT", "CONSISTENT") | {"power": power}
 
-    seen = "a violation of 2 times the claim or more would have been refuted"
+    seen = "a violation of 2 times what is allowed or more, of the kind that its power names, would"
     assert (
         f"2 claims are not refuted, where {seen}"
         in read(document(tried("a", 2.0), tried("b", 1.5))).meaning
