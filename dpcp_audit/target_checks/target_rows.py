@@ -179,7 +179,7 @@ def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
     at = f", at n = {', '.join(map(str, sizes))}" if sizes else ""
     if sizes and spec.target.kind.takes is Takes.CLIENTS:
         at += f" scores of one law in equal parts of {spec.clients} clients"
-    return f"{at}, provided that {spec.hypotheses}" if spec.hypotheses else at
+    return f"{at}, assuming: {spec.hypotheses}" if spec.hypotheses else at
 
 
 def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ def test_the_example_gives_a_page_with_theorem_and_hypotheses(tmp_path: Path) ->
     text = page.read_text(encoding="utf-8")
     assert code == 1
     assert "Noisy ranks for conformal prediction, Corollary 2" in text
-    assert "provided that a trusted shuffler, and 100 users who report once" in text
+    assert "assuming: a trusted shuffler, and 100 users who report once" in text
     assert "3 claims" in text
 
 
