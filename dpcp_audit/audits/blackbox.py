@@ -138,7 +138,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
         if shown.judgement.refuted:
             spent = sum(stage.significance for stage in stages)
             left = unprobed(context.significance) - spent
-            shown = self._told_better(race, shown, draws, left)
+            shown = self._told_better(race, shown, draws, left, last=len(stages) == len(plan))
         else:
             race.require_varied()
             leak = written_leak(
@@ -266,7 +266,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
         )
 
     def _told_better(
-        self, race: PairRace, refuted: Stage, draws: int, significance: float
+        self, race: PairRace, refuted: Stage, draws: int, significance: float, *, last: bool
     ) -> Stage:
         """Return a refutation with a simpler pair and a larger loss, as far as time suffices.
 
@@ -290,19 +290,28 @@ class BlackBoxPrivacy(SearchedPrivacy):
                 room=room,
                 significance=_SHRUNK * significance,
             )
-            shown = self._bounded(race, shown, draws, significance - sum(spent))
+            rest = significance - sum(spent)
+            again = last and shown is refuted
+            shown = self._bounded(race, shown, draws, rest, again=again)
         except OutOfTimeError:
             pass
         return shown
 
-    def _bounded(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
+    def _bounded(
+        self, race: PairRace, stage: Stage, draws: int, significance: float, *, again: bool
+    ) -> Stage:
         """Spend the rest of the draws on the pair; return what certifies the larger loss.
 
         On four times as many outputs as before at most, or 20,000: the verdict stands. Where few
-        are left, those that refuted the claim are counted once more.
+        are left, and ``again``, those that refuted the claim are counted once more. That is for
+        the last stage's own outputs alone: whether they refute decides nothing but itself. Of an
+        earlier stage, or of a pair that shrinking chose, the bound would be read only where the
+        same outputs had won, at each stage and pair anew.
         """
         rest = min(draws - race.bank.spent, max(_ENOUGH, _MORE * race.bank.spent)) // 2
         if rest < max(stage.size, 2 * _FEWEST):
+            if not again:
+                return stage
             found = self._counted_again(stage, significance)
         else:
             race.bank.fill(stage.candidate, round(_TAUGHT * rest))
