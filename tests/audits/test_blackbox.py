@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,3 +253,16 @@ def test_no_power_is_stated_for_fewer_than_six_hundred_outputs(monkeypatch) -> N
     monkeypatch.setattr(Twin, "calls_for", lambda _, violation, **__: 1.5 * violation)
     assert check.draws_needed(100.0, significance=0.05) == 600
     assert check.draws_needed(1001.0, significance=0.05) == 1502
+
+
+@pytest.mark.known_bad
+def test_an_earlier_stage_s_outputs_are_not_counted_twice() -> None:
+    """Read only where the same outputs had won, stage by stage, the bound would err more often."""
+    audit = BlackBoxPrivacy(
+        sample=laplace_mean(1.0), guarantee=PureDP(1.0), pairs=ScorePairs(sizes=(20,)), draws=2400
+    )
+    spent: Any = SimpleNamespace(bank=SimpleNamespace(spent=2400))
+    stage: Any = SimpleNamespace(size=500)
+    assert audit._bounded(spent, stage, 2400, 0.01, again=False) is stage
+    with pytest.raises(AttributeError):  # the outputs are asked for
+        audit._bounded(spent, stage, 2400, 0.01, again=True)
