@@ -12,8 +12,6 @@ from scipy.special import expit, ndtr
 
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.audits.training.model_attacks import Cohort, LossThreshold, View
-from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
@@ -24,6 +22,8 @@ from dpcp_audit.audits.training.one_run import (
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP, Relation
+from dpcp_ledger.training.model_attacks import Cohort, LossThreshold, View
+from dpcp_ledger.training.model_membership import ModelMembership
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

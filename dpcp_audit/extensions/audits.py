@@ -18,20 +18,13 @@ from dpcp_audit.audits.finite_laws import channel_outcome as channel_outcome
 from dpcp_audit.audits.local import LocalPrivacy as LocalPrivacy
 from dpcp_audit.audits.membership_attacks import BisectionBits as BisectionBits
 from dpcp_audit.audits.membership_attacks import CellLikelihood as CellLikelihood
-from dpcp_audit.audits.release_membership import (
-    MembershipInference as MembershipInference,
-)
+from dpcp_audit.audits.release_membership import AttackResult as AttackResult
+from dpcp_audit.audits.release_membership import MembershipInference as MembershipInference
+from dpcp_audit.audits.release_membership import OperatingPoint as OperatingPoint
+from dpcp_audit.audits.release_membership import roc_figure as roc_figure
 from dpcp_audit.audits.search.pair_space import FixedPairs as FixedPairs
 from dpcp_audit.audits.search.pair_space import Sampler as Sampler
 from dpcp_audit.audits.search.score_pairs import ScorePairs as ScorePairs
 from dpcp_audit.audits.traced_privacy import Scope as Scope
 from dpcp_audit.audits.training.canary_audit import CanaryAudit as CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults as GameResults
-from dpcp_audit.audits.training.model_attacks import RELATIONS as RELATIONS
-from dpcp_audit.audits.training.model_attacks import AttackClassifier as AttackClassifier
-from dpcp_audit.audits.training.model_attacks import Cohort as Cohort
-from dpcp_audit.audits.training.model_attacks import LiRA as LiRA
-from dpcp_audit.audits.training.model_attacks import LossThreshold as LossThreshold
-from dpcp_audit.audits.training.model_attacks import ShadowAttack as ShadowAttack
-from dpcp_audit.audits.training.model_attacks import View as View
-from dpcp_audit.audits.training.model_membership import ModelMembership as ModelMembership

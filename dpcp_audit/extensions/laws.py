@@ -9,6 +9,7 @@ from dpcp_audit.laws.laws import LaplacePair as LaplacePair
 from dpcp_audit.laws.laws import LawPair as LawPair
 from dpcp_audit.laws.loaders import load_pool as load_pool
 from dpcp_audit.laws.losses import guarantee_pair as guarantee_pair
+from dpcp_audit.laws.losses import loss_of as loss_of
 from dpcp_audit.laws.piecewise import PiecewiseConstant as PiecewiseConstant
 from dpcp_audit.laws.pools import SHIPPED as SHIPPED
 from dpcp_audit.laws.pools import Classifier as Classifier

@@ -6,13 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit.extensions.audits import (
-    AttackClassifier,
-    LiRA,
-    LossThreshold,
-    ModelMembership,
-    View,
-)
 from dpcp_audit.extensions.claims import (
     PureDP,
     Relation,
@@ -33,11 +26,13 @@ from dpcp_audit.extensions.mechanisms import (
 )
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training import training_pipeline
+from dpcp_ledger.training.model_attacks import AttackClassifier, LiRA, LossThreshold, View
+from dpcp_ledger.training.model_membership import ModelMembership
 from dpcp_ledger.training.published_canary import PipelineCanary, pipeline_canary
 from dpcp_ledger.training.training_pipeline import DELTA, PIPELINE, DigitModels
 
 if TYPE_CHECKING:
-    from dpcp_audit.extensions.audits import ShadowAttack
+    from dpcp_ledger.training.model_attacks import ShadowAttack
 
 
 _claim = claims_of("DP-SKIN", subject=Heading.TRAINING_PIPELINE, standing=Standing.PRACTICE)

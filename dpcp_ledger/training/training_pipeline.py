@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dpcp_audit.extensions.audits import RELATIONS, Cohort
 from dpcp_audit.extensions.claims import (
     Computation,
     Figure,
@@ -42,6 +41,7 @@ from dpcp_audit.extensions.statistics import (
     substituted_renyi,
 )
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
+from dpcp_ledger.training.model_attacks import RELATIONS, Cohort
 
 if TYPE_CHECKING:
     from flint import arb

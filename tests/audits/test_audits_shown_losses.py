@@ -19,8 +19,6 @@ from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.audits.training.model_attacks import LossThreshold, View
-from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.mechanisms.dpsgd.examples import digits
@@ -44,6 +42,8 @@ from dpcp_audit.words.guarantees import (
 )
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, EvidenceKind, Outcome
+from dpcp_ledger.training.model_attacks import LossThreshold, View
+from dpcp_ledger.training.model_membership import ModelMembership
 from dpcp_ledger.training.reconstruction import Reconstruction
 from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack
 

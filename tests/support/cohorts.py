@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.training.model_attacks import Cohort
 from dpcp_audit.words.guarantees import Relation
+from dpcp_ledger.training.model_attacks import Cohort
 
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import BoolArray, FloatArray

@@ -26,18 +26,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
-from dpcp_audit.audits.estimates.shown_losses import Rate, attack_loss
-from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Power
+from dpcp_audit.extensions.audits import SIGNIFICANCE, Rate, attack_loss
+from dpcp_audit.extensions.claims import Power, Quantity
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.laws import loss_of
+from dpcp_audit.extensions.statistics import MeanBets
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import Estimate
+    from dpcp_audit.extensions.claims import BoolArray, Estimate, FloatArray, PrivacyGuarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

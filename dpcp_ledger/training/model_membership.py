@@ -14,9 +14,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.event_power import power_of_twice
-from dpcp_audit.audits.release_membership import AttackResult, OperatingPoint, roc_figure
-from dpcp_audit.audits.training.attack_rates import (
+from dpcp_audit.extensions.audits import (
+    AttackResult,
+    OperatingPoint,
+    power_of_twice,
+    roc_figure,
+)
+from dpcp_audit.extensions.claims import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    Power,
+    Quantity,
+    conclude,
+)
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.mechanisms import PrivatePipeline, SubsampledGaussian
+from dpcp_ledger.training.attack_rates import (
     AttackScores,
     Held,
     candidates,
@@ -28,21 +42,13 @@ from dpcp_audit.audits.training.attack_rates import (
     shown_loss,
     thresholds,
 )
-from dpcp_audit.audits.training.model_attacks import View
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.evidence import conclude
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power
+from dpcp_ledger.training.model_attacks import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.audits.training.model_attacks import Cohort, Models, ShadowAttack
-    from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
+    from dpcp_audit.extensions.claims import Context, FloatArray, PrivacyGuarantee, Relation
+    from dpcp_ledger.training.model_attacks import Cohort, Models, ShadowAttack
 
 
 _SHADOWS, _PILOTS = 3 / 8, 1 / 2

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 from support.cohorts import cohort, three_labels
 
-from dpcp_audit.audits.training.model_attacks import (
+from dpcp_ledger.training.model_attacks import (
     AttackClassifier,
     LiRA,
     LossThreshold,
@@ -18,7 +18,7 @@ from dpcp_audit.audits.training.model_attacks import (
 )
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.training.model_attacks import Cohort
+    from dpcp_ledger.training.model_attacks import Cohort
 
 
 def gaussian_shadows(models: int = 4000) -> Cohort:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import numpy as np
 
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.extensions.claims import Relation
+from dpcp_audit.extensions.claims import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.extensions.claims import BoolArray, FloatArray, IntArray, PlainData
 
 
 RELATIONS = (Relation.ADD_REMOVE, Relation.SUBSTITUTION)
