@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.laws import FiniteLaw, LawPair
     from dpcp_audit.laws.losses import Divergences
     from dpcp_audit.stats.enclosures import Exact, Side
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.proofs import Premise
 
@@ -165,18 +164,6 @@ class _Table:
         return total.log() / (alpha - 1)
 
 
-def channel_ratio(channel: FloatArray) -> arb:
-    """Return the largest log P(y|x)/P(y|x′) of a table of doubles, shape (k, m)."""
-    high, low = channel.max(axis=0).tolist(), channel.min(axis=0).tolist()
-    with ctx.workprec(_TABLE_BITS):
-        largest = arb(0)
-        for most, least in zip(high, low, strict=True):
-            if most > 0:
-                ratio = (_near(most) / _near(least)).log() if least > 0 else arb(math.inf)
-                largest = largest.max(ratio)
-        return largest
-
-
 def laws_add_up(pairs: Sequence[LawPair]) -> tuple[Premise, ...]:
     """Return the premise that each table is of a law, up to the rounding of its log-masses.
 
@@ -184,18 +171,10 @@ def laws_add_up(pairs: Sequence[LawPair]) -> tuple[Premise, ...]:
     """
     tables = [pair for pair in pairs if isinstance(pair, FinitePair)]
     laws = [law for pair in tables for law in (pair.law, pair.neighbour_law)]
-    return (_whole([_missing(law) for law in laws]),) if laws else ()
-
-
-def rows_add_up(channel: FloatArray) -> Premise:
-    """Return the premise that each row of a table of doubles is a law, up to their rounding."""
-    with ctx.workprec(_TABLE_BITS):
-        sums = [sum(map(exact, row), fmpq(0)) for row in channel.tolist()]
-        return _whole([abs(ball(s) - 1) - TABLE_ROUNDING * ball(s) for s in sums])
-
-
-def _whole(missing: Sequence[arb]) -> Premise:
-    return all_at_most("|total mass − 1| − (rounding + pruned mass) ≤ 0, of each law", missing, 0)
+    if not laws:
+        return ()
+    says = "|total mass − 1| − (rounding + pruned mass) ≤ 0, of each law"
+    return (all_at_most(says, [_missing(law) for law in laws], 0),)
 
 
 def _missing(law: FiniteLaw) -> arb:
@@ -207,10 +186,6 @@ def _missing(law: FiniteLaw) -> arb:
             total += mass
             room += mass * ball(1 + abs(log_mass))
         return abs(total - 1) - TABLE_ROUNDING * room - ball(law.slack)
-
-
-def _near(mass: float) -> arb:
-    return arb(mass, TABLE_ROUNDING * mass)
 
 
 def _rounded(log_mass: float) -> arb:

@@ -7,14 +7,12 @@ from dpcp_audit.audits.accounting import Sampling as Sampling
 from dpcp_audit.audits.accounting import Training as Training
 from dpcp_audit.audits.accounting import accounted_epsilon as accounted_epsilon
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy as BlackBoxPrivacy
-from dpcp_audit.audits.composition import pipeline_budget as pipeline_budget
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE as SIGNIFICANCE
 from dpcp_audit.audits.estimates.shown_losses import Rate as Rate
 from dpcp_audit.audits.estimates.shown_losses import attack_loss as attack_loss
 from dpcp_audit.audits.event_power import power_of_twice as power_of_twice
 from dpcp_audit.audits.exact import exact_outcome as exact_outcome
 from dpcp_audit.audits.exact import law_figures as law_figures
-from dpcp_audit.audits.finite_laws import channel_outcome as channel_outcome
 from dpcp_audit.audits.local import LocalPrivacy as LocalPrivacy
 from dpcp_audit.audits.membership_attacks import BisectionBits as BisectionBits
 from dpcp_audit.audits.membership_attacks import CellLikelihood as CellLikelihood

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import fmpq, fmpz_poly
 
-from dpcp_audit.extensions.audits import LocalPrivacy, channel_outcome, law_figures
+from dpcp_audit.extensions.audits import LocalPrivacy, exact_outcome
 from dpcp_audit.extensions.claims import (
     Computation,
     LocalDP,
@@ -68,17 +68,11 @@ _ROUNDING = 1e-12
 )
 def response_channel() -> Computation:
     """Compute the largest log-ratio of two labels' reports, exactly."""
-    laws = _RESPONSE.laws()
-    channel = np.exp([law.log_mass for law in laws])
-    found = channel_outcome(_RESPONSE.guarantee, channel, witness={"k": _RESPONSE.k})
+    pair = FinitePair(*_RESPONSE.laws()[:2])  # all pairs of labels are alike
+    found = exact_outcome(_RESPONSE.guarantee, [pair], witness={"k": _RESPONSE.k})
     low, high = ends(partial(response_loss, _RESPONSE.move_probability, _RESPONSE.k))
-    return replace(
-        found,
-        lower=low,
-        upper=high,
-        proof=response_proof(_RESPONSE, _RESPONSE.guarantee),
-        figures=law_figures(_RESPONSE.guarantee, FinitePair(*laws[:2])),
-    )
+    proof = response_proof(_RESPONSE, _RESPONSE.guarantee)
+    return replace(found, lower=low, upper=high, proof=proof)
 
 
 @paper.claim(

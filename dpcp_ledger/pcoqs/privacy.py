@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,14 +13,16 @@ from dpcp_audit.extensions.audits import (
     ScorePairs,
     exact_outcome,
     law_figures,
-    pipeline_budget,
 )
 from dpcp_audit.extensions.claims import (
+    ROUNDING,
     ApproxDP,
     Computation,
     Figure,
     FigureKind,
     Neighbours,
+    Proof,
+    ProofMethod,
     PureDP,
     Quantity,
     Relation,
@@ -32,11 +35,14 @@ from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     SplitConformal,
 )
+from dpcp_audit.extensions.statistics import at_most, ball, composed_delta, exact, turn, upper
 from dpcp_ledger.mechanisms.mechanism_proofs import search_proof
 from dpcp_ledger.mechanisms.release_games import conformal_threshold, pcoqs_threshold, through_sets
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 
 if TYPE_CHECKING:
+    from flint import arb
+
     from dpcp_audit.extensions.claims import PlainData
 
 
@@ -298,7 +304,9 @@ for _attack, _what, _check in (
         | {"epsilon": 1.0, "mechanism": "split-conformal", "attack": _attack},
         check=_check,
     )
-paper.claim(
+
+
+@paper.claim(
     "pipeline.budget",
     "Proposition 1 with Bun and Steinke (2016), Lemmas 2.3 and 3.5",
     Verdict.PROVED,
@@ -311,4 +319,98 @@ paper.claim(
     classifier=ApproxDP(2.0, 1e-6),
     calibration=_DEFAULT,
     thresholds=3,
-)(pipeline_budget)
+)
+def pipeline_budget(
+    classifier: PureDP | ApproxDP, calibration: PCOQS, *, thresholds: int, delta: float = 1e-6
+) -> Computation:
+    """Compute ε of a private classifier and several P-COQS thresholds on the same people.
+
+    Held against the textbook sum ε_f + Tρ + 2·sqrt(Tρ·log(1/δ)) at δ_f + δ (P-COQS paper,
+    Proposition 1; Bun and Steinke 2016, Lemmas 2.3 and 3.5; basic composition).
+
+    Parameters
+    ----------
+    classifier : PureDP or ApproxDP
+        The guarantee of the classifier's training.
+    calibration : PCOQS
+        The mechanism of every threshold.
+    thresholds : int
+        The number of released thresholds, T.
+    delta : float
+        The δ that the thresholds may add to the classifier's δ_f.
+    """
+    told = classifier.parameters.get("delta", 0.0)
+    rho = thresholds * calibration.rho
+    claimed = classifier.epsilon + rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    shift = ball(thresholds * calibration.rounds / exact(calibration.noise_scale) ** 2).sqrt()
+
+    def enough(epsilon: float) -> bool:
+        spent = composed_delta(shift, epsilon, promised=classifier.epsilon, told=told)
+        return upper(spent) <= told + delta
+
+    value = turn(enough, 0.0, 2 * claimed, relative=ROUNDING).holds
+    proof = _pipeline_proof(classifier, calibration, thresholds, delta, value)
+    return Computation(
+        quantity=Quantity.EPSILON,
+        at={"delta": told + delta},
+        detail="of the pipeline",
+        value=value,
+        lower=value * (1 - 2 * ROUNDING),
+        upper=proof.premises[-1].left[1],
+        claimed=claimed,
+        proof=proof,
+        witness={
+            "classifier": str(classifier),
+            "rho": calibration.rho,
+            "thresholds": thresholds,
+            "delta": told + delta,
+        },
+        note=f"The pipeline spends {value / claimed:.4g} times the textbook sum.",
+    )
+
+
+def _pipeline_proof(
+    classifier: PureDP | ApproxDP,
+    calibration: PCOQS,
+    thresholds: int,
+    delta: float,
+    found: float,
+) -> Proof:
+    """Return the proof that the textbook sum is enough, by the composed δ in closed form.
+
+    A little above the ε that was found δ(ε) is small enough, and that ε is at most the sum.
+    """
+    told = classifier.parameters.get("delta", 0.0)
+    enough = found * (1 + ROUNDING)
+    squared = thresholds * calibration.rounds / exact(calibration.noise_scale) ** 2
+
+    def composed() -> arb:
+        shift = ball(squared).sqrt()
+        return composed_delta(shift, enough, promised=classifier.epsilon, told=told)
+
+    def textbook() -> arb:
+        rho = thresholds * exact(calibration.rho)
+        return ball(exact(classifier.epsilon) + rho) + 2 * (-ball(rho) * ball(delta).log()).sqrt()
+
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "Randomised response that tells everything with probability δ_f dominates every "
+            "classifier of this promise, and a Gaussian pair with μ² = T·N/σ² the noisy counts of "
+            "all thresholds, also chosen in the light of earlier ones. Their composition has "
+            "δ(ε) = δ_f + (1−δ_f)(p·δ_G(ε−ε_f) + (1−p)·δ_G(ε+ε_f)), p = e^ε_f/(1+e^ε_f)."
+        ),
+        premises=(
+            at_most(f"δ({enough:.6g}) ≤ δ_f + δ", composed, exact(told) + exact(delta)),
+            at_most("that ε ≤ ε_f + Tρ + 2√(Tρ·log(1/δ))", enough, textbook),
+        ),
+        parameters={
+            "epsilon": classifier.epsilon,
+            "delta": delta,
+            "rho": calibration.rho,
+            "thresholds": thresholds,
+            "resolution": calibration.resolution,
+            "bounds": list(calibration.bounds),
+            "relation": str(Relation.SUBSTITUTION),
+        },
+    )

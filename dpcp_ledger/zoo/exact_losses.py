@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb, fmpq
 from scipy.special import ndtr
 
-from dpcp_audit.extensions.audits import channel_outcome, exact_outcome
+from dpcp_audit.extensions.audits import exact_outcome
 from dpcp_audit.extensions.claims import (
     ZCDP,
     Computation,
@@ -213,7 +214,9 @@ def _gap_ratio(n: int, low: int, sensitivity: float) -> float:
 
 def channel_loss(channel: FloatArray) -> Computation:
     """Compute the largest log-ratio of a randomizer over all pairs of values."""
-    return channel_outcome(LocalDP(broken_mechanisms.EPSILON), channel)
+    pairs = [FinitePair(*laws) for laws in combinations(map(FiniteLaw.from_mass, channel), 2)]
+    argument = "All pairs of inputs and all outputs are compared."
+    return exact_outcome(LocalDP(broken_mechanisms.EPSILON), pairs, argument=argument)
 
 
 def rank_miscoverage(rank: float, n: int) -> Computation:

@@ -6,15 +6,12 @@ import math
 
 import pytest
 
-from dpcp_audit.audits.composition import composed_delta_below, pipeline_budget
+from dpcp_audit.audits.composition import composed_delta_below
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.laws.losses import guarantee_pair
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
-from dpcp_audit.words.results import Verdict
 
 EPSILONS = (0.0, 0.5, 1.0)
-SEARCH = PCOQS(alpha=0.1, rho=0.5)
 
 
 def test_gaussians_are_one_of_the_root_sum_of_their_shifts() -> None:
@@ -44,19 +41,6 @@ def test_the_pair_of_a_guarantee_has_its_largest_profile(guarantee) -> None:
         assert pair.delta_at(epsilon) == pytest.approx(guarantee.delta_at(epsilon), abs=1e-15)
         reverse = pair.reversed().delta_at(epsilon)
         assert reverse == pytest.approx(guarantee.delta_at(epsilon), abs=1e-15)
-
-
-def test_the_pipeline_costs_less_than_the_textbook_sum() -> None:
-    result = pipeline_budget(ApproxDP(1.0, 1e-6), SEARCH, thresholds=3)
-    assert result.verdict is Verdict.PROVED
-    single = pipeline_budget(PureDP(1.0), SEARCH, thresholds=1)
-    assert single.value < result.value < result.claimed
-
-
-def test_a_pipeline_whose_classifier_tells_nothing_is_its_thresholds() -> None:
-    found = pipeline_budget(PureDP(1e-12), SEARCH, thresholds=2, delta=1e-5)
-    thresholds = GaussianPair(math.sqrt(2) * transcript_pair(SEARCH).shift)
-    assert found.value == pytest.approx(thresholds.epsilon_at(1e-5), rel=1e-6)
 
 
 @pytest.mark.parametrize(

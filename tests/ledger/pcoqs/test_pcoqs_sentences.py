@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.words.guarantees import ZCDP
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.pcoqs import remarks, zcdp
+from dpcp_ledger.pcoqs.privacy import pipeline_budget
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)
 
@@ -87,3 +89,16 @@ def test_the_largest_of_many_noises_is_the_median_that_is_said() -> None:
 def test_sharp_resolutions_behave_alike() -> None:
     found = remarks.coarse_tail(MECHANISM, n=2400, beta=0.01, multiples=(0.01, 0.1, 1.0))
     assert found.verdict is not Verdict.REFUTED
+
+
+def test_the_pipeline_costs_less_than_the_textbook_sum() -> None:
+    result = pipeline_budget(ApproxDP(1.0, 1e-6), MECHANISM, thresholds=3)
+    assert result.verdict is Verdict.PROVED
+    single = pipeline_budget(PureDP(1.0), MECHANISM, thresholds=1)
+    assert single.value < result.value < result.claimed
+
+
+def test_a_pipeline_whose_classifier_tells_nothing_is_its_thresholds() -> None:
+    found = pipeline_budget(PureDP(1e-12), MECHANISM, thresholds=2, delta=1e-5)
+    thresholds = GaussianPair(math.sqrt(2) * transcript_pair(MECHANISM).shift)
+    assert found.value == pytest.approx(thresholds.epsilon_at(1e-5), rel=1e-6)
