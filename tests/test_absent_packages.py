@@ -68,7 +68,7 @@ RESULT = (
     "r = dp.audit(lambda x, *, rng: rng.laplace(), dp.PureDP(1), kind='vector', draws=600, n=3)"
 )
 PRV = """
-from dpcp_audit.audits.accounting import Accountant, accounted_epsilon
+from dpcp_ledger.dpskin.accountants import Accountant, accounted_epsilon
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 training = SubsampledGaussian(noise_multiplier=1.0, sampling_rate=0.1, steps=1)
 accounted_epsilon(training, delta=1e-5, accountant=Accountant.PRV)"""

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.audits.accounting import Training
 from dpcp_audit.laws import scores
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta
@@ -142,7 +141,6 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (PrivateCalibrator, {"label": "a", "privacy": "none", "promise": "", "trust": Trust.CURATOR}
      | {"calibrate": lambda scores, **_: 0.5}),
     (Context, {"seed": 0, "name": "a", "significance": 0.1, "effort": 1.0}),
-    (Training, {"n": 100, "batch_size": 10, "epochs": 2, "noise_multiplier": 1.0}),
     (intervals.clopper_pearson, {"successes": 3, "trials": 10, **LEVEL}),
     (intervals.mean_interval, {"values": [0.1, 0.2], "bounds": (0.0, 1.0), **LEVEL}),
     (intervals.mean_limits,

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dpcp_audit.audits.accounting import Accountant as Accountant
-from dpcp_audit.audits.accounting import Sampling as Sampling
-from dpcp_audit.audits.accounting import Training as Training
-from dpcp_audit.audits.accounting import accounted_epsilon as accounted_epsilon
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy as BlackBoxPrivacy
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE as SIGNIFICANCE
 from dpcp_audit.audits.estimates.shown_losses import Rate as Rate

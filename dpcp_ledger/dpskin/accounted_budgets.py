@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.extensions.audits import Accountant, Sampling, Training, accounted_epsilon
 from dpcp_audit.extensions.claims import (
     Figure,
     FigureKind,
     Series,
     number,
 )
+from dpcp_ledger.dpskin.accountants import Accountant, Sampling, Training, accounted_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

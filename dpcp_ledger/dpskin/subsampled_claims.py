@@ -11,7 +11,6 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from dpcp_audit.extensions.audits import Training
 from dpcp_audit.extensions.claims import (
     Computation,
     Figure,
@@ -23,6 +22,7 @@ from dpcp_audit.extensions.claims import (
     number,
 )
 from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_ledger.dpskin.accountants import Training
 from dpcp_ledger.dpskin.training_budgets import THESIS, fixed
 from dpcp_ledger.paper import Paper
 

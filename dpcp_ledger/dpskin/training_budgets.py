@@ -8,10 +8,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcp_audit.extensions.audits import (
-    Sampling,
-    Training,
-)
 from dpcp_audit.extensions.claims import (
     Computation,
     Proof,
@@ -33,6 +29,7 @@ from dpcp_audit.extensions.statistics import (
     renyi_epsilon,
     sampled_renyi,
 )
+from dpcp_ledger.dpskin.accountants import Sampling, Training
 from dpcp_ledger.dpskin.accounted_budgets import (
     budget,
     budgets_map,

@@ -12,18 +12,18 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from dpcp_audit.audits.accounting import (
+from dpcp_audit.laws.laws import GaussianPair
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian, noise_multiplier_for
+from dpcp_audit.words.guarantees import Relation
+from dpcp_ledger.dpskin.accountants import (
     PRV_ERROR,
     Accountant,
     Sampling,
     Training,
     accounted_epsilon,
 )
-from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian, noise_multiplier_for
-from dpcp_audit.words.guarantees import Relation
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "account_training.md"
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "account_training.md"
 RATES = np.array([1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999])
 USUAL = SubsampledGaussian(sampling_rate=0.05, steps=400, noise_multiplier=1.0)
 THESIS = Training(n=10_015, batch_size=20, epochs=9, noise_multiplier=8.1)
@@ -217,12 +217,6 @@ def test_bad_guarantees_are_refused(bad: dict[str, float], name: str) -> None:
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="^relation must be zero-out or substitution"):
         SubsampledGaussian.shuffled(epochs=2, noise_multiplier=1.0, relation=Relation.ADD_REMOVE)
-    with pytest.raises(ValueError, match="^delta must"):
-        accounted_epsilon(USUAL, delta=0.0)
-    with pytest.raises(ValueError, match="^accountant must"):
-        accounted_epsilon(USUAL, delta=0.1, accountant="pld")
-    with pytest.raises(ValueError, match="^sampling must"):
-        THESIS.guarantee(sampling="poisson")
     with pytest.raises(ValueError, match="^fpr must"):
         USUAL.power(1.1)
 
