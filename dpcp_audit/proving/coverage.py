@@ -244,6 +244,7 @@ def prove_coverage(
     return ProofResult(
         name=str(getattr(function, "__qualname__", function)),
         claims=(claim,),
+        n=setting.n,
         totals=totals,
         ledger=None,
         rules=("the rank of the next score is uniform: Vovk, Gammerman and Shafer 2005",),

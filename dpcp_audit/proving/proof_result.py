@@ -32,6 +32,8 @@ class ProofResult:
         The function.
     claims : tuple
         The claims.
+    n : int or None
+        The number of records; None where the proof is for every number.
     totals : tuple of Total
         The cost of the whole function in each claim's unit; none where the reading stopped.
     rules : tuple of str
@@ -48,6 +50,7 @@ class ProofResult:
 
     name: str
     claims: tuple[PrivacyGuarantee | Coverage, ...]
+    n: int | None
     totals: tuple[Total, ...]
     ledger: Ledger | None
     rules: tuple[str, ...]
@@ -148,12 +151,13 @@ def card(result: ProofResult) -> str:
 
 
 def _head(result: ProofResult) -> list[str]:
-    claims = ", ".join(map(str, result.claims))
+    sizes = "every n ≥ 1" if result.n is None else f"n = {result.n}"
+    said = f"{result.name} is {', '.join(map(str, result.claims))}, for {sizes}"
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
-        return [f"PROVED for every input: {result.name} is {claims} ({shown})"]
+        return [f"PROVED for every input: {said}{' alone' if result.n else ''} ({shown})"]
     where = f"line {result.line}: " if result.line else ""
-    found = [f"not proved: {result.name} is {claims}", f"  {where}{result.reason}"]
+    found = [f"not proved: {said}", f"  {where}{result.reason}"]
     return [*found, f"  hint: {result.hint}"] if result.hint else found
 
 

@@ -182,6 +182,7 @@ class ProofAttempt:
         return ProofResult(
             name=str(getattr(self.function, "__qualname__", self.function)),
             claims=self.claims,
+            n=self.n,
             totals=totals,
             ledger=ledger,
             rules=tuple(sorted(reader.rules)),

@@ -101,7 +101,7 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
     claim, outcome = finding.claim, finding.outcome
     return {
         "id": claim.id,
-        "statement": claim.statement,
+        "statement": finding.statement,
         "formula": claim.formula,
         "source": asdict(claim.source),
         "subject": claim.subject,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.reports.witness import changed_records
 from dpcp_audit.words.formatting import end, interval, number, share, telling_digits, to_float
 from dpcp_audit.words.plain import is_list, is_record
+from dpcp_audit.words.proofs import sizes_proved
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
 from dpcp_audit.words.results import EvidenceKind, Verdict
 
@@ -268,9 +269,8 @@ def _certified(evidence: Mapping[str, Any]) -> str:
 def _proved(finding: Mapping[str, Any]) -> str:
     proof: PlainData = finding.get("proof") or {}
     given: PlainData = proof.get("parameters") or {}
-    if "assumptions" in given:  # from the source
-        sizes = ", ".join(map(str, given["n"]))
-        return f"Proved from the source for n = {sizes} alone." if sizes else "Proved for every n."
+    if sizes := sizes_proved(given):
+        return f"Proved from the source {sizes}."
     return f"Proved for every case, by {proof['method']}." if proof else "Proved for every case."
 
 

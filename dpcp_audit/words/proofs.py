@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.plain import Number  # noqa: TC001  (resolved by pydantic)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class ProofMethod(StrEnum):
@@ -75,6 +78,27 @@ class Proof:
             raise ValueError("a proof needs an argument and at least one premise")
 
     @property
+    def sizes(self) -> str:
+        """The numbers of records that it covers, in words (see ``sizes_proved``)."""
+        return sizes_proved(self.parameters)
+
+    @property
     def holds(self) -> bool:
         """True if every premise holds."""
         return all(premise.holds for premise in self.premises)
+
+
+def sizes_proved(parameters: Mapping[str, Any]) -> str:
+    """Return the numbers of records that a proof from the source covers; "" of another proof.
+
+    Examples
+    --------
+    >>> sizes_proved({"n": [20, 100], "assumptions": []})
+    'for n = 20, 100 alone'
+    >>> sizes_proved({"n": [], "assumptions": []})
+    'for every n ≥ 1'
+    """
+    if not {"n", "assumptions"} <= parameters.keys():
+        return ""
+    sizes = ", ".join(map(str, parameters["n"]))
+    return f"for n = {sizes} alone" if sizes else "for every n ≥ 1"

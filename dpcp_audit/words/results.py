@@ -426,6 +426,13 @@ class Finding:
     seconds: float = 0.0
 
     @property
+    def statement(self) -> str:
+        """The claim in words; of one that is proved from the source, for the n of the proof."""
+        said, proof = self.claim.statement, None if self.outcome is None else self.outcome.proof
+        named = proof is None or not proof.sizes or "n" in self.claim.parameters
+        return said if named else f"{said.removesuffix('.')}, {proof.sizes}."
+
+    @property
     def verdict(self) -> Verdict:
         """The outcome's verdict, or ERROR; VACUOUS where a claim holds that promises nothing."""
         found = Verdict.ERROR if self.outcome is None else self.outcome.verdict

@@ -71,7 +71,7 @@ class ClaimResult:
     @property
     def claim(self) -> str:
         """The claim, in words."""
-        return self.finding.claim.statement
+        return self.finding.statement
 
     @property
     def verdict(self) -> Verdict:
