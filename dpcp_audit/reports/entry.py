@@ -68,6 +68,12 @@ def surprises(document: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
     return bool(finding["contradicts"]) and (recorded(document) or bool(finding.get("worse")))
 
 
+def sampled(document: Mapping[str, Any]) -> bool:
+    """Return True if a verdict rests on samples, or if a check failed before one was known."""
+    found = [finding.get("evidence") or {} for finding in document["findings"]]
+    return any(evidence.get("kind") != EvidenceKind.EXACT for evidence in found)
+
+
 def overall_of(document: Mapping[str, Any]) -> str:
     """Return what the suite says of the run as a whole, on one line; "" where it says nothing."""
     return _said(document, "summary")

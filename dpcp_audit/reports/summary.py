@@ -10,7 +10,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.entry import WORST_FIRST, entries_of, headline_of, overall_of, told
+from dpcp_audit.reports.entry import (
+    WORST_FIRST,
+    entries_of,
+    headline_of,
+    overall_of,
+    sampled,
+    told,
+)
 from dpcp_audit.reports.families import families, lanes
 from dpcp_audit.words.checks import Skipped
 from dpcp_audit.words.formatting import DASH, clipped, counted, number, printable
@@ -32,17 +39,15 @@ _NOT_PROVED = (
     "CONSISTENT is not a proof: a violation below the stated power, or at inputs that were not "
     "tried, can go undetected."
 )
-LIMITS = tuple(
-    f"""\
-{_WRITTEN}
-{_NOT_PROVED}
-PROVED covers every case that its statement speaks of, in real arithmetic: side channels, random \
-number generators and floating-point noise are outside of it.
-INCONCLUSIVE and ERROR say nothing of the claim.
-The false-alarm probability bounds true claims that are refuted; it says nothing of false claims \
-that are missed.""".splitlines()
+_PROVED_ONLY = (
+    "PROVED covers every case that its statement names, in real arithmetic: not side channels, "
+    "the random number generator or floating-point noise."
 )
-"""Conclusions that a clean result does not support."""
+_UNDECIDED = "INCONCLUSIVE and ERROR say nothing of the claim."
+_FALSE_ALARMS = (
+    "The false-alarm probability bounds true claims that are refuted; it says nothing of false "
+    "claims that are missed."
+)
 _UNCLAIMED = "Nothing is claimed; a loss was estimated"
 _ALONE = {
     Verdict.REFUTED: "is refuted",
@@ -92,6 +97,7 @@ class Reading:
     contradicting: tuple[Entry, ...]
     expectations: str
     false_alarm: str
+    sampled: bool
     complete: bool
     skipped: tuple[Skipped, ...]
     overall: str = ""
@@ -132,8 +138,10 @@ class Reading:
             return f"{refuted or 'None'} of {total} {what} {_is(refuted or 1)} caught"
         if total == 1:
             return _UNCLAIMED if own[0].unclaimed else f"The claim {_ALONE[own[0].verdict]}"
-        if total in {refuted, counts[Verdict.VACUOUS]}:
-            return f"All {total} {what} are {'refuted' if refuted else 'vacuous'}"
+        for verdict in (Verdict.REFUTED, Verdict.VACUOUS, Verdict.PROVED):
+            if counts[verdict] == total:
+                every = "Both" if total == 2 else f"All {total}"
+                return f"{every} {what} are {verdict.lower()}"
         if not refuted + counts[Verdict.PROVED] + counts[Verdict.CONSISTENT]:
             all_failed = counts[Verdict.ERROR] == total
             return f"None of {total} {what} could be {'checked' if all_failed else 'decided'}"
@@ -193,11 +201,29 @@ class Reading:
 
     @property
     def assurance(self) -> str:
-        """The meaning of the run's false-alarm probability."""
-        return (
+        """The grounds of the verdicts: the false-alarm probability, and what proofs rest on."""
+        said = (
             "If every claim were true, this run would refute any of them with probability at most "
             f"{self.false_alarm}."
+            if self.sampled
+            else "Nothing was sampled, so no verdict depends on chance."
         )
+        if not self.counts[Verdict.PROVED]:
+            return said
+        return f"{said} A proof rests on the assumptions and rules that are listed with its claim."
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """The conclusions that these results do not support."""
+        open_ = self.counts[Verdict.INCONCLUSIVE] + self.counts[Verdict.ERROR]
+        said = {
+            _WRITTEN: True,
+            _NOT_PROVED: self.counts[Verdict.CONSISTENT],
+            _PROVED_ONLY: self.counts[Verdict.PROVED],
+            _UNDECIDED: open_,
+            _FALSE_ALARMS: self.sampled,
+        }
+        return tuple(limit for limit, holds in said.items() if holds)
 
     @property
     def meaning(self) -> str:
@@ -211,7 +237,9 @@ class Reading:
     @property
     def caution(self) -> str:
         """The most likely wrong conclusion from the run."""
-        return _NOT_PROVED if self.counts[Verdict.CONSISTENT] else _WRITTEN
+        if self.counts[Verdict.CONSISTENT]:
+            return _NOT_PROVED
+        return _PROVED_ONLY if self.counts[Verdict.PROVED] else _WRITTEN
 
     @property
     def _refuted(self) -> str:
@@ -290,6 +318,7 @@ def read(document: Mapping[str, Any]) -> Reading:
         contradicting=tuple(entry for entry in entries if entry.contradicts),
         expectations=_sentence(told(document)),
         false_alarm=number(document.get("false_alarm")),
+        sampled=sampled(document),
         complete=bool(document.get("complete", True)),
         skipped=tuple(
             Skipped(name=printable(each["name"]), reason=printable(each["reason"]))

@@ -23,7 +23,7 @@ from dpcp_audit.engine.run_events import (
     RunStarted,
     StillRunning,
 )
-from dpcp_audit.reports.entry import overall_of, recorded, told
+from dpcp_audit.reports.entry import overall_of, recorded, sampled, told
 from dpcp_audit.reports.terminal_findings import plain_line, print_findings, print_table
 from dpcp_audit.reports.witness import one_line
 from dpcp_audit.words.formatting import counted, number, printable
@@ -262,7 +262,9 @@ def summary_line(document: dict[str, Any]) -> str:
     parts = [
         f"{counted(len(document['findings']), 'claim')}: {counts or 'none'}",
         told(document),
-        f"false-alarm probability of the run {document['false_alarm']:g}.",
+        f"false-alarm probability of the run {document['false_alarm']:g}."
+        if sampled(document)
+        else "nothing was sampled.",
     ]
     return "; ".join(filter(None, parts))
 

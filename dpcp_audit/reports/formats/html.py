@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.families import TICKS, position
 from dpcp_audit.reports.figure_files import image
-from dpcp_audit.reports.summary import LIMITS, read, run_facts
+from dpcp_audit.reports.summary import read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric
 from dpcp_audit.words.formatting import clipped, counted, gist, printable
 from dpcp_audit.words.results import Verdict
@@ -79,7 +79,6 @@ def render_html(document: Mapping[str, Any]) -> str:
         reading=reading,
         glyphs=_GLYPHS,
         keys=_KEYS,
-        limits=LIMITS,
         run=run_facts(document),
         image=image,
         overview=document.get("overview", {"figures": [], "tables": []}),

@@ -13,6 +13,7 @@ from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.sentences import power_sentence
 from dpcp_audit.reports.severity import breach
 from dpcp_audit.reports.summary import read
+from dpcp_audit.reports.terminal import summary_line
 from dpcp_audit.words.formatting import confidence, interval, number, telling_digits
 from dpcp_audit.words.plain import plain
 
@@ -54,8 +55,8 @@ def test_the_banner_counts_findings() -> None:
     [
         ([finding("a", "PROVED", "PROVED")], "The claim is proved"),
         ([finding("a", "REFUTED", "REFUTED")], "The claim is refuted"),
-        ([finding(n, "REFUTED", "REFUTED") for n in "ab"], "All 2 claims are refuted"),
-        ([finding(n, "PROVED", "PROVED") for n in "ab"], "None of 2 claims is refuted"),
+        ([finding(n, "REFUTED", "REFUTED") for n in "ab"], "Both claims are refuted"),
+        ([finding(n, "PROVED", "PROVED") for n in "ab"], "Both claims are proved"),
         ([finding(n, "ERROR", "PROVED") for n in "ab"], "None of 2 claims could be checked"),
         ([finding(n, "INCONCLUSIVE", "PROVED") for n in "ab"], "None of 2 claims could be decided"),
     ],
@@ -300,3 +301,15 @@ def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> Non
         f"2 claims are not refuted; for 1 of them {seen}"
         in read(document(tried("a", 2.0), tried("b", "inf"))).meaning
     )
+
+
+def test_a_run_of_proofs_speaks_of_no_false_alarms() -> None:
+    drawn = evidence(kind="certified", n_samples=100, confidence=0.999)
+    proved = document(finding("a", "PROVED", "PROVED"))
+    mixed = document(*proved["findings"], finding("b", "CONSISTENT", "PROVED", evidence=drawn))
+    for found, said in ((proved, False), (mixed, True)):
+        reading = read(found)
+        assert ("this run would refute" in reading.assurance) is said
+        assert any("false-alarm" in limit for limit in reading.limits) is said
+        assert ("false-alarm" in summary_line(found)) is said
+        assert "rests on the assumptions and rules" in reading.assurance
