@@ -63,6 +63,7 @@ _STANDINGS = {
         "Other readings",
         "A reading of the printed sentence that the paper leaves open, or disclaims.",
     ),
+    Standing.CORRECTED: ("Corrected forms", "A statement as its proof has it, or with its remedy."),
     Standing.OUTSIDE_HYPOTHESIS: (
         "Outside of the hypotheses",
         "The printed statement on data or with parameters that it does not admit.",

@@ -71,8 +71,8 @@ claim says which of its numbers fails.
 _PAGE = """\
 # {paper}, statement by statement
 
-{count} statements: {counts}. “…” is the sentence as printed, formulas set as plain text; *repaired*
-marks claims of a corrected form. [What the verdicts mean](statements.md).
+{count} statements: {counts}. “…” is the sentence as printed, formulas set as plain text;
+*corrected* marks claims of a corrected form. [What the verdicts mean](statements.md).
 """
 _HEAD = "| place | statement | verdict | claims, and what they leave unsaid |\n|:--|:--|:--|:--|"
 
@@ -137,18 +137,19 @@ def _said(statement: ListedStatement) -> str:
 def _told(statement: ListedStatement, found: Found) -> str:
     """Return the claims with their verdicts, and what there is to say beside them."""
     rows = [
-        f"`{row}`{' repaired' * (row in statement.repaired)} {_verdict(found, row)}".rstrip()
+        f"`{row}` {_verdict(found, row, repaired=row in statement.repaired)}".rstrip()
         for row in statement.rows
     ]
     return "<br>".join(filter(None, [*rows, statement.reason_alone or statement.note]))
 
 
-def _verdict(found: Found, row: str) -> str:
+def _verdict(found: Found, row: str, *, repaired: bool) -> str:
     if row not in found:
-        return ""
+        return "corrected" if repaired else ""
     standing, verdict = found[row]
-    own = "" if standing is Standing.PAPER else f"{standing}, "
-    return f"({own}{verdict})"
+    words = ["corrected"] if repaired else []
+    words += [str(standing)] if standing not in {Standing.PAPER, Standing.CORRECTED} else []
+    return f"({', '.join([*words, verdict])})"
 
 
 def _escaped(text: str) -> str:

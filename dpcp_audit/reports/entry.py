@@ -132,11 +132,23 @@ _TAKEN = {
 STANDINGS = {
     Standing.PAPER: "the paper's own claim, as printed",
     Standing.READING: "another reading of what is printed",
+    Standing.CORRECTED: "a corrected form of what is printed",
     Standing.OUTSIDE_HYPOTHESIS: "the printed statement outside its hypotheses",
     Standing.ERRATUM: "an erratum: a step, a constant or a caption",
     Standing.PRACTICE: "common practice, which nobody proves",
     Standing.CONTROL: "a control, known to be false",
     Standing.STATED: "stated of the code",
+}
+
+_LABELS = {
+    Standing.PAPER: "as printed",
+    Standing.READING: "a reading",
+    Standing.CORRECTED: "corrected",
+    Standing.OUTSIDE_HYPOTHESIS: "outside its hypotheses",
+    Standing.ERRATUM: "an erratum",
+    Standing.PRACTICE: "practice",
+    Standing.CONTROL: "a control",
+    Standing.STATED: "",
 }
 
 
@@ -220,6 +232,11 @@ class Entry:
     def heading(self) -> str:
         """The heading: its subject, or else its id without variant."""
         return self.subject or self.stem
+
+    @property
+    def label(self) -> str:
+        """Whose claim it is, in a word or two; "" of a claim stated of code."""
+        return _LABELS[self.standing]
 
     @property
     def against(self) -> str:

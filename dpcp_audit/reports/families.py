@@ -54,6 +54,21 @@ class Family:
         return tuple(sorted(first.values(), key=lambda entry: entry.rank[2:]))
 
     @property
+    def shares(self) -> tuple[tuple[int, int, str], ...]:
+        """Numbers of refuted and of all claims, as made and counted separately, and the words.
+
+        Where the family has only one of the two, the words are "".
+        """
+        own = [entry for entry in self.entries if not entry.apart]
+        others = [entry for entry in self.entries if entry.apart]
+        if not own or not others:
+            return ((len(self.refuted), len(self.entries), ""),)
+        return (
+            (sum(entry.refuted for entry in own), len(own), own[0].label or "as stated"),
+            (sum(entry.refuted for entry in others), len(others), "counted separately"),
+        )
+
+    @property
     def tally(self) -> str:
         """The number of its claims with each verdict, in words."""
         words = {

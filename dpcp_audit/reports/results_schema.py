@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter, ValidationError
 
-SCHEMA_VERSION = "2.3"
+SCHEMA_VERSION = "2.4"
 SCHEMA_FILE = "results.schema.json"
 _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
 _SHOWN = 60

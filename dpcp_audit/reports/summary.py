@@ -61,6 +61,7 @@ _ALONE = {
 
 _APART = {
     Standing.READING: ("other reading of a printed sentence", "other readings of what is printed"),
+    Standing.CORRECTED: ("corrected form", "corrected forms"),
     Standing.OUTSIDE_HYPOTHESIS: (
         "statement outside its hypotheses",
         "statements outside their hypotheses",

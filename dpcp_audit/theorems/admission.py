@@ -135,7 +135,7 @@ class Admission:
     Parameters
     ----------
     standing : Standing
-        The paper's, a reading, an erratum, or a statement outside of its hypotheses.
+        The paper's, a reading, a corrected form, an erratum, or outside of its hypotheses.
     reason : str
         Of a statement outside of its hypotheses: which of them fails, and by how much.
     """
@@ -180,7 +180,7 @@ def window_count_for(
 @admission.register(ScoreTheorem)
 def _of_scores(theorem: ScoreTheorem) -> Admission:
     printed = theorem.debiasing is Debiasing.PRINTED or theorem.blocks is Blocks.PRINTED
-    standing = Standing.READING if theorem.two_sided else Standing.PAPER
+    standing = Standing.CORRECTED if theorem.two_sided else Standing.PAPER
     return _searched(theorem, theorem.population, Standing.ERRATUM if printed else standing)
 
 
@@ -199,13 +199,15 @@ def _of_estimate(theorem: UniformEvent) -> Admission:  # noqa: ARG001  (it asks 
 
 @admission.register(RankError)
 def _of_rank(theorem: RankError) -> Admission:
-    return _crowded(theorem, Standing.PAPER if theorem.windows == 1 else Standing.READING, lost=0)
+    return _crowded(theorem, Standing.PAPER if theorem.windows == 1 else Standing.CORRECTED, lost=0)
 
 
 @admission.register(CoverageTheorem)
 def _of_search(theorem: CoverageTheorem) -> Admission:
-    printed = theorem.reading is CoverageReading.MARGINAL and theorem.windows == 1
-    return _crowded(theorem, Standing.PAPER if printed else Standing.READING, lost=1)
+    standing = Standing.PAPER if theorem.windows == 1 else Standing.CORRECTED
+    if theorem.reading is not CoverageReading.MARGINAL:
+        standing = Standing.READING
+    return _crowded(theorem, standing, lost=1)
 
 
 @admission.register(MarginalCoverage)
@@ -224,13 +226,13 @@ def _searched(
 ) -> Admission:
     """Theorems 3 and 4: no interval of length 2^(−T) holds more than Δ of the mass.
 
-    A reading where a miss does not return what is printed, or the search is another.
+    A corrected form where a miss does not return what is printed, or the search is another.
     """
     other = theorem.on_miss is not OnMiss.LAST_MIDPOINT or (
         isinstance(theorem, LabelTheorem) and theorem.search is not LabelSearch.WINDOW
     )
     if standing is Standing.PAPER and other:
-        standing = Standing.READING
+        standing = Standing.CORRECTED
     reason = beyond(population, (0.0, 1.0)) or _unresolved(theorem, population)
     return _admitted(standing, reason)
 

@@ -289,6 +289,8 @@ class Standing(StrEnum):
     """As printed, inside its hypotheses."""
     READING = "reading"
     """Another reading of the printed sentence, which the paper disclaims or leaves open."""
+    CORRECTED = "corrected"
+    """A corrected form of the printed statement, which never counts for it."""
     OUTSIDE_HYPOTHESIS = "outside-hypothesis"
     """The printed statement on data that it does not admit."""
     ERRATUM = "erratum"

@@ -99,7 +99,7 @@ def _completed_square(at: Point) -> int:
     "By Markov's inequality the loss exceeds ε with probability at most E[e^((α−1)L)]/e^((α−1)ε), "
     "with the mean over the mechanism's own outputs, o ∼ P.",
     "Pr[L ≥ ε] ≤ E_{o∼P}[e^((α−1)L)]/e^((α−1)ε)",
-    standing=Standing.READING,
+    standing=Standing.CORRECTED,
     parameters=_TAIL,
     own=True,
     **_TAIL,

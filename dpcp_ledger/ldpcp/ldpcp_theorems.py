@@ -61,7 +61,7 @@ for _form, _theorem, _standing, _expected in (
         Standing.ERRATUM,
         _REFUTED,
     ),
-    ("corrected", _TWO_SIDED, _READING, _PROVED),
+    ("corrected", _TWO_SIDED, Standing.CORRECTED, _PROVED),
 ):
     paper.theorem(
         _theorem,

@@ -167,7 +167,7 @@ for _name, _divisor, _debiasing, _standing, _expected in (
         "block",
         "the size of the block",
         Debiasing.CORRECTED,
-        Standing.READING,
+        Standing.CORRECTED,
         Verdict.PROVED,
     ),
     ("n", "n", Debiasing.PRINTED, Standing.ERRATUM, Verdict.REFUTED),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import Computation, Quantity, Verdict
+from dpcp_audit.extensions.claims import Computation, Quantity, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import PCOQS, coverage_given_noise, held_out_law
 from dpcp_audit.extensions.theorems import (
@@ -319,5 +319,6 @@ for _name, _words, _kind, _grid, _expected in (
         _expected,
         f"{_words}.",
         _CORRECTION if _grid.corrected else _BOUNDS,
+        standing=Standing.PAPER if _grid.clamped else Standing.CORRECTED,
         parameters=_grid.parameters | {"grid": _kind},
     )(_grid.worst)

@@ -251,7 +251,7 @@ for _theorem, _name in (
 # Proposition 1 at a coarse resolution, as printed and as its argument has it.
 for _windows, _name, _standing, _expected in (
     (1, "printed", Standing.PAPER, Verdict.REFUTED),
-    (2, "doubled", Standing.READING, Verdict.CONSISTENT),
+    (2, "doubled", Standing.CORRECTED, Verdict.CONSISTENT),
 ):
     _fixed = FixedRankError(
         mechanism=PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32),

@@ -311,7 +311,7 @@ def histogram_rate(*, inside: bool, low: float, high: float) -> Computation:
 
 for _name, _noise, _inside, _standing, _expected in (
     ("printed", "√(B/(εn))", True, Standing.ERRATUM, Verdict.REFUTED),
-    ("corrected", "√B/(εn)", False, Standing.READING, Verdict.CONSISTENT),
+    ("corrected", "√B/(εn)", False, Standing.CORRECTED, Verdict.CONSISTENT),
 ):
     paper.claim(
         f"pcoqs.remark-8[noise={_name}]",

@@ -44,7 +44,7 @@ _OUTSIDE = Standing.OUTSIDE_HYPOTHESIS
         (replace(COVERAGE, population=Beta(5, 0.2), window_count=23), Standing.PAPER),
         (replace(UNIFORM, debiasing=Debiasing.PRINTED), Standing.ERRATUM),
         (UNIFORM, Standing.PAPER),
-        (replace(UNIFORM, on_miss=OnMiss.UPPER_END), Standing.READING),
+        (replace(UNIFORM, on_miss=OnMiss.UPPER_END), Standing.CORRECTED),
         (replace(UNIFORM, population=Beta(5, 0.2)), Standing.OUTSIDE_HYPOTHESIS),
         (replace(UNIFORM, population=Beta(5, 0.2), rounds=25), Standing.PAPER),
         (
@@ -107,7 +107,7 @@ def test_a_coarse_resolution_is_admitted_with_the_printed_window_count() -> None
     for kind in (RankError, CoverageTheorem):
         theorem = kind(mechanism=coarse, n=100_000, beta=0.01, window_count=3_500)
         assert standing_of(theorem) is Standing.PAPER
-        assert standing_of(replace(theorem, windows=2)) is Standing.READING
+        assert standing_of(replace(theorem, windows=2)) is Standing.CORRECTED
         assert standing_of(replace(theorem, window_count=3_200)) is _OUTSIDE
 
 

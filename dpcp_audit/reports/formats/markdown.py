@@ -148,7 +148,7 @@ def _family(family: Family, remark: str = "") -> str:
         f"{worst.breach.consequence}: {_cell(worst.statement)}",
         f"{worst.breach.promised} {_cell(worst.breach.quantity)}".strip(),
         f"**{worst.breach.found}**, {worst.breach.surety}",
-        f"{len(family.refuted)} of {len(family.entries)}",
+        "<br>".join(f"{found} of {all_} {words}".rstrip() for found, all_, words in family.shares),
     )
     return f"| {' | '.join(cells)} |"
 
@@ -223,7 +223,7 @@ def _details(entry: Entry) -> str:
         f"<details><summary>{summary}</summary>",
         _paragraph(entry.statement),
         f"<code>{_paragraph(entry.formula)}</code>" if entry.formula else "",
-        f"Source: {_cell(entry.paper)}, {_cell(entry.section)}.",
+        f"Source: {_cell(entry.paper)}, {_cell(entry.section)}{_standing(entry)}.",
         "" if entry.error else f"**{_paragraph(entry.sentence)}**",
         "\n".join(f"- {name}: {_cell(value)}" for name, value in entry.facts),
         f"What went wrong:\n\n{_block(entry.error)}" if entry.error else "",
@@ -235,6 +235,10 @@ def _details(entry: Entry) -> str:
         "</details>",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _standing(entry: Entry) -> str:
+    return f" ({entry.label})" if entry.label else ""
 
 
 def _cell(text: str) -> str:

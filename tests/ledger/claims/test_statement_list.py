@@ -103,6 +103,18 @@ def test_the_summary_counts_each_statement_once() -> None:
     assert found_in(document) == {"a": (Standing.PAPER, Verdict.PROVED)}
 
 
+def test_a_corrected_form_is_never_a_papers_own_claim() -> None:
+    """A form that repairs a statement is labelled so, unless another paper prints it."""
+    claims = {row.claim.id: row.claim for row in papers_suite.rows()}
+    repaired = {id_: each.paper for each in listed_statements() for id_ in each.repaired}
+    corrected = {id_ for id_, each in claims.items() if each.standing is Standing.CORRECTED}
+    assert corrected - set(repaired) == set()
+    for id_ in repaired.keys() & claims.keys() - corrected:
+        claim = claims[id_]
+        outside = claim.standing is Standing.OUTSIDE_HYPOTHESIS
+        assert outside or claim.source.paper != repaired[id_], id_
+
+
 def test_whatever_stands_as_a_papers_own_claim_is_quoted() -> None:
     """Of statements that are numbers in a table or a figure there is no sentence."""
     own = {

@@ -177,6 +177,29 @@ def test_controls_and_readings_are_counted_apart() -> None:
     assert f"counted separately: {apart}" in reading.meaning
 
 
+def test_printed_claims_and_readings_of_a_family_are_counted_apart_and_labelled() -> None:
+    reading = read(
+        document(
+            refuted("t[coverage=conditional]", 50.0) | {"standing": "reading", "subject": "T"},
+            refuted("t[n=50]", 1.1) | {"subject": "T"},
+            finding("t[n=500]", "PROVED", "PROVED") | {"subject": "T"},
+            finding("t[bound=doubled]", "PROVED", "PROVED", standing="corrected", subject="T"),
+            refuted("mine", 1.1) | {"subject": "Mine", "standing": "stated"},
+        )
+    )
+    shares = {family.name: family.shares for family in reading.families}
+    assert shares == {
+        "T": ((1, 2, "as printed"), (1, 2, "counted separately")),
+        "Mine": ((1, 1, ""),),
+    }
+    (printed,) = (family for family in reading.families if family.name == "T")
+    assert [(each.id, each.label) for each in printed.refuted] == [
+        ("t[n=50]", "as printed"),
+        ("t[coverage=conditional]", "a reading"),
+    ]
+    assert {each.label for each in reading.entries} == {"as printed", "a reading", "corrected", ""}
+
+
 def test_controls_alone_exclude_no_claim() -> None:
     control = refuted("zoo.a[x=1]", 2.0) | {"standing": "control"}
     reading = read(document(control, finding("b.x", "PROVED", "PROVED")))
