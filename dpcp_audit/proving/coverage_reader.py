@@ -22,7 +22,6 @@ from dpcp_audit.proving.distances import (
     Distribution,
     Generator,
     Hidden,
-    Public,
     PublicAnswer,
     Records,
     Value,
@@ -40,15 +39,13 @@ from dpcp_audit.proving.draw_outcomes import (
     rounded,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
-from dpcp_audit.proving.interpreter import Reader
+from dpcp_audit.proving.path_reader import PathReader
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
-
-    from dpcp_audit.proving.statements import Ends
 
 _DISCRETE = "take one of the scores: method='higher'"
 _LONGEST = 1_000_000
@@ -95,7 +92,7 @@ class Partitioned(Hidden):
 _OF_SCORES = (Records, Padded, Partitioned)
 
 
-class CoverageReader(Reader):
+class CoverageReader(PathReader):
     """Reads a function once for each sequence of outcomes of its draws.
 
     Parameters
@@ -111,25 +108,6 @@ class CoverageReader(Reader):
     def __init__(self, n: int, bounds: tuple[Fraction, Fraction], outcomes: DrawOutcomes) -> None:
         super().__init__(n)
         self.bounds, self.outcomes = bounds, outcomes
-
-    # ------------------------------------------------------------------ one path alone
-
-    def truth(self, value: Value) -> bool:
-        """Return whether a condition holds; on the path that is read it is known."""
-        known = super().truth(value)
-        if known is None:
-            raise self.refuse("a condition whose outcome is not known")
-        return known
-
-    def _do_Assert(self, node: ast.Assert) -> None:
-        if not self.truth(self.read(node.test)):
-            raise self.refuse("raises AssertionError")
-
-    def _do_Try(self, node: ast.Try) -> Ends:
-        raise self.refuse("errors are caught, which may hide where a threshold comes from")
-
-    def _until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
-        raise self.refuse("a loop whose length is not known beforehand")
 
     # ------------------------------------------------------------------ operators
 

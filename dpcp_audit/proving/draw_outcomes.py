@@ -58,41 +58,52 @@ def _laplace_cdf(x: arb) -> arb:
     return x.exp() / 2 if x < 0 else 1 - (-x).exp() / 2
 
 
-class DrawOutcomes:
-    """The outcomes that draws have on the path that is read.
+class Choices:
+    """The ways taken where a path divides, one after the other.
 
     Parameters
     ----------
     given : tuple of int
-        The index of each draw's outcome, in order of the draws; a further draw has its first one.
+        The way taken at each place, in order; at a further place the first one is.
     """
 
     def __init__(self, given: tuple[int, ...] = ()) -> None:
         self._given = list(given)
         self._numbers: list[int] = []
-        self.chance = Fraction(1)
-        self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
-        self.rounded: set[int] = set()
 
     @property
     def drawn(self) -> int:
-        """The number of outcomes on this path."""
+        """The number of places at which this path has divided."""
         return len(self._numbers)
 
     def following(self) -> tuple[int, ...] | None:
-        """Return how the next sequence of outcomes begins; None after the last one."""
+        """Return how the next sequence of ways begins; None after the last one."""
         given = self._given[: len(self._numbers)]
         while given and given[-1] + 1 == self._numbers[len(given) - 1]:
             given.pop()
         return (*given[:-1], given[-1] + 1) if given else None
 
+    def choose(self, number: int) -> int:
+        """Return the way that is taken here, of 0, ..., number - 1."""
+        if len(self._numbers) == len(self._given):
+            self._given.append(0)
+        self._numbers.append(number)
+        return self._given[len(self._numbers) - 1]
+
+
+class DrawOutcomes(Choices):
+    """The outcomes that draws have on the path that is read, and their chance."""
+
+    def __init__(self, given: tuple[int, ...] = ()) -> None:
+        super().__init__(given)
+        self.chance = Fraction(1)
+        self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
+        self.rounded: set[int] = set()
+
     def one_of(self, chances: Iterable[tuple[int, Fraction]]) -> int:
         """Return the number that the next draw is, of numbers with their chances at least."""
         found = [(number, chance) for number, chance in chances if chance]
-        if len(self._numbers) == len(self._given):
-            self._given.append(0)
-        number, chance = found[self._given[len(self._numbers)]]
-        self._numbers.append(len(found))
+        number, chance = found[self.choose(len(found))]
         self.chance *= chance
         return number
 

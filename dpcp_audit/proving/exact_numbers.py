@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,6 +25,8 @@ _LONGEST = 2048
 """Bits of a numerator or denominator beyond which a number is the double itself."""
 _APART = 1e-13
 """Relative distance of a double from its real number beyond which rounding is not negligible."""
+_STEEPEST = 500
+"""Size of an exponent beyond which an exponential stands for itself."""
 _LOST = 1e-8
 """The same for 1 less an exponential near 1, whose digits cancel."""
 
@@ -124,21 +128,21 @@ class Surd:
 class Real(float):
     """A double with the real number that it stands for.
 
-    ``log`` is its logarithm and ``log_rest`` that of 1 less the number, where they are rational;
-    ``of_numpy`` tells whether it is NumPy's kind of double, whose type and comparisons differ.
+    ``form`` is that number where exponentials of rational numbers are in it, ``exact`` then the
+    double; ``of_numpy`` tells whether it is NumPy's kind of double, whose type and comparisons
+    differ.
     """
 
-    __slots__ = ("exact", "log", "log_rest", "of_numpy")
+    __slots__ = ("exact", "form", "of_numpy")
     exact: Surd
     of_numpy: bool
-    log: Fraction | None
-    log_rest: Fraction | None
+    form: ExponentialQuotient | None
 
     def __new__(cls, value: float | np.floating[Any], exact: Surd) -> Self:
         """Make a double of this value."""
         made = super().__new__(cls, value)
         made.of_numpy = isinstance(value, np.floating)
-        made.exact, made.log, made.log_rest = exact, None, None
+        made.exact, made.form = exact, None
         return made
 
 
@@ -187,7 +191,17 @@ def logs_of(value: Any) -> tuple[Fraction, ...] | None:
     """Return the logarithms of a known number or vector, where they are known to be rational."""
     if isinstance(value, RealArray):
         return value.logs
-    return (value.log,) if isinstance(value, Real) and value.log is not None else None
+    log = value.form.log if isinstance(value, Real) and value.form is not None else None
+    return None if log is None else (log,)
+
+
+def form_of(value: Any) -> ExponentialQuotient | None:
+    """Return a known number as a quotient of sums of exponentials; None where it is none."""
+    if isinstance(value, Real) and value.form is not None:
+        return value.form
+    exact = exact_of(value) if is_scalar(value) else None
+    rational = None if exact is None else exact.rational
+    return None if rational is None else ExponentialQuotient.of(rational)
 
 
 def is_scalar(value: object) -> bool:
@@ -275,25 +289,49 @@ def combine(operator: str, value: Any, left: Any, right: Any) -> Any:
         return value
     if not is_scalar(left) or not is_scalar(right):
         return value
-    log = right.log if operator == "Sub" and left == 1 and isinstance(right, Real) else None
-    number = float(value)
-    if log is not None and abs(number + math.expm1(log)) <= _LOST * abs(number):
-        found = Real(value, Surd.of(Fraction(repr(number))))
-        found.log_rest = log
-        return found
     a, b = exact_of(left), exact_of(right)
-    return value if a is None or b is None else remember(value, _EXACT[operator](a, b))
+    found = value if a is None or b is None else remember(value, _EXACT[operator](a, b))
+    if not any(isinstance(each, Real) and each.form is not None for each in (left, right)):
+        return found
+    near = _LOST if operator == "Sub" else _APART
+    return _with_form(found, _form(operator, form_of(left), form_of(right)), near)
 
 
-def exponential(value: Any, argument: Any) -> Any:
-    """Return a computed exponential, with its logarithm where that is rational."""
-    exact = exact_of(argument)
-    log = None if exact is None else exact.rational
-    if log is None or not 0 < value < math.inf:
+def _form(
+    operator: str, a: ExponentialQuotient | None, b: ExponentialQuotient | None
+) -> ExponentialQuotient | None:
+    """Return the result of an operator on two quotients of sums of exponentials."""
+    if a is None or b is None:
+        return None
+    try:
+        if operator == "Pow":
+            log, power = a.log, b.rational
+            return None if log is None or power is None else ExponentialQuotient.of(1, log * power)
+        if operator == "Div":
+            return a / b if b.top else None
+        return {"Add": a.__add__, "Sub": a.__sub__, "Mult": a.__mul__}[operator](b)
+    except OverflowError:
+        return None
+
+
+def _with_form(value: Any, form: ExponentialQuotient | None, near: float = _APART) -> Any:
+    """Return a computed float with the real number that it stands for, where the two are near."""
+    if form is None or abs(float(form) - value) > near * abs(value):
         return value
     found = Real(value, Surd.of(Fraction(repr(float(value)))))
-    found.log = log
+    found.of_numpy = value.of_numpy if isinstance(value, Real) else found.of_numpy
+    found.form = form
     return found
+
+
+def exponential(value: Any, argument: Any, less: int = 0) -> Any:
+    """Return a computed exponential, less a whole number, with its real number."""
+    exact = exact_of(argument)
+    log = None if exact is None else exact.rational
+    if log is None or not 0 < value < math.inf or abs(log) > _STEEPEST:
+        return value
+    form = ExponentialQuotient.of(1, log) - ExponentialQuotient.of(less)
+    return _with_form(value, form)
 
 
 class OutsideList(tuple[Any, ...]):

@@ -39,7 +39,7 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.entry_types import NUMPY, PYTHON
-from dpcp_audit.proving.exact_numbers import is_scalar, plain
+from dpcp_audit.proving.exact_numbers import exponential, is_scalar, plain
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.plain_calls import (
     HELD_BEFORE,
@@ -121,6 +121,8 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
     if isinstance(value, types.ModuleType):
         if type(value) is not types.ModuleType or name not in vars(value):
             raise reader.refuse(f"{value.__name__} has no {name}")
+        if name == "e" and vars(value)[name] == math.e:
+            return exponential(math.e, 1)
         return admitted(vars(value)[name], name, reader.line)
     if isinstance(value, Private):
         raise reader.refuse(value.reason, value.hint)

@@ -41,7 +41,8 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.entry_types import NUMPY
-from dpcp_audit.proving.exact_numbers import Real, Surd, exact_of, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import Surd, exact_of, form_of, is_scalar, plain
+from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
 from dpcp_audit.proving.statistics import Shape, Statistic, tokens
 from dpcp_audit.stats.enclosures import ball, upper
 
@@ -318,8 +319,10 @@ def _log_rate(reader: Interpreter, p: Value) -> Fraction:
     """Return -log(1 - p), from above: neighbouring whole numbers' chances differ by this factor."""
     if is_scalar(p) and 0 < p < _RARE:
         raise reader.refuse("geometric noise so large that whole numbers wrap around")
-    if isinstance(p, Real) and p.log_rest is not None and p < 1:
-        return -p.log_rest
+    form = form_of(p) if is_scalar(p) and 0 < p < 1 else None
+    rest = None if form is None else (ExponentialQuotient.of(1) - form).log
+    if rest is not None:
+        return -rest
     exact = exact_of(p) if is_scalar(p) else None
     value = None if exact is None else exact.rational
     if value is None or not 0 < value < 1:

@@ -81,6 +81,8 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
         return reader.listed(value)
     if len(args) == 1 and target in {math.exp, np.exp} and is_scalar(args[0]):
         return exponential(value, args[0])
+    if len(args) == 1 and target in {math.expm1, np.expm1} and is_scalar(args[0]):
+        return exponential(value, args[0], less=1)
     if len(args) == 1 and not kw and target in _EXACTLY and is_scalar(args[0]):
         exact = exact_of(args[0])
         return value if exact is None else remember(value, _EXACTLY[target](exact))
