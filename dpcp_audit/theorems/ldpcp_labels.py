@@ -150,8 +150,7 @@ class UniformEvent(_LabelCase):
             error = self._cells.estimates(self.n, size, rng=rng) - self._cells.true_cdf
             parts.append((np.abs(error) if self.two_sided else error).max(axis=1))
         supremum = np.concatenate(parts)
-        width = dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
-        return TheoremTrials(supremum, supremum > limit, needed=supremum / width)
+        return TheoremTrials(supremum, supremum > limit, uncorrected=supremum > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.results import PlainData
 
@@ -220,9 +220,8 @@ class RankError(_SearchCase):
         """Run the search on fresh scores and compare the count at its result with the rank."""
         mechanism = with_errors(self.mechanism, n=self.n, noise=self.noise)
         run = mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
-        noise = noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
-        needed = (run.rank_error - self.window_count) / noise if self.windows == 1 else None
-        return TheoremTrials(run.rank_error, run.rank_error > self.limit, needed=needed)
+        uncorrected = run.rank_error > self.window_count if self.windows == 1 else None
+        return TheoremTrials(run.rank_error, run.rank_error > self.limit, uncorrected=uncorrected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,21 +309,20 @@ class CoverageTheorem(_SearchCase):
         if self.reading is CoverageReading.CONDITIONAL:
             run = self.calibrator.trials(self.population, n=self.n, trials=count, rng=rng)
             failed = outside(run.coverage, self.bounds)
-            return TheoremTrials(run.coverage, failed, needed=self._needed(run.coverage))
+            return TheoremTrials(run.coverage, failed, uncorrected=self._uncorrected(run.coverage))
         noise = rng.standard_normal((self.mechanism.rounds, count))
         means, error = coverage_given_noise(self.calibrator, self.population, n=self.n, noise=noise)
         clearly = outside(means, self.bounds, margin=error)
         undecided = outside(means, self.bounds, margin=-error) & ~clearly
-        return TheoremTrials(means, clearly, undecided, needed=self._needed(means, error))
+        return TheoremTrials(means, clearly, undecided, uncorrected=self._uncorrected(means, error))
 
-    def _needed(self, coverage: FloatArray, error: float = 0.0) -> FloatArray | None:
-        """Return the multiples of τ* that would do: of the printed τ, and not where α* runs."""
+    def _uncorrected(self, coverage: FloatArray, error: float = 0.0) -> BoolArray | None:
+        """Tell which would fail without τ*: of the printed τ, and not where α* runs."""
         if self.corrected or self.windows > 1:
             return None
         short = (1 - self.mechanism.alpha - coverage + error) * (self.n + 1)
         over = (coverage + error - (1 - self.mechanism.alpha)) * (self.n + 1) - 1
-        beyond = np.maximum(short, over) - self.window_count
-        return beyond / noise_rank_error(self.mechanism, beta=self.beta)
+        return np.asarray(np.maximum(short, over) > self.window_count)
 
     def check(self, *, n_trials: int = 20_000) -> Check:
         """Return the check: computed for one calibrated set of at most 10⁴ scores, else sampled."""

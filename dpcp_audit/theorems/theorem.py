@@ -12,7 +12,6 @@ from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.rate_power import RateSequence
 from dpcp_audit.stats.samples import Spread
-from dpcp_audit.theorems.tightness import Tightness
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, decide, of_rate, settled
@@ -37,8 +36,6 @@ _FIRST_LOOK = 500
 """Trials before the first look, at most."""
 ROUNDING = 1e-12
 """A statistic may exceed a bound by this much before it counts: 1 − 0.7 is not quite 0.3."""
-MULTIPLES = tuple(step / 100 for step in range(151))
-"""The multiples of its correction at which trials of a theorem are counted."""
 RESOLUTION = 1.5
 """Trials of a theorem are cheap: a check has to be able to refute 1.5 times the claimed rate."""
 
@@ -48,14 +45,14 @@ class TheoremTrials(NamedTuple):
 
     ``undecided`` marks trials whose own error leaves open whether they failed: they count
     as failures in the upper limit of the failure probability, and not in the lower.
-    ``needed`` is the smallest multiple of the theorem's correction at which each trial would have
-    been within the bounds, its own error allowed for, where that is known.
+    ``uncorrected`` marks trials that would fail, their own error allowed for, without the theorem's
+    correction, where that is known.
     """
 
     statistic: FloatArray
     failed: BoolArray
     undecided: BoolArray | None = None
-    needed: FloatArray | None = None
+    uncorrected: BoolArray | None = None
 
     @property
     def undecided_only(self) -> int:
@@ -174,13 +171,14 @@ class FailureRate:
             note=note,
             figures=(histogram(spread, self.theorem),),
         )
-        return with_certified_tightness(
-            outcome,
-            self.theorem,
-            beyond=found["beyond"],
-            tally=tally,
-            limits=self._limits(context.significance),
-        )
+        uncorrected = found["uncorrected"]
+        if uncorrected is None or outcome.power is None:
+            return outcome
+        _, upper = self._limits(context.significance)(uncorrected, tally.trials)
+        if upper > self.theorem.allowed_failure:
+            return outcome
+        power = _without_any(outcome.power, self.theorem)
+        return replace(outcome, verdict=decide(outcome.evidence, power=power), power=power)
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest failure probability that is refuted with probability 0.95.
@@ -254,17 +252,18 @@ def _counted(theorem: Theorem, size: int, rng: np.random.Generator) -> PlainData
         "failed": int(part.failed.sum()),
         "undecided": part.undecided_only,
         "spread": Spread.of(part.statistic).as_data(),
-        "beyond": [] if part.needed is None else beyond_multiples(part.needed),
+        "uncorrected": None if part.uncorrected is None else int(part.uncorrected.sum()),
     }
 
 
 def _summed(parts: Sequence[PlainData]) -> PlainData:
     """Return the counts of several parts together."""
+    uncorrected = [part["uncorrected"] for part in parts]
     return {
         "failed": sum(part["failed"] for part in parts),
         "undecided": sum(part["undecided"] for part in parts),
         "spread": Spread.merged(Spread.from_data(part["spread"]) for part in parts).as_data(),
-        "beyond": [sum(each) for each in zip(*(part["beyond"] for part in parts), strict=True)],
+        "uncorrected": None if None in uncorrected else sum(uncorrected),
     }
 
 
@@ -277,58 +276,14 @@ def _tally(found: PlainData) -> Count:
     )
 
 
-def beyond_multiples(needed: FloatArray) -> list[int]:
-    """Return how many trials need more than each of ``MULTIPLES``."""
-    return [int((needed > multiple).sum()) for multiple in MULTIPLES]
+def _without_any(power: Power, theorem: Theorem) -> Power:
+    """Return the power of a case whose bound would hold without its correction: none.
 
-
-def with_certified_tightness(
-    outcome: Outcome, theorem: Theorem, *, beyond: Sequence[int], tally: Count, limits: Limits
-) -> Outcome:
-    """Return an outcome that says how tight the theorem is, where that was counted.
-
-    A case in which the bound would hold without its correction refutes no wrong correction: it has
-    no power, and is not CONSISTENT.
+    No wrong correction is refuted there, so that it is not CONSISTENT.
     """
-    if not beyond:
-        return outcome
-    tight = certified_tightness(theorem, beyond, tally, limits)
-    found = replace(outcome, note=f"{outcome.note} {tight.words}", tables=(tight.table(),))
-    if tight.multiple > 0 or outcome.power is None:
-        return found
-    blunt = replace(
-        outcome.power,
-        smallest=math.inf,
-        detail=f"without any {tight.correction} the bound would hold here too",
-    )
-    return replace(found, verdict=decide(outcome.evidence, power=blunt), power=blunt)
-
-
-def certified_tightness(
-    theorem: Theorem, beyond: Sequence[int], tally: Count, limits: Limits
-) -> Tightness:
-    """Return a theorem's tightness by trials, with a multiple that certainly would do.
-
-    The multiples are tried from the largest one down until the upper limit of the failure rate
-    exceeds δ: one level for all of them, since the sequence is fixed. What a trial needs takes its
-    own error in, so that no trial is undecided at a multiple. ``limits`` of a rate have to hold
-    wherever the trials stopped.
-    """
-    enough, hits, upper = math.inf, -1, math.inf
-    for multiple, count in zip(reversed(MULTIPLES), reversed(beyond), strict=True):
-        if count != hits:  # most multiples share their number
-            hits, upper = count, limits(count, tally.trials)[1]
-        if upper > theorem.allowed_failure:
-            break
-        enough = multiple
-    return Tightness(
-        correction=getattr(theorem, "correction_name", "the correction"),
-        failure=tally.hits / tally.trials,
-        allowed=theorem.allowed_failure,
-        multiple=enough,
-        most=MULTIPLES[-1],
-        certified=True,
-    )
+    correction = getattr(theorem, "correction_name", "the correction")
+    detail = f"without any {correction} the bound would hold here too"
+    return replace(power, smallest=math.inf, detail=detail)
 
 
 def outside(

@@ -82,18 +82,12 @@ class Tightness:
     multiple : float
         The smallest multiple of the correction at which it would still hold; 0 where it would
         without any; infinity where none that was tried would do.
-    most : float
-        The largest multiple that was tried.
-    certified : bool
-        The multiple is by trials: larger ones were shown to do as well, with confidence.
     """
 
     correction: str
     failure: float
     allowed: float
     multiple: float
-    most: float = _MOST
-    certified: bool = False
 
     @property
     def ratio(self) -> float:
@@ -104,14 +98,13 @@ class Tightness:
     def shown(self) -> str:
         """The smallest multiple, as tables have it."""
         none = math.isinf(self.multiple)
-        return f"none up to {self.most:g}" if none else f"{self.correction} × {self.multiple:.3g}"
+        return f"none up to {_MOST:g}" if none else f"{self.correction} × {self.multiple:.3g}"
 
     @property
     def words(self) -> str:
         """The result in a phrase: "Δ_S × 0.31 would do"."""
         if math.isinf(self.multiple):
-            would = "is certain to do" if self.certified else "would do"
-            return f"No multiple of {self.correction} up to {self.most:g} {would}."
+            return f"No multiple of {self.correction} up to {_MOST:g} would do."
         return f"{self.correction} × {self.multiple:.2f} would do."
 
     def table(self) -> Table:

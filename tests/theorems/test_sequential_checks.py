@@ -20,18 +20,6 @@ from dpcp_audit.words.checks import Check
 from dpcp_audit.words.results import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needing(Coin):
-    """A theorem that never fails; a share ``rate`` of trials needs ``multiple`` of Δ for that."""
-
-    multiple: float = 0.5
-    correction_name: str = "Δ"
-
-    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
-        needed = np.where(rng.random(count) < self.rate, self.multiple, 0.0)
-        return TheoremTrials(needed, np.zeros(count, dtype=np.bool_), needed=needed)
-
-
 def early(**given: Any) -> FailureRate:
     return FailureRate(stops_early=True, **given)
 
@@ -88,15 +76,6 @@ def test_the_first_look_is_where_no_failure_settles_it(allowed: float, first: in
     assert outcome.evidence.n_samples == first
     assert sequence.interval(0, first)[1] <= allowed
     assert sequence.interval(0, first - 1 if first < 500 else first // 2)[1] > allowed
-
-
-def test_the_tightness_is_certified_wherever_the_trials_stop() -> None:
-    """None of 137 needs more than 0.5: the sequence allows δ there, and at no smaller multiple."""
-    outcome = early(theorem=Needing(rate=0.3, multiple=0.5))(context(0, significance=1e-6))
-    assert outcome.evidence.n_samples == 137
-    assert "Δ × 0.50 would do." in outcome.note
-    (table,) = outcome.tables
-    assert table.columns[4].values == [0.5]
 
 
 @dataclass(frozen=True, kw_only=True)
