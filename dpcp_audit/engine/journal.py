@@ -28,7 +28,13 @@ from dpcp_audit.engine.encoding import (
     line_of,
 )
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event
-from dpcp_audit.engine.run_settings import RunSettings, difference, environment, inputs
+from dpcp_audit.engine.run_settings import (
+    RunSettings,
+    difference,
+    environment,
+    imported,
+    inputs,
+)
 from dpcp_audit.engine.runner import Past
 from dpcp_audit.engine.tasks import Done
 from dpcp_audit.words.results import Finding
@@ -124,7 +130,7 @@ class Journal:
                 RunEntry(
                     environment=environment(settings.suite),
                     settings=settings.as_data(),
-                    inputs=inputs(settings),
+                    inputs=inputs(settings) | imported(settings),
                     ids=tuple(row.claim.id for row in rows),
                 )
             )
@@ -255,7 +261,7 @@ def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSett
             raise JournalError(
                 f"--resume: {path} is of another run: {name} {value} there, {here[name]} here"
             )
-    if unlike := difference(there.head.inputs, inputs(settings)):
+    if unlike := difference(there.head.inputs, inputs(settings) | imported(settings)):
         raise JournalError(f"--resume: files have changed since {path} was begun: {unlike}")
     ids = tuple(row.claim.id for row in rows)
     if ids != there.head.ids:

@@ -9,6 +9,7 @@ None of it changes a verdict, and two runs of the same settings differ in nothin
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import itertools
 import platform
@@ -36,7 +37,7 @@ from dpcp_audit.words.values import is_file
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dpcp_audit.targets import TargetSpec
 
@@ -152,6 +153,7 @@ def _require_shapes(document: Mapping[str, Any]) -> None:
 
 
 _DIGITS = 12
+_INSTALLED = {"site-packages", "dist-packages"}
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -205,6 +207,16 @@ def difference(there: dict[str, str], here: dict[str, str]) -> str:
 def inputs(settings: RunSettings) -> dict[str, str]:
     """Return digests of the files that the settings name: pools, and the code of targets."""
     names = [*settings.pools, *(name for spec in settings.targets for name in _code(spec.target))]
+    return _digests_of(names)
+
+
+def imported(settings: RunSettings) -> dict[str, str]:
+    """Return digests of the user's own files that the targets' code imports."""
+    names = (name for spec in settings.targets for name in _imported(spec.target))
+    return _digests_of(map(_from_here, names))
+
+
+def _digests_of(names: Iterable[str]) -> dict[str, str]:
     return {
         name: hashlib.sha256(Path(name).read_bytes()).hexdigest()[:_DIGITS]
         for name in names
@@ -212,12 +224,59 @@ def inputs(settings: RunSettings) -> dict[str, str]:
     }
 
 
+def _from_here(place: str | Path) -> str:
+    path, here = Path(place).resolve(), Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
+
+
+def _imported(target: TargetSpec) -> Iterator[Path]:
+    """Yield the files that a target's code imports, directly or by others, below its own root.
+
+    The root is the folder from which it is imported; of installed code its package. The tool's
+    own code has a digest of its own.
+    """
+    place = target.target.rpartition(":")[0]
+    names = [name for name in _code(target) if not target.command and is_file(name)]
+    if not names:
+        return
+    first = Path(names[0]).resolve()
+    depth = 0 if place.endswith(".py") else place.count(".") + (first.name == "__init__.py")
+    root = first.parents[depth]
+    own = first.parent if root.name in _INSTALLED else root
+    tool = Path(dpcp_audit.__file__).parent
+    files = [first]
+    for file in files:  # which grows
+        for each in _imports(file, root):
+            if each not in files and each.is_relative_to(own) and not each.is_relative_to(tool):
+                files.append(each)
+                yield each
+
+
+def _imports(file: Path, root: Path) -> Iterator[Path]:
+    """Yield the files that a file's import statements name, where they lie below a root."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in nodes:
+        start, names = root, list[str]()
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = file.parents[node.level - 1] if node.level else root
+            names = [".".join(filter(None, [node.module, each.name])) for each in node.names]
+        for name in names:
+            for end in itertools.accumulate(name.split("."), "{}/{}".format):
+                places = (start / f"{end}.py", start / end / "__init__.py")
+                yield from filter(is_file, places)
+
+
 def _code(target: TargetSpec) -> list[str]:
     """Return the names of files that hold a target's code, as far as they can be told."""
     place = target.target.rpartition(":")[0]
     if target.command or place.endswith(".py"):
         return [*target.command, place]
-    found, folders = None, None
+    found, folders = None, [str(Path.cwd()), *sys.path]
     for end in itertools.accumulate(place.split("."), "{}.{}".format):
         found = PathFinder.find_spec(end, folders)
         if found is None:
@@ -262,10 +321,15 @@ class Provenance:
     code : dict of str to str
         The first 12 hexadecimal digits of the SHA-256 of the tool's own code (``dpcp-audit``),
         of packages that register the suite, and of the files that were audited or read.
+    imported : dict of str to str
+        Such digests of the user's own files that the audited code imports.
     revision : str
         The git commit of the working directory; empty where there is none.
     changed : bool
         Whether files that git tracks differed from that commit.
+    uncommitted : dict of str to str
+        The files that were audited, read or imported and that the commit does not hold as they
+        are: "untracked", "changed", or "outside" of the repository.
     repository : str
         The address of git's remote ``origin`` without user and password; may be empty.
     """
@@ -274,8 +338,10 @@ class Provenance:
     command: str
     platform: str
     code: dict[str, str]
+    imported: dict[str, str] = field(default_factory=dict[str, str])
     revision: str = ""
     changed: bool = False
+    uncommitted: dict[str, str] = field(default_factory=dict[str, str])
     repository: str = ""
 
 
@@ -288,7 +354,7 @@ def provenance(settings: RunSettings) -> Provenance:
     >>> sorted(provenance(RunSettings(suite="theorems", seed=0)).code)
     ['dpcp-audit', 'dpcp_ledger']
     """
-    revision = _git("rev-parse", "HEAD")
+    revision, named, own = _git("rev-parse", "HEAD"), inputs(settings), imported(settings)
     return Provenance(
         finished=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
@@ -296,12 +362,29 @@ def provenance(settings: RunSettings) -> Provenance:
         code={
             "dpcp-audit": environment(settings.suite)["code"],
             **digests(settings.suite),
-            **inputs(settings),
+            **named,
         },
+        imported={name: digest for name, digest in own.items() if name not in named},
         revision=revision,
         changed=bool(revision and _git("status", "--porcelain", "--untracked-files=no")),
+        uncommitted=_uncommitted([*named, *own]) if revision else {},
         repository=_public_address(_git("remote", "get-url", "origin")) if revision else "",
     )
+
+
+def _uncommitted(names: Iterable[str]) -> dict[str, str]:
+    """Return how files differ from git's commit, of those that do."""
+    top = Path(_git("rev-parse", "--show-toplevel"))
+    files = {Path(name).resolve(): name for name in names}
+    outside = {name: "outside" for path, name in files.items() if not path.is_relative_to(top)}
+    inside = [str(path) for path in files if path.is_relative_to(top)]
+    options = ("--porcelain", "-z", "--ignored", "--untracked-files=all")
+    states = _git("status", *options, "--", *inside) if inside else ""
+    found: dict[str, str] = {}
+    for state in states.split("\0"):
+        if name := files.get(top / state[3:]):
+            found[name] = "untracked" if state[:1] in {"?", "!", "A"} else "changed"
+    return outside | found
 
 
 def _git(*arguments: str) -> str:
@@ -317,7 +400,7 @@ def _git(*arguments: str) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip()
+    return done.stdout.rstrip("\n")
 
 
 def _public_address(remote: str) -> str:

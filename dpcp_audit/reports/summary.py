@@ -336,6 +336,7 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     libraries: PlainData = document.get("libraries") or {}
     origin: PlainData = document.get("provenance") or {}
     digests: PlainData = origin.get("code") or {}
+    imported: PlainData = origin.get("imported") or {}
     facts = {
         "Finished": origin.get("finished"),
         "Command": origin.get("command"),
@@ -347,13 +348,32 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         "Time": f"{number(document.get('wall_seconds'), digits=3)} s",
         "Python": document.get("python", DASH),
         "Platform": origin.get("platform"),
-        "Git commit": f"{origin.get('revision')}{', with changes' * origin.get('changed', False)}"
-        if origin.get("revision")
-        else None,
+        "Git commit": _commit(origin) if origin else None,
         "SHA-256 of code": ", ".join(f"{name} {of}" for name, of in digests.items()) or None,
+        "Imported files": f"{counted(len(imported), 'file')} of your own, whose digests are in "
+        "the JSON results"
+        if imported
+        else None,
         "Libraries": ", ".join(f"{name} {of}" for name, of in libraries.items()) or DASH,
     }
     return tuple((name, printable(value)) for name, value in facts.items() if value is not None)
+
+
+_STATES = {
+    "untracked": "is not committed",
+    "changed": "has changed since",
+    "outside": "is not in this repository",
+}
+
+
+def _commit(origin: PlainData) -> str:
+    """Return the commit, and which of the files that were audited it does not hold as they are."""
+    if not origin.get("revision"):
+        return "unknown: no git, or no commit in the working directory"
+    states = [f"{name} {_STATES[state]}" for name, state in origin.get("uncommitted", {}).items()]
+    if origin.get("changed") and not states:
+        states = ["other files have changed since"]
+    return ", but ".join([origin["revision"], _and(states)] if states else [origin["revision"]])
 
 
 def _sentence(clause: str) -> str:

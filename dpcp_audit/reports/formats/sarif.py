@@ -127,7 +127,9 @@ def _version_control(document: Mapping[str, Any]) -> PlainData:
     origin: PlainData = document.get("provenance") or {}
     if not origin.get("repository"):
         return {}
-    details = {"repositoryUri": origin["repository"], "revisionId": origin["revision"]}
+    details = {"repositoryUri": origin["repository"]}
+    if not origin.get("uncommitted"):
+        details["revisionId"] = origin["revision"]
     return {"versionControlProvenance": [details]}
 
 

@@ -27,14 +27,19 @@ ORIGIN = {
     "code": {"dpcp-audit": "0123456789ab"},
     "revision": "f" * 40,
     "changed": True,
+    "uncommitted": {"mine.py": "untracked"},
+    "imported": {"helper.py": "ba9876543210"},
     "repository": "https://example.org/team/code",
 }
 
 
 def run_of(folder: Path) -> RunSettings:
     (folder / "mine.py").write_text(CODE)
-    check = {"target": "mine.py:f", "kind": "quantile", "pure-dp": 1.0}
-    return RunSettings(suite="targets", seed=0, targets=(CheckSpec.from_data(check),))
+    return RunSettings(suite="targets", seed=0, targets=(check_of("mine.py:f"),))
+
+
+def check_of(target: str) -> CheckSpec:
+    return CheckSpec.from_data({"target": target, "kind": "quantile", "pure-dp": 1.0})
 
 
 def test_code_is_named_by_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,6 +66,61 @@ def test_a_commit_and_what_differs_from_it(tmp_path: Path, monkeypatch: pytest.M
     assert clean.repository == "https://example.org/team/code"
     (tmp_path / "mine.py").write_text(CODE.replace("1.0", "2.0"))
     assert provenance(settings).changed
+    assert provenance(settings).uncommitted == {"mine.py": "changed"}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_files_that_no_commit_holds_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / "inner")
+    (tmp_path / "theirs.py").write_text(CODE)
+    (tmp_path / "inner" / "mine.py").write_text(CODE)
+    (tmp_path / "inner" / "ignored.py").write_text(CODE)
+    (tmp_path / "inner" / ".gitignore").write_text("ignored.py")
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    for arguments in (("init", "-q"), (*who, "commit", "-q", "--allow-empty", "-m", "one")):
+        subprocess.run(["git", *arguments], check=True)  # noqa: S607  (a new repository)
+    names = ("mine.py", "ignored.py", str(tmp_path / "theirs.py"))
+    found = provenance(
+        RunSettings(suite="targets", targets=tuple(check_of(f"{name}:f") for name in names))
+    )
+    assert found.uncommitted == {
+        "mine.py": "untracked",
+        "ignored.py": "untracked",
+        names[2]: "outside",
+    }
+
+
+def test_files_that_the_code_imports_have_digests_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "own"
+    package.mkdir()
+    sources = {
+        "mine.py": "import numpy\nfrom helper import rank\n\ndef f(scores):\n    import own.late\n",
+        "helper.py": "import mine, absent\n",
+        "own/__init__.py": "from . import early\n",
+        "own/early.py": "from .late import x\nimport helper\n",
+        "own/late.py": "x = (\n",
+        "own/unused.py": "",
+        "unused.py": "",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).write_text(text)
+    for target in ("mine.py:f", "mine:f"):
+        found = provenance(RunSettings(suite="targets", targets=(check_of(target),)))
+        assert set(found.imported) == {
+            "helper.py",
+            "own/__init__.py",
+            "own/early.py",
+            "own/late.py",
+        }
+        assert found.imported["helper.py"] == sha256(sources["helper.py"].encode()).hexdigest()[:12]
+    package_alone = provenance(RunSettings(suite="targets", targets=(check_of("own.early:x"),)))
+    assert set(package_alone.imported) == {"own/late.py", "helper.py", "mine.py", "own/__init__.py"}
 
 
 def test_reports_say_it() -> None:
@@ -68,11 +128,17 @@ def test_reports_say_it() -> None:
     whole: Any = document(finding("a", "REFUTED", "CONSISTENT")) | {"provenance": ORIGIN}
     (run,) = json.loads(render_sarif(whole))["runs"]
     (place,) = run["versionControlProvenance"]
-    assert (place["repositoryUri"], place["revisionId"]) == (ORIGIN["repository"], "f" * 40)
+    assert place == {"repositoryUri": ORIGIN["repository"]}
+    committed = whole | {"provenance": ORIGIN | {"uncommitted": {}}}
+    (run,) = json.loads(render_sarif(committed))["runs"]
+    assert run["versionControlProvenance"][0]["revisionId"] == "f" * 40
     assert run["invocations"][0]["commandLine"] == ORIGIN["command"]
     page = render_html(whole)
-    for word in ("2026-01-02T03:04:05Z", "a b.py:f", f"{'f' * 40}, with changes", "0123456789ab"):
+    said = f"{'f' * 40}, but mine.py is not committed"
+    for word in ("2026-01-02T03:04:05Z", "a b.py:f", said, "0123456789ab", "1 file of your own"):
         assert word in page
+    nothing = whole | {"provenance": ORIGIN | {"revision": ""}}
+    assert "no git, or no commit" in render_html(nothing)
 
 
 def test_results_of_earlier_versions_have_none() -> None:
