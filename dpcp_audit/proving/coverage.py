@@ -262,7 +262,7 @@ def assumptions(setting: CoverageSetting, claim: Coverage) -> tuple[str, ...]:
     tied = "with or without ties" if setting.ties else "without ties"
     sets = "below" if setting.open_sets else "at most"
     return (
-        f"{setting.n} scores and the next one are {drawn}, {tied}",
+        f"the scores and the next one are {drawn}, {tied}",
         f"every score is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
         f"sets hold the labels whose score is {sets} the threshold",
         "the generator's draws are independent of the scores and of each other, of the stated laws",

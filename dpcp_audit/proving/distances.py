@@ -11,7 +11,7 @@ and known. Every object here is immutable.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -34,12 +34,33 @@ Value: TypeAlias = Any
 """A plain Python object, which is public and known, or one of the kinds below."""
 
 
+class Line(int):
+    """A line number that knows its file; equal numbers of two files are two lines."""
+
+    file: str
+
+    def __new__(cls, number: int, file: str) -> Self:
+        """Return the line of a file."""
+        line = super().__new__(cls, number)
+        line.file = file
+        return line
+
+    def __eq__(self, other: object) -> bool:
+        """Return True if number and file are the same; a plain number has any file."""
+        return int.__eq__(self, other) is True and getattr(other, "file", self.file) == self.file
+
+    def __hash__(self) -> int:
+        """Return the hash of the number."""
+        return int.__hash__(self)
+
+
 class Refusal(Exception):  # noqa: N818  (the result of a reading, not an error in it)
     """A proof stops: the line, the reason, and what would help."""
 
     def __init__(self, line: int, reason: str, hint: str = "", file: str = "") -> None:
         super().__init__(reason)
-        self.line, self.reason, self.hint, self.file = line, reason, hint, file
+        self.line, self.reason, self.hint = line, reason, hint
+        self.file: str = file or getattr(line, "file", "")
 
 
 @dataclass(frozen=True, slots=True)

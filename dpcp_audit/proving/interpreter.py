@@ -19,6 +19,7 @@ from dpcp_audit.proving.charges import Ledger
 from dpcp_audit.proving.distances import (
     BoundMethod,
     Closure,
+    Line,
     Noise,
     Noisy,
     Once,
@@ -77,7 +78,7 @@ class Reader(Expressions):
         """Begin another reading, on the path that these answers lead along."""
         self.answers = answers
         self.path = Path()
-        self.line, self.frame, self.depth = 0, 0, 0
+        self._line, self.frame, self.depth = 0, 0, 0
         self.file = ""
         self.each_record, self.quiet, self.unbounded, self.trying = False, False, False, False
         self.for_some = False
@@ -85,6 +86,15 @@ class Reader(Expressions):
         self.ended = Ledger(())
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
+
+    @property
+    def line(self) -> int:
+        """The line that is read, with its file."""
+        return Line(self._line, self.file)
+
+    @line.setter
+    def line(self, number: int) -> None:
+        self._line = int(number)
 
     # ------------------------------------------------------------------ what is observed
 

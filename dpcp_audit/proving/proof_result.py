@@ -8,7 +8,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpcp_audit.proving.distances import Line
 from dpcp_audit.stats.enclosures import ball, upper
+from dpcp_audit.words.results import SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +83,15 @@ class ProofResult:
         return max(over.shares, key=lambda line: over.shares[line], default=None)
 
     @property
+    def place(self) -> str:
+        """The file, relative to the working directory, and line of ``line``; "" where unknown."""
+        line = self.line
+        file = self.source.file if self.source is not None else ""
+        if self.stop is not None:
+            file = self.stop.file or file
+        return "" if line is None else place_of(line, file)
+
+    @property
     def reason(self) -> str | None:
         """The reason why the claims are not proved; None where they are."""
         if self.stop is not None:
@@ -101,6 +112,15 @@ class ProofResult:
 
     def __repr__(self) -> str:
         return card(self)
+
+
+def place_of(line: int, file: str = "") -> str:
+    """Return "file:line" of a line, its own file before the one that is given."""
+    file = getattr(line, "file", "") or file
+    if not file:
+        return f"line {line}"
+    place = SourceLocation.of(file, line)
+    return f"{place.file}:{place.line}"
 
 
 def exceeded(total: Total) -> str:
@@ -156,7 +176,7 @@ def _head(result: ProofResult) -> list[str]:
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
         return [f"PROVED for every input: {said}{' alone' if result.n else ''} ({shown})"]
-    where = f"line {result.line}: " if result.line else ""
+    where = f"{result.place}: " if result.place else ""
     found = [f"not proved: {said}", f"  {where}{result.reason}"]
     return [*found, f"  hint: {result.hint}"] if result.hint else found
 
@@ -174,14 +194,15 @@ def _listing(result: ProofResult) -> list[str]:
     shares = result.totals[0].shares if result.totals else {}
     unit = result.totals[0].unit if result.totals else ""
     spent = sum(shares.values())
-    found = []
-    for number in range(source.node.lineno, last + 1):
+    stopped = result.stop is not None and result.stop.file in {"", source.file}
+    found: list[str] = []
+    for number in (Line(each, source.file) for each in range(source.node.lineno, last + 1)):
         text = linecache.getline(source.file, number).rstrip("\n")
         remarks = list(result.notes.get((source.file, number), []))
         if shares.get(number):
             share = shares[number] / spent if spent and math.isfinite(spent) else 1.0
             remarks.append(f"costs {unit} {shares[number]:.4g} ({share:.0%})")
-        if result.stop is not None and result.stop.line == number:
+        if result.stop is not None and result.stop.line == number and stopped:
             remarks.append("STOPS HERE")
         beside = f"  # {'; '.join(remarks)}" if remarks else ""
         found.append(f"{number:>4}  {text:<{_WIDE if beside else 0}}{beside}")

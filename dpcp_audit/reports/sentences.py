@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import PlainData
 
 _LARGEST_EXPONENT = 700.0
+_LAWS = {"laplace": "Laplace", "normal": "Gaussian"}
 
 
 def sentence(finding: Mapping[str, Any]) -> str:
@@ -283,14 +284,14 @@ def _remedy(finding: Mapping[str, Any]) -> str:
     row = _spent(finding.get("tables") or ())
     if not is_record(location) or not row:
         return ""
-    line = f"Line {location.get('line')}"
+    line = f"{location.get('file')}:{location.get('line')}"
     scale, law = row.get("noise scale"), row.get("law", "")
     if not scale or row.get("draws a run") != "1":
         spent = row.get("share", "").replace("%", " %")
-        return f"{line} spends {spent} of the loss." if spent else ""
+        return f"At {line}, {spent} of the loss is spent." if spent else ""
     wanted = _enough(finding["evidence"], law, row.get("realised sensitivity", ""))
     would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if wanted else ""
-    return f"{line} adds {law} noise of scale {scale}{would_do}."
+    return f"At {line}, {_LAWS.get(law, law)} noise of scale {scale} is added{would_do}."
 
 
 def _rank_that_would_do(finding: Mapping[str, Any]) -> str:

@@ -128,12 +128,9 @@ class CoverageProof:
             upper=high,
             claimed=side.bounded,
             bound=side.bound,
-            detail=f"worst law of {self._scores()}",
+            detail="of the worst law",
         )
-        note = (
-            f"Proved for every law of {self._scores()}, from the source and without samples: "
-            f"{'; '.join(_ranks(self.found))}. Assumptions: {'; '.join(assumed)}."
-        )
+        note = f"{'; '.join(_ranks(self.found)).capitalize()}. Assumptions: {'; '.join(assumed)}."
         worst = min(self.found, key=lambda each: each.of_all_laws[0])
         witness = self._witness(worst, _AGAIN)
         return Outcome(
@@ -195,11 +192,6 @@ class CoverageProof:
             "without ties the k-th smallest of n covers k/(n+1) on average, whatever their law."
         )
         return Outcome(verdict=Verdict.REFUTED, evidence=evidence, witness=witness, note=note)
-
-    def _scores(self) -> str:
-        low, high = self.spec.target.bounds
-        sizes = ", ".join(str(each.setting.n) for each in self.found)
-        return f"n = {sizes} scores in [{low:g}, {high:g}]"
 
 
 def _rank(threshold: OrderStatistic | float) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.proving.proof_result import card
+from dpcp_audit.proving.proof_result import card, place_of
 from dpcp_audit.proving.prover import prove
 from dpcp_audit.proving.whole_functions import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, upper
@@ -27,7 +27,7 @@ from dpcp_audit.words.guarantees import (
 )
 from dpcp_audit.words.proofs import Proof, ProofMethod
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, SourceLocation, Verdict
+from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Verdict
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
@@ -112,13 +112,14 @@ class SourceProof:
     def reason(self) -> str:
         """Return the line that stops the proof, why it does, and what would help."""
         stopped = self.stopped
+        place = f"{stopped.place}: " if stopped.place else ""
         hint = f" Hint: {stopped.hint}." if stopped.hint else ""
-        return f"{NOT_PROVED.capitalize()}: {_place(stopped)}{stopped.reason}.{hint}"
+        return f"{NOT_PROVED.capitalize()}: {place}{stopped.reason}.{hint}"
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""
         worst = max((each.totals[0] for each in self.results), key=lambda each: each.value or 0)
-        account = {f"line {line}": cost for line, cost in worst.shares.items()}
+        account = {place_of(line): cost for line, cost in worst.shares.items()}
         rules = list(dict.fromkeys(rule for each in self.results for rule in each.rules))
         assumed = [_RELATIONS[self.spec.neighbours], *self.results[0].assumptions[1:]]
         spent = ", ".join(f"{line} spends {worst.unit} = {c:.6g}" for line, c in account.items())
@@ -142,10 +143,7 @@ class SourceProof:
             verdict=Verdict.PROVED,
             evidence=self._evidence(worst),
             proof=proof,
-            note=(
-                f"Proved {self._inputs()}, from the source and without samples: "
-                f"{spent or 'no private value is released'}. Assumptions: {'; '.join(assumed)}."
-            ),
+            note=f"{spent or 'No private value is released'}. Assumptions: {'; '.join(assumed)}.",
         )
 
     def _evidence(self, worst: Total) -> Evidence:
@@ -163,7 +161,7 @@ class SourceProof:
             upper=most,
             claimed=claimed,
             at=at,
-            detail=f"at most, {self._inputs()}",
+            detail="at most, for every input",
         )
 
     def _premise(self, result: ProofResult, n: int) -> Premise:
@@ -171,24 +169,6 @@ class SourceProof:
         assert total.value is not None  # noqa: S101  (it is proved)
         size = f" at n = {n}" if n else ""
         return at_most(f"{self.guarantee}{size}", total.value, total.limit)
-
-    def _inputs(self) -> str:
-        low, high = self.spec.target.bounds
-        size = f"n = {', '.join(map(str, self.sizes))}" if self.sizes else "any number of"
-        return f"for every input of {size} scores in [{low:g}, {high:g}]"
-
-
-def _place(result: ProofResult) -> str:
-    """Return the file and line at which a proof stops, for the beginning of a sentence."""
-    file = result.stop.file if result.stop is not None else ""
-    if not file and result.source is not None:
-        file = result.source.file
-    if result.line is None:
-        return ""
-    if not file:
-        return f"line {result.line}: "
-    place = SourceLocation.of(file, result.line)
-    return f"{place.file}:{place.line}: "
 
 
 def unfit(spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> str:

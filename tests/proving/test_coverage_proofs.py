@@ -127,7 +127,7 @@ def test_a_check_of_a_right_calibrator_is_proved(function) -> None:
     found = dp.audit(function, dp.Coverage(0.9), n=(20, 50))[0]
     assert str(found.verdict) == "PROVED"
     assert found.estimate.lower >= 0.9
-    assert "every law" in found.entry["note"]
+    assert found.estimate.detail == "of the worst law"
 
 
 @pytest.mark.known_bad

@@ -47,7 +47,7 @@ def test_a_correct_function_is_proved_for_every_input(function, claim, settings)
     assert found.verdict is Verdict.PROVED
     assert found.estimate.n_samples is None
     assert 0 < found.estimate.value <= found.estimate.claimed
-    assert "for every input of" in found.estimate.detail
+    assert found.estimate.detail == "at most, for every input"
     assert all(premise.holds for premise in found.proof.premises)
 
 
@@ -64,7 +64,9 @@ def test_a_proof_names_its_sizes_its_account_and_its_assumptions() -> None:
     assert every.claim.endswith(", for every n ≥ 1.")
     lines, start = inspect.getsourcelines(quantile)
     spends = start + next(i for i, line in enumerate(lines) if "rng.normal" in line)
-    assert found.proof.parameters["account"] == {f"line {spends}": pytest.approx(0.5)}
+    place = f"{FILE.relative_to(Path.cwd())}:{spends}"
+    assert f"{place} spends ρ = 0.5" in found.entry["note"]
+    assert found.proof.parameters["account"] == {place: pytest.approx(0.5)}
     for said in found.proof.parameters["assumptions"]:
         assert said in found.proof.argument
         assert said in found.entry["note"]
@@ -108,7 +110,7 @@ def test_what_the_verifier_does_not_take_is_sampled(settings) -> None:
 def test_the_command_line_proves_or_says_why_not(capsys, tmp_path) -> None:
     given = ["check", f"{FILE}:enough_noise", "--kind", "quantile", "--n", "20", "--zcdp", "0.5"]
     assert main(given) == 0
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert "PROVED" in out
     assert "every record is a finite number in [0, 1]" in out
     assert main([*given, "--no-prove", "--draws", "600", "--false-alarm", "1e-7"]) == 0

@@ -56,7 +56,7 @@ def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None
     assert sentence(told) == (
         "With 20 scores, changing one from 1 to 0 makes an output above 0.5 about 6.4 times as "
         "likely (27 % against 4.2 %); ε = 1 allows 2.72 times. Certified: ε ≥ 1.6. "
-        "Line 13 adds laplace noise of scale 0.5; on this pair a scale of 1 would do."
+        "At mine.py:13, Laplace noise of scale 0.5 is added; on this pair a scale of 1 would do."
     )
 
 
