@@ -34,6 +34,15 @@ _MOST_PATHS = 12
 """Accounts of different paths that are kept apart; more are covered by one that contains all."""
 
 
+MECHANISMS = {
+    "normal noise": "Gaussian noise: Bun and Steinke 2016, Proposition 1.6",
+    "laplace noise": "Laplace noise: Dwork, McSherry, Nissim and Smith 2006, Proposition 1",
+    "geometric noise": "geometric noise: Ghosh, Roughgarden and Sundararajan 2012",
+    "exponential mechanism": "exponential mechanism: McSherry and Talwar 2007",
+}
+"""The source of each mechanism, by a part of its words in a charge."""
+
+
 @dataclass(frozen=True, slots=True)
 class Charge:
     """One use of noise.

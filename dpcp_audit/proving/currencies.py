@@ -98,6 +98,49 @@ def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
     return _delta(ledger, claim)
 
 
+_SUMS = {
+    PureDP: "ε adds up: Dwork and Roth 2014, Theorem 3.16",
+    ZCDP: "ρ adds up: Bun and Steinke 2016, Lemma 2.3; with budgets that depend on outcomes, "
+    "Feldman and Zrnic 2021, Theorem 4.3",
+    RenyiDP: "Rényi divergences add up: Mironov 2017, Proposition 1; with budgets that depend on "
+    "outcomes, Feldman and Zrnic 2021, Theorem 4.3",
+    GaussianDP: "μ² adds up: Dong, Roth and Su 2022, Corollary 2; with budgets that depend on "
+    "outcomes, Smith and Thakurta 2022",
+}
+_CONVOLVED = (
+    "loss distributions are convolved: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022"
+)
+_CONVERTED = {
+    (ZCDP, "laplace"): "Laplace noise is (ε + e^-ε − 1)-zCDP: Harrison and Manurangsi 2025",
+    (ZCDP, "pure"): "ε-DP is ε·tanh(ε/2)-zCDP: Harrison and Manurangsi 2025",
+    (ZCDP, "range"): "a loss within a range of ε is ε²/8-zCDP: Cesar and Rogers 2021, Lemma 3.2",
+    (RenyiDP, "laplace"): "D_α of Laplace noise: Mironov 2017, Proposition 6",
+    (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
+    (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
+    (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",
+}
+
+
+def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
+    """Return the rules, with references, by which uses of noise become one number of a claim."""
+    kind = type(claim)
+    accounts = ledger.accounts() if kind is PureDP else _whole(ledger).accounts()
+    laws = {each.law for account in accounts for each in account}
+    if isinstance(claim, ApproxDP):
+        if _pure(ledger, decimal(claim.epsilon)).within:
+            return account_rules(ledger, PureDP(claim.epsilon))
+        added = _SUMS[GaussianDP] if laws == {"gaussian"} else _CONVOLVED
+    else:
+        added = _SUMS[kind]
+    several = [added] * any(
+        sum(count for each, count in account.items() if each.law != "aligned") > 1
+        for account in accounts
+    )
+    if kind is GaussianDP and laws - {"gaussian"}:
+        laws |= {"laplace"}
+    return several + [said for (of, law), said in _CONVERTED.items() if of is kind and law in laws]
+
+
 def _whole(ledger: Ledger) -> Ledger:
     """Return a ledger without shifts of noise that paths share: as one ε of the whole function.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving import arithmetic, gathering, noise_rules
 from dpcp_audit.proving import known_calls as calls
-from dpcp_audit.proving.charges import Ledger
+from dpcp_audit.proving.charges import MECHANISMS, Ledger
 from dpcp_audit.proving.distances import (
     BoundMethod,
     Closure,
@@ -69,7 +69,7 @@ class Reader(Expressions):
     def __init__(self, n: int | None, answers: ThresholdAnswers | None = None) -> None:
         self.n = n
         self.notes: dict[tuple[str, int], list[str]] = {}
-        self.rules: set[str] = set()
+        self.rules: dict[str, None] = {}
         self.steps = 0
         self.doubted: Refusal | None = None
         self.reset(ThresholdAnswers() if answers is None else answers)
@@ -122,6 +122,13 @@ class Reader(Expressions):
         if self.each_record:
             raise self.refuse("noise is used once for each record")
         self.path.ledger = self.path.ledger.add(charge)
+        for named, source in MECHANISMS.items():
+            if named in charge.says:
+                self.rule(source)
+
+    def rule(self, said: str) -> None:
+        """Keep a rule that the proof rests on, in the order of their first uses."""
+        self.rules[said] = None
 
     def use(self, draw: tuple[int, ...], token: int) -> bool:
         """Use a draw; return whether this very value was released before."""

@@ -315,7 +315,6 @@ _TELLING = {"str", "repr", "format", "print"}
 def _known(
     reader: Interpreter, target: Value, rule: Rule, args: list[Value], kw: dict[str, Value]
 ) -> Value:
-    reader.rules.add(f"{rule.name}: {rule.source}")
     _check_no_alias(reader, target, rule, args, kw)
     _check_as_python(reader, rule, (*args, *kw.values()))
     for value in (*args, *kw.values()):
@@ -376,6 +375,8 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
 
 def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) -> Value:
     """Return a statistic of records as one of these records only; records as an array."""
+    if not all(map(is_public, args)):
+        reader.rule(f"{rule.name}: {rule.source}")
     if isinstance(found, Statistic) and found.size is not None:
         in_range(reader, found)
     if isinstance(found, Records) and rule.name.startswith("np."):

@@ -33,7 +33,6 @@ class Interpreter(Protocol):
     quiet: bool
     unbounded: bool
     answers: ThresholdAnswers
-    rules: set[str]
     iterated: list[Value]
     vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
 
@@ -55,6 +54,10 @@ class Interpreter(Protocol):
 
     def decided(self, name: str, a: Value, b: Value) -> Value | None:
         """Return a comparison that the path decides which is read; None of any other."""
+        ...
+
+    def rule(self, said: str) -> None:
+        """Keep a rule that the proof rests on."""
         ...
 
     def charge(self, charge: Charge) -> None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpcp_audit.proving.currencies import PROVABLE, Total, decimal, total
+from dpcp_audit.proving.currencies import PROVABLE, Total, account_rules, decimal, total
 from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.proof_result import ProofResult
@@ -172,6 +172,8 @@ class ProofAttempt:
             source = source_of(self.function)
             ledger = self._account(reader, source)
             totals = tuple(total(ledger, each) for each in self.claims)
+            for said in (said for each in self.claims for said in account_rules(ledger, each)):
+                reader.rule(said)
         except Refusal as refusal:
             stop, totals = refusal, ()
         except UsageError:
@@ -185,7 +187,7 @@ class ProofAttempt:
             n=self.n,
             totals=totals,
             ledger=ledger,
-            rules=tuple(sorted(reader.rules)),
+            rules=tuple(reader.rules),
             assumptions=_assumptions(self.n, self.bounds),
             stop=stop,
             source=source,

@@ -29,7 +29,14 @@ from dpcp_audit.reports.results_schema import (
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.words.checks import Overview
 from dpcp_audit.words.plain import is_list, is_record, shown
-from dpcp_audit.words.results import Finding, PlainData, Power, Verdict
+from dpcp_audit.words.results import (
+    INDEPENDENT_DRAWS,
+    EvidenceKind,
+    Finding,
+    PlainData,
+    Power,
+    Verdict,
+)
 from dpcp_audit.words.whole_files import IncompleteError, UsageError, require_package, write_whole
 
 if TYPE_CHECKING:
@@ -130,10 +137,12 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
 
 def _assumed(finding: Finding) -> str:
     """Return on what a claim rests; a proof says that it rests on nothing, where that is so."""
-    proof = None if finding.outcome is None else finding.outcome.proof
-    if finding.verdict is not Verdict.PROVED or proof is None:
-        return finding.claim.assumptions
-    found: list[str] = [finding.claim.assumptions, *proof.parameters.get("assumptions", ())]
+    outcome, claimed = finding.outcome, finding.claim.assumptions
+    if outcome is not None and outcome.evidence.kind is EvidenceKind.EXACT:  # nothing was sampled
+        claimed = claimed.replace(INDEPENDENT_DRAWS, "").strip("; ")
+    if finding.verdict is not Verdict.PROVED or outcome is None or outcome.proof is None:
+        return claimed
+    found: list[str] = [claimed, *outcome.proof.parameters.get("assumptions", ())]
     return "; ".join(each for each in found if each) or NOTHING_ASSUMED
 
 

@@ -26,6 +26,7 @@ from dpcp_audit.reports.severity import (
     breach,
     named,
     premise_text,
+    rules_of,
     times_of,
 )
 from dpcp_audit.reports.witness import short, telling
@@ -389,6 +390,7 @@ def _proof(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     return [
         ("Proof", f"{proof['method']}. {printable(proof['argument'])}"),
+        *(("Rule", printable(rule)) for rule in rules_of(proof)),
         *(("Premise", printable(premise_text(premise))) for premise in proof["premises"]),
     ]
 

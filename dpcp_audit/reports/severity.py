@@ -208,7 +208,14 @@ def proof_text(proof: Mapping[str, Any] | None) -> str:
     if not proof:
         return ""
     premises = "; ".join(premise_text(premise) for premise in proof["premises"])
-    return f"Proved by {proof['method']}: {proof['argument']} Premises: {premises}."
+    rules = f" Rules: {'; '.join(rules_of(proof))}." if rules_of(proof) else ""
+    return f"Proved by {proof['method']}: {proof['argument']}{rules} Premises: {premises}."
+
+
+def rules_of(proof: Mapping[str, Any]) -> list[str]:
+    """Return the rules that a proof from the source has used, with their references."""
+    rules: list[str] = proof["parameters"].get("rules") or []
+    return rules
 
 
 def premise_text(premise: Mapping[str, Any]) -> str:

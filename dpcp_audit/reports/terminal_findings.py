@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
-from dpcp_audit.reports.severity import named
+from dpcp_audit.reports.severity import named, rules_of
 from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import number, printable, telling_digits
 from dpcp_audit.words.quantities import Bound
@@ -82,7 +82,8 @@ def print_findings(
         head = Text(line.verdict, style=_style(line.verdict))
         console.print(head, Text(line.claim), soft_wrap=True)
         print_indented(sentence(finding), console)
-        _print_proof(finding, console)
+        if not verbose:
+            _print_proof(finding, console)
         if finding["verdict"] == "INCONCLUSIVE" and not finding.get("power") and not verbose:
             print_indented(finding["note"] or "", console)
         if verbose:
@@ -188,18 +189,22 @@ def _print_stacked(line: _Line, console: Console) -> None:
 def _print_details(finding: Mapping[str, Any], console: Console) -> None:
     power = finding.get("power") or {}
     of = f"The power is of violations {power['detail']}." if power.get("detail") else ""
-    for text in (finding["statement"], finding["note"] or "", of):
+    assumed = f"Assumes: {finding['assumptions']}." if finding["assumptions"] else ""
+    rules = rules_of(finding["proof"]) if finding.get("proof") else []
+    by = f"Rules: {'; '.join(rules)}." if rules else ""
+    for text in (finding["statement"], finding["note"] or "", by, assumed, of):
         print_indented(text, console)
 
 
 def _print_proof(finding: Mapping[str, Any], console: Console) -> None:
-    """Print the account and the assumptions of a proof from the source, or why there is none."""
+    """Print the account of a proof from the source, or why there is none."""
     note, proof = finding["note"] or "", finding.get("proof")
     start = note.find(f"{NOT_PROVED.capitalize()}: ")
     if start >= 0:
         print_indented(note[start:], console)
     elif proof and "assumptions" in proof["parameters"]:
-        print_indented(note, console)
+        many = len(proof["parameters"]["assumptions"])
+        print_indented(f"{note} It rests on {many} assumptions: -v lists them.", console)
 
 
 def print_indented(text: str, console: Console) -> None:

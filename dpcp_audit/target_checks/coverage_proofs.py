@@ -130,7 +130,7 @@ class CoverageProof:
             bound=side.bound,
             detail="of the worst law",
         )
-        note = f"{'; '.join(_ranks(self.found)).capitalize()}. Assumptions: {'; '.join(assumed)}."
+        note = f"The threshold is {'; '.join(_ranks(self.found))}."
         worst = min(self.found, key=lambda each: each.of_all_laws[0])
         witness = self._witness(worst, _AGAIN)
         return Outcome(

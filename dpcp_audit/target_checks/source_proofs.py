@@ -127,8 +127,7 @@ class SourceProof:
             method=ProofMethod.ARGUMENT,
             argument=(
                 "The source is interpreted over how far two neighbours can be apart, and each use "
-                f"of noise is charged for: {spent or 'no private value is released'}. "
-                f"Rules: {'; '.join(rules) or 'none'}. Assumptions: {'; '.join(assumed)}."
+                f"of noise is charged for: {spent or 'no private value is released'}."
             ),
             premises=tuple(map(self._premise, self.results, self.sizes or (0,))),
             parameters={
@@ -143,7 +142,7 @@ class SourceProof:
             verdict=Verdict.PROVED,
             evidence=self._evidence(worst),
             proof=proof,
-            note=f"{spent or 'No private value is released'}. Assumptions: {'; '.join(assumed)}.",
+            note=f"{spent or 'No private value is released'}.",
         )
 
     def _evidence(self, worst: Total) -> Evidence:

@@ -30,7 +30,7 @@ from dpcp_audit.words.guarantees import (
     SetSize,
 )
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Claim, Source, Standing, Verdict
+from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
@@ -55,10 +55,6 @@ _DIFFERENCES = {
     Relation.ADD_REMOVE: "one record is added or taken away",
     Relation.ONE_LABEL: "one record changes its label",
 }
-_INDEPENDENT = (
-    "outputs are independent draws; dependence is probed among those of one batch, in their order, "
-    "and not between batches or processes"
-)
 
 
 def rows_of_targets(targets: Sequence[CheckSpec] = ()) -> list[Row]:
@@ -113,7 +109,7 @@ def row_for(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
         expected=Verdict.CONSISTENT,
         subject=spec.name,
         standing=Standing.STATED,
-        assumptions=_INDEPENDENT,
+        assumptions=INDEPENDENT_DRAWS,
         parameters=_parameters(spec, guarantee),
         location=spec.location,
     )

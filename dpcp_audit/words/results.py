@@ -341,6 +341,13 @@ class SourceLocation:
         return cls.of(str(path), line)
 
 
+INDEPENDENT_DRAWS = (
+    "outputs are independent draws; dependence is probed among those of one batch, in their order, "
+    "and not between batches or processes"
+)
+"""The assumption of whatever samples a target."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A statement about a mechanism, with its source and the verdict that we expect.
