@@ -54,6 +54,7 @@ from dpcp_audit.words.results import EvidenceKind as EvidenceKind
 from dpcp_audit.words.results import Outcome as Outcome
 from dpcp_audit.words.results import PlainData as PlainData
 from dpcp_audit.words.results import Power as Power
+from dpcp_audit.words.results import Printed as Printed
 from dpcp_audit.words.results import Source as Source
 from dpcp_audit.words.results import SourceLocation as SourceLocation
 from dpcp_audit.words.results import Standing as Standing

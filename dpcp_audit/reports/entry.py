@@ -184,6 +184,8 @@ class Entry:
         where nothing is claimed of a number.
     facts : tuple of (str, str)
         The evidence, name and value; empty where there is none.
+    page : str
+        The https address of the paper's statements; "" where there is none.
     witness : str
         The witness as JSON-like text, "" where there is none.
     place : int
@@ -219,6 +221,7 @@ class Entry:
     breach: Breach
     times: tuple[float, float, float] | None
     facts: tuple[tuple[str, str], ...]
+    page: str
     witness: str
     figures: tuple[Mapping[str, Any], ...]
     tables: tuple[Mapping[str, Any], ...]
@@ -337,7 +340,8 @@ def _entry(
         kind=str(evidence.get("kind", DASH)),
         breach=breach(evidence),
         times=times_of(evidence),
-        facts=_facts(finding, document.get("seed")),
+        facts=(*_printed(finding, document), *_facts(finding, document.get("seed"))),
+        page=_page(finding),
         witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),
         tables=tuple(finding.get("tables") or ()),
@@ -370,6 +374,30 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     if taken := _TAKEN[Assumption(evidence.get("assumption") or Assumption.NONE)]:
         facts.append(("The interval assumes", taken))
     return (*facts, *_proof(finding), *_claim(finding), *_location(finding))
+
+
+def _printed(
+    finding: Mapping[str, Any], document: Mapping[str, Any]
+) -> tuple[tuple[str, str], ...]:
+    """Return what the paper prints: the sentence, its cases, and its corrected forms."""
+    printed: PlainData = finding["source"].get("printed") or {}
+    ids = [id_ for id_ in printed.get("corrected") or () if id_ != finding["id"]]
+    verdicts = {each["id"]: each["verdict"] for each in document["findings"]} if ids else {}
+    forms = (f"{id_} ({verdicts[id_]})" if id_ in verdicts else id_ for id_ in ids)
+    facts = {
+        "Paper": printed.get("title"),
+        "As printed": f"“{printed['quote']}”" if printed.get("quote") else "",
+        "Quantifier": printed.get("quantifier"),
+        "Hypotheses": printed.get("hypotheses"),
+        "Corrected form": ", ".join(forms),
+        "On the statement": printed.get("note"),
+    }
+    return tuple((name, printable(said)) for name, said in facts.items() if said)
+
+
+def _page(finding: Mapping[str, Any]) -> str:
+    page = printable((finding["source"].get("printed") or {}).get("page") or "")
+    return page if page.startswith("https://") else ""
 
 
 def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -304,11 +304,41 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """The printed statement that a claim tests.
+
+    Parameters
+    ----------
+    title : str
+        The title of the paper.
+    quote : str
+        The sentence as printed, formulas as plain text; "" of a table or a figure.
+    quantifier, hypotheses : str
+        The cases that it speaks of, and what it assumes, as printed.
+    corrected : tuple of str
+        Ids of the claims that test a corrected form of it.
+    note : str
+        What its claims leave unsaid.
+    page : str
+        The https address of the page with all statements of the paper.
+    """
+
+    title: str
+    quote: str = ""
+    quantifier: str = ""
+    hypotheses: str = ""
+    corrected: tuple[str, ...] = ()
+    note: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The place where a claim is made."""
+    """The place where a claim is made, and what is printed there, where that is recorded."""
 
     paper: str
     section: str
+    printed: Printed | None = None
 
     def __str__(self) -> str:
         return f"{self.paper}, {self.section}"

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.extensions.claims import Overview, Standing, Suite, Table, TableColumn, Verdict
+from dpcp_audit.extensions.claims import (
+    Overview,
+    Printed,
+    Standing,
+    Suite,
+    Table,
+    TableColumn,
+    Verdict,
+)
 from dpcp_ledger.dpskin import (
     gaussian_claims,
     grim,
@@ -55,7 +63,13 @@ if TYPE_CHECKING:
     Found = Mapping[str, tuple[Standing, Verdict]]
 
 
-PAPERS = ("LDP-CP", "P-COQS", "DP-SKIN")
+PAPERS = {
+    "LDP-CP": "Privacy-Preserving Conformal Prediction Under Local Differential Privacy",
+    "P-COQS": "Differentially Private Conformal Prediction via Quantile Binary Search",
+    "DP-SKIN": "Differential Privacy Enabled Deep Skin Image Classification Model Development",
+}
+"""The titles of the papers, by the names that their claims use."""
+_PAGE = "https://github.com/dpcp-audit/dpcp-audit/blob/main/docs/statements_{}.md"
 
 
 class Quantifier(StrEnum):
@@ -158,6 +172,19 @@ class ListedStatement:
         """The rows that test the form that is printed, or a reading of it."""
         return tuple(row for row in self.rows if row not in self.repaired)
 
+    @property
+    def as_printed(self) -> Printed:
+        """The statement as the source of its claims holds it."""
+        return Printed(
+            title=PAPERS[self.paper],
+            quote=self.quote,
+            quantifier=str(self.quantifier),
+            hypotheses=self.hypotheses,
+            corrected=self.repaired,
+            note=self.note,
+            page=_PAGE.format(self.paper.lower().replace("-", "")),
+        )
+
     def verdict(self, found: Found) -> StatementVerdict:
         """Return what runs found out.
 
@@ -183,6 +210,21 @@ class ListedStatement:
 def listed_statements() -> tuple[ListedStatement, ...]:
     """Return the statements, in the papers' order."""
     return tuple(_statement(entry) for entry in _read("statements.toml")["statement"])
+
+
+def with_statements(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows; each claim's source holds the printed statement that it tests first."""
+    printed: dict[tuple[str, str], Printed] = {}
+    for statement in listed_statements():
+        for id_ in statement.rows:
+            printed.setdefault((statement.paper, id_), statement.as_printed)
+    return [_with_statement(row, printed) for row in rows]
+
+
+def _with_statement(row: Row, printed: Mapping[tuple[str, str], Printed]) -> Row:
+    source = row.claim.source
+    source = replace(source, printed=printed.get((source.paper, row.claim.id)))
+    return replace(row, claim=replace(row.claim, source=source))
 
 
 def found_in(document: Mapping[str, Any]) -> dict[str, tuple[Standing, Verdict]]:
@@ -282,7 +324,7 @@ _PAPERS = (
 
 def rows() -> list[Row]:
     """Return the rows of every paper."""
-    return [row for paper in _PAPERS for row in paper.rows]
+    return with_statements(row for paper in _PAPERS for row in paper.rows)
 
 
 def overview(document: Mapping[str, Any]) -> Overview:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import Suite
 from dpcp_ledger.claims import compared_calibrators, reproduced_tables
+from dpcp_ledger.claims.papers_suite import with_statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,10 @@ def rows(pools: Sequence[str] = ()) -> list[Row]:
     pools : sequence of str
         Files of saved pools: for experiments in kind, and as further subjects.
     """
-    return [*reproduced_tables.rows(pools), *compared_calibrators.rows(pools)]
+    return [
+        *with_statements(reproduced_tables.rows(pools)),
+        *compared_calibrators.rows(pools),
+    ]
 
 
 SUITE = Suite(

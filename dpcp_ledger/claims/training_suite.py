@@ -12,6 +12,7 @@ from dpcp_ledger.claims import (
     training_membership,
     training_published,
 )
+from dpcp_ledger.claims.papers_suite import with_statements
 from dpcp_ledger.training import network_steps
 
 if TYPE_CHECKING:
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 
 def rows() -> list[Row]:
     """Return the rows of the training suite; PyTorch is asked for where they run."""
-    return [
-        *training_canaries.rows(),
-        *training_membership.rows(),
-        *training_extraction.rows(),
-        *training_published.rows(),
-        *network_steps.paper.rows,
-    ]
+    return with_statements(
+        [
+            *training_canaries.rows(),
+            *training_membership.rows(),
+            *training_extraction.rows(),
+            *training_published.rows(),
+            *network_steps.paper.rows,
+        ]
+    )
 
 
 SUITE = Suite(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.claims import papers_suite, training_suite
+from dpcp_ledger.claims import papers_suite, tables_suite, training_suite
 from dpcp_ledger.claims.papers_suite import (
     PAPERS,
     ListedStatement,
@@ -101,6 +103,24 @@ def test_the_summary_counts_each_statement_once() -> None:
     assert "this run tests 0 as printed. Errata: 0." in summary({})
     document = {"findings": [{"id": "a", "standing": "paper", "verdict": "PROVED"}]}
     assert found_in(document) == {"a": (Standing.PAPER, Verdict.PROVED)}
+
+
+def test_the_claims_of_a_statement_hold_it_as_printed() -> None:
+    """Each claim whose source is the paper holds a statement that lists it; titles are known."""
+    bibliography = (Path(__file__).parents[3] / "docs" / "bibliography.md").read_text("utf-8")
+    for paper, title in PAPERS.items():
+        assert f"*{title}.*" in bibliography, paper
+    listed = {
+        (each.paper, id_): each for each in reversed(listed_statements()) for id_ in each.rows
+    }
+    for row in [*papers_suite.rows(), *tables_suite.rows(), *training_suite.rows()]:
+        statement = listed.get((row.claim.source.paper, row.claim.id))
+        printed = row.claim.source.printed
+        assert (statement is None) is (printed is None), row.claim.id
+        if statement is None or printed is None:
+            continue
+        assert (printed.quote, printed.hypotheses) == (statement.quote, statement.hypotheses)
+        assert (Path(__file__).parents[3] / "docs" / printed.page.rpartition("/")[2]).exists()
 
 
 def test_a_corrected_form_is_never_a_papers_own_claim() -> None:

@@ -179,3 +179,30 @@ def test_users_refutations_are_ranked_by_severity_alone() -> None:
     reading = read(run)
     assert [entry.id for entry in reading.entries] == ["other", "mine[pure_dp]"]
     assert not reading.contradicting
+
+
+def test_a_papers_claim_shows_what_is_printed_and_its_corrected_form() -> None:
+    printed = {
+        "title": "A title",
+        "quote": "It covers",
+        "quantifier": "for all",
+        "hypotheses": "scores in [a, b]",
+        "corrected": ["t[form=corrected]"],
+        "note": "Not at α* = 0.",
+        "page": "https://example.org/statements.md",
+    }
+    source = {"paper": "P-COQS", "section": "Corollary 1", "printed": printed}
+    claim = finding("t[form=printed]", "REFUTED", "REFUTED", source=source)
+    results = document(claim, finding("t[form=corrected]", "CONSISTENT", "CONSISTENT"))
+    facts = dict(next(e for e in entries_of(results) if e.id == claim["id"]).facts)
+    assert facts["Paper"] == "A title"
+    assert facts["As printed"] == "“It covers”"
+    assert (facts["Quantifier"], facts["Hypotheses"]) == ("for all", "scores in [a, b]")
+    assert facts["Corrected form"] == "t[form=corrected] (CONSISTENT)"
+    assert facts["On the statement"] == "Not at α* = 0."
+    page, text = render_html(results), render_markdown(results)
+    assert '<a href="https://example.org/statements.md">' in page
+    assert "“It covers”" in page
+    assert "“It covers”" in text
+    printed["page"] = "javascript:alert(1)"
+    assert "javascript" not in render_html(document(claim))
