@@ -16,7 +16,8 @@ from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, decide, of_rate, settled
 from dpcp_audit.words.figures import Figure, FigureKind, Series
-from dpcp_audit.words.results import Count, Power
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Count, Power, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.quantities import Quantity
     from dpcp_audit.words.results import Evidence, Outcome, PlainData
 
     Limits = Callable[[int, int], tuple[float, float]]
@@ -171,6 +171,7 @@ class FailureRate:
             note=note,
             figures=(histogram(spread, self.theorem),),
         )
+        outcome = with_its_side(outcome, spread, self.theorem)
         uncorrected = found["uncorrected"]
         if uncorrected is None or outcome.power is None:
             return outcome
@@ -273,6 +274,24 @@ def _tally(found: PlainData) -> Count:
         hits=found["failed"],
         trials=found["spread"]["count"],
         undecided=found["undecided"],
+    )
+
+
+def with_its_side(outcome: Outcome, spread: Spread, theorem: Theorem) -> Outcome:
+    """Return a refutation of a coverage's bounds that says so where the upper one alone fails."""
+    lower, *upper = theorem.bounds.values()
+    above = bool(upper) and spread.low >= lower - ROUNDING
+    coverage = outcome.evidence.quantity is Quantity.COVERAGE_FAILURE
+    if outcome.verdict is not Verdict.REFUTED or not (above and coverage):
+        return outcome
+    return replace(
+        outcome,
+        evidence=replace(outcome.evidence, quantity=Quantity.OVER_COVERAGE),
+        note=(
+            f"{outcome.note} Every failure covers more than the upper bound, {upper[0]:.4g}. The "
+            f"lower bound, {lower:.4g}, held in every trial: no promise of at least so much "
+            "coverage is broken."
+        ),
     )
 
 

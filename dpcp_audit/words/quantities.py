@@ -98,6 +98,8 @@ class Quantity(StrEnum):
     MISCOVERAGE = "miscoverage"
     COVERAGE_FAILURE = "coverage-failure"
     """The probability that a bound of the coverage fails."""
+    OVER_COVERAGE = "over-coverage"
+    """The probability that the coverage exceeds its upper bound, and no lower one fails."""
     SET_SIZE = "set-size"
     """The mean number of labels in a prediction set."""
     FAILURE = "failure"
@@ -225,6 +227,12 @@ _KINDS: dict[Quantity, _Kind] = {
         promise=Promise.GUARANTEE,
         scale=Scale.RUNS,
         worse="Misses its coverage bound",
+    ),
+    Quantity.OVER_COVERAGE: _Kind(
+        label="probability that the coverage exceeds its upper bound",
+        promise=Promise.GUARANTEE,
+        scale=Scale.RUNS,
+        worse=_MORE,
     ),
     Quantity.SET_SIZE: _Kind(
         label="mean set size",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, histogram, outside
 from dpcp_audit.words.checks import Check
+from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Verdict
 
 
@@ -45,6 +47,44 @@ def test_verdict_of_a_failure_rate(coin: Coin, trials: int, verdict: Verdict) ->
     assert evidence.kind is EvidenceKind.CERTIFIED
     assert evidence.lower <= evidence.value <= evidence.upper
     assert (evidence.n_samples, evidence.claimed) == (trials, coin.allowed_failure)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Between(Level):
+    """Bounds that a constant misses on one side, or one of two values on each side."""
+
+    values: tuple[float, ...]
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        return {"lower bound": 0.88, "upper bound": 0.92}
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        values = rng.choice(self.values, size=count)
+        return TheoremTrials(values, outside(values, self.bounds))
+
+
+@pytest.mark.parametrize(
+    ("values", "quantity"),
+    [
+        ((0.95,), Quantity.OVER_COVERAGE),
+        ((0.9, 0.95), Quantity.OVER_COVERAGE),
+        ((0.85,), Quantity.COVERAGE_FAILURE),
+        ((0.85, 0.95), Quantity.COVERAGE_FAILURE),
+        ((0.9,), Quantity.COVERAGE_FAILURE),
+    ],
+)
+def test_a_coverage_above_its_upper_bound_alone_is_no_lack_of_coverage(
+    values: tuple[float, ...], quantity: Quantity
+) -> None:
+    theorem = _Between(mean=0.9, allowed_failure=0.1, values=values)
+    outcome = FailureRate(theorem=theorem, n_trials=2_000)(context(0, significance=1e-6))
+    assert outcome.verdict is (Verdict.CONSISTENT if values == (0.9,) else Verdict.REFUTED)
+    assert outcome.evidence.quantity is quantity
+    told = "no promise of at least so much coverage is broken" in outcome.note
+    assert told is (quantity is Quantity.OVER_COVERAGE)
+    consequence = quantity.consequence(outcome.evidence.bound)
+    assert (consequence == "Covers more than promised") is told
 
 
 @pytest.mark.parametrize("undecided", [0.06, 0.5, 1.0])
