@@ -36,12 +36,15 @@ def telling(witness: Mapping[str, Any]) -> dict[str, Any]:
 def differences(witness: Mapping[str, Any]) -> dict[str, Any]:
     """Return the records of two neighbours that the other does not have, by name and place.
 
-    Empty where the inputs are short enough to be seen at a glance, or are no lists. Of lists
+    Empty where there is no neighbour, and where the inputs are short enough to be seen at a
+    glance, or are no lists. Of lists
     that hold the same in another order, and of those of one length that differ in a few places,
     the places count; else what they hold.
     """
     for names in _PAIRS:
-        first, second = (_records(witness.get(name)) for name in names)
+        if not all(name in witness for name in names):
+            continue
+        first, second = (_records(witness[name]) for name in names)
         if max(len(first), len(second)) > _MANY:
             return _apart(names, first, second)
     return {}

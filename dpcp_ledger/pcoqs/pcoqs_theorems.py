@@ -205,7 +205,20 @@ class FixedRankError(Stated):
 
     def exact(self) -> Computation:
         """Compute the failure probability, as evidence."""
-        return failure_evidence(self, note="Computed over the noise.")
+        law, rank = rank_law(self.run, self.scores), self.mechanism.rank(self.scores.size)
+        (limit,) = self.bounds.values()
+        ends = np.unique(law.rank)
+        masses = [law.probability(law.rank == end) for end in ends]
+        end = int(ends[np.argmax(masses)])
+        note = (
+            f"Computed over the noise. The rank is r = {rank}. The most likely threshold has "
+            f"#{{s ≤ q}} = {end}, with probability {max(masses):.4g}: a rank error of "
+            f"{abs(end - rank)}, where {limit - self.windows * self.window_count:.4g} + "
+            f"{self.windows}·{self.window_count} = {limit:.4g} is allowed."
+        )
+        event = {"rank": rank, "count": end, "probability": max(masses), "error": abs(end - rank)}
+        found = failure_evidence(self, note=note)
+        return replace(found, witness=found.witness | event)
 
 
 def on_too_few_below(theorem: FixedRankError) -> FixedRankError | None:
@@ -256,6 +269,7 @@ for _windows, _name, _standing, _expected in (
     _fixed = FixedRankError(
         mechanism=PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32),
         scores=evenly_spaced(999),
+        name="(i + 1/2)/999, i = 0, …, 998",
         beta=0.01,
         windows=_windows,
     )

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtr
 
 from dpcp_audit.extensions.audits import (
     BlackBoxPrivacy,
@@ -213,7 +214,31 @@ def worst_found() -> Computation:
 def epsilon_equivalence(mechanism: PCOQS, note: str) -> Computation:
     """Compute what the balanced pair loses, against 1-DP."""
     pair, witness = _pair_of(mechanism)
-    return exact_outcome(PureDP(1.0), [pair], witness=witness, note=note)
+    event, arithmetic = _lowest_output(mechanism)
+    return exact_outcome(PureDP(1.0), [pair], witness=witness | event, note=f"{note} {arithmetic}")
+
+
+def _lowest_output(mechanism: PCOQS) -> tuple[PlainData, str]:
+    """Return the output that tells the balanced pair apart best, and its arithmetic in words.
+
+    All N comparisons then find the noisy count at least r, so that the search ends at a.
+    """
+    rank, rounds, scale = mechanism.rank(_N), mechanism.rounds, mechanism.noise_scale
+    bit, neighbour_bit = 0.5, float(ndtr(-1 / scale))
+    here, there = bit**rounds, neighbour_bit**rounds
+    event = {
+        "event": f"every noisy count is at least r = {rank}: the threshold ends at a",
+        "probability": here,
+        "neighbour_probability": there,
+    }
+    arithmetic = (
+        f"On the input {rank} scores are a and {_N - rank} are b; on its neighbour {rank - 1} and "
+        f"{_N - rank + 1}. Each of the {rounds} comparisons sees that many plus noise of standard "
+        f"deviation {scale:.4g}. The noisy count is at least r = {rank} with probability 1/2, on "
+        f"the neighbour {neighbour_bit:.4g}; all {rounds} are with probability {here:.4g} against "
+        f"{there:.4g}, e^{math.log(here / there):.4g} times as often."
+    )
+    return event, arithmetic
 
 
 paper.tested(

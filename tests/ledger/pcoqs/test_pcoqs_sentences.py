@@ -12,7 +12,7 @@ from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.pcoqs import remarks, zcdp
+from dpcp_ledger.pcoqs import pcoqs_theorems, privacy, remarks, zcdp
 from dpcp_ledger.pcoqs.privacy import pipeline_budget
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)
@@ -102,3 +102,26 @@ def test_a_pipeline_whose_classifier_tells_nothing_is_its_thresholds() -> None:
     found = pipeline_budget(PureDP(1e-12), MECHANISM, thresholds=2, delta=1e-5)
     thresholds = GaussianPair(math.sqrt(2) * transcript_pair(MECHANISM).shift)
     assert found.value == pytest.approx(thresholds.epsilon_at(1e-5), rel=1e-6)
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0])
+def test_the_output_of_the_equivalences_witness_loses_what_the_pair_does(rho: float) -> None:
+    found = privacy.epsilon_equivalence(PCOQS(alpha=0.1, rho=rho), "")
+    here, there = found.witness["probability"], found.witness["neighbour_probability"]
+    assert math.log(here / there) == pytest.approx(found.value, rel=1e-9)
+    assert sorted(found.witness["scores"]).count(0.0) == 46
+
+
+def test_the_witness_of_the_rank_error_is_reached_by_hand() -> None:
+    """At 1/2 the search counts 500 < 504 and jumps to 1/2 + Δ; then it moves down to it."""
+    mechanism = PCOQS(alpha=0.496, rho=1e9, resolution=1 / 32)
+    scores, left, right = pcoqs_theorems.evenly_spaced(999), 0.0, 1.0
+    for _ in range(mechanism.rounds):
+        middle = (left + right) / 2
+        below = int((scores <= middle).sum()) < 504
+        left, right = (middle + 1 / 32, right) if below else (left, middle)
+    count = int((scores <= (left + right) / 2).sum())
+    quiet = pcoqs_theorems.FixedRankError(mechanism=mechanism, scores=scores, beta=0.01)
+    witness = quiet.exact().witness
+    assert (witness["rank"], witness["count"], witness["error"]) == (504, count, count - 504)
+    assert witness["probability"] == pytest.approx(1.0)

@@ -62,6 +62,7 @@ def test_a_witness_begins_with_them() -> None:
     witness = of(LONG, LONG[:-1], seed=3)
     assert list(telling(witness)) == ["where they differ", "value", "neighbour", "seed"]
     assert telling({"seed": 3}) == {"seed": 3}
+    assert telling({"scores": LONG}) == {"scores": LONG}, "one input differs from nothing"
     assert one_line(witness, limit=400).startswith("value[99] = 0.99; value: 100 numbers: 0, 0.01")
     assert one_line(witness, limit=400).endswith("; seed: 3")
     assert len(one_line(witness, limit=40)) <= 40
