@@ -174,9 +174,14 @@ class Records:
         return mine == theirs
 
     def is_vector(self, shape: Shape, n: int | None) -> bool:
-        """Tell whether the entries, in any order, are a vector of this shape."""
+        """Tell whether the entries are a vector of this shape that one record moves by its width.
+
+        A record that is replaced moves one entry. Of sorted records it moves many, by no more in
+        all as long as the entries rise with them.
+        """
         size = n if self.count is None else self.count
-        return shape == (size,) and n is not None and not (self.single or self.chosen)
+        whole = n is not None and not (self.single or self.chosen)
+        return shape == (size,) and whole and (self.placed or self.ordered)
 
     def vector(self, shape: Shape) -> Statistic:
         """Return the entries as a statistic: one of them moves, and sorting contracts distances."""

@@ -210,6 +210,8 @@ def _binomial(reader: Interpreter, given: dict[str, Value]) -> Chances:
 
 def _choice(reader: Interpreter, given: dict[str, Value]) -> Chances:
     """Return the places of the candidates with their chances."""
+    if given.get("size") is not None:
+        raise reader.refuse("several choices at once")
     a, p = given["a"], given.get("p")
     candidates = np.arange(_whole(reader, a)) if is_scalar(a) else np.asarray(a)
     weights = [Fraction(1)] * candidates.size if p is None else numbers_of(p)
@@ -238,7 +240,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "randint": ("low", "high"),
     "geometric": ("p",),
     "binomial": ("n", "p"),
-    "choice": ("a", "p"),
+    "choice": ("a", "size", "replace", "p"),
 }
 """The draws that are enumerated, and their arguments."""
 

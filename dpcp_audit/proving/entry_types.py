@@ -61,8 +61,9 @@ def one_of(reader: Interpreter, found: Records, a: Value, b: Value) -> Records:
     kinds = {_kind(a), _kind(b)}
     if kinds - {"double", "whole"} and kinds != {"truth"}:
         raise reader.refuse("a truth value of some records beside a number of others", _HINT)
-    floats = kinds == {"double"}
-    return replace(found, entry_type=_of_either(a, b), floats=floats, boolean=kinds == {"truth"})
+    made = _of_either(a, b) if len(kinds) == 1 else EITHER
+    floats, boolean = kinds == {"double"}, kinds == {"truth"}
+    return replace(found, entry_type=made, floats=floats, boolean=boolean)
 
 
 def require_one(reader: Interpreter, value: Value, *, may_be_none: bool = False) -> None:

@@ -14,6 +14,7 @@ from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
+    BoundMethod,
     Closure,
     Noise,
     Once,
@@ -80,7 +81,8 @@ class Expressions(Statements):
         if isinstance(value, int):
             return abs(value) > _NO_DOUBLE
         named = isinstance(node, ast.Name | ast.Attribute)
-        return isinstance(value, Public | Shifted) and not named
+        missing = isinstance(value, BoundMethod)  # perhaps: no attribute is looked up here
+        return missing or (isinstance(value, Public | Shifted) and not named)
 
     def _read_for_some(self, node: ast.expr) -> Value:
         """Return the value of an expression that a condition on the record leads to."""
@@ -316,9 +318,9 @@ class Expressions(Statements):
         """Return one of two values for one record, by a condition on that record."""
         if not (condition.single and condition.boolean):
             raise self.refuse("a condition on an array of records")
-        from dpcp_audit.proving.rules import where
+        from dpcp_audit.proving.rules import by_condition
 
-        found = where(self._reader, condition, a, b)
+        found = by_condition(condition, a, b)
         if found is NotImplemented:
             raise self.refuse("a condition on a record chooses what is not followed")
         return one_of(self._reader, found, a, b)
@@ -334,6 +336,8 @@ class Expressions(Statements):
         if isinstance(value, PublicAnswer):
             return value.holds
         if not is_known(value):
+            if self.for_some:
+                raise self.refuse("a condition that may be an array is read for some records only")
             return None
         try:
             return bool(value)

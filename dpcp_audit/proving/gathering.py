@@ -76,7 +76,7 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     if isinstance(value, Reference):
         return _of_cells(reader, value, index)
     if isinstance(value, tuple) and not is_known(value):
-        return value[_whole(reader, index)] if is_known(index) else _any_of(reader, value)
+        return value[_whole(reader, index)] if is_known(index) else _any_of(reader, value, index)
     if isinstance(value, Statistic):
         return _coordinate(reader, value, index)
     if isinstance(value, Noise) and len(value.shape) >= 1 and _is_whole(index):
@@ -121,15 +121,16 @@ def _whole(reader: Interpreter, index: Value) -> Any:
     raise reader.refuse("an index that is no whole number")
 
 
-def _any_of(reader: Interpreter, items: tuple[Value, ...]) -> Value:
+def _any_of(reader: Interpreter, items: tuple[Value, ...], index: Value) -> Value:
     """Return an entry at a public place that is not known."""
-    if items and all(is_public(each) for each in items):
+    one = is_whole(index)  # and not several entries, or a slice
+    if one and items and all(is_public(each) for each in items):
         shapes = {shape_of(each) for each in items}
         return Public(shapes.pop()) if len(shapes) == 1 else UNKNOWN
     released = [reader.release(each) for each in items]
     if released and all(is_public(each) for each in released):
         return UNKNOWN
-    if all(isinstance(each, Statistic) and each.shape == () for each in items):
+    if one and all(isinstance(each, Statistic) and each.shape == () for each in items):
         sizes = [each.size for each in items]
         size = None if None in sizes else max(sizes)
         return number(max(each.linf for each in items), items[0].says, size=size)
@@ -145,7 +146,7 @@ def _of_cells(reader: Interpreter, value: Reference, index: Value) -> Value:
             return cells.items[cells.keys.index(index)]
         raise reader.refuse("a key of a dictionary is not known")
     if not is_known(index):
-        return _any_of(reader, cells.items)
+        return _any_of(reader, cells.items, index)
     place = _whole(reader, index)
     if isinstance(place, slice):
         if cells.kind == "array":

@@ -8,6 +8,7 @@ and joined; anything that is not known here stops the reading, with its line.
 from __future__ import annotations
 
 import ast
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -304,7 +305,8 @@ class Reader(Expressions):
         """Read for one record what is done for each: nothing may be drawn, used or stored."""
         heap, ledger, used = dict(self.path.heap), self.path.ledger, dict(self.path.used)
         self.each_record, self.for_some = True, records.chosen
-        yield
+        with warnings.catch_warnings(action="error"):  # a warning for each record, or for some
+            yield
         self.each_record, self.for_some = False, False
         stored = any(self.path.heap.get(name) is not cells for name, cells in heap.items())
         if stored or self.path.ledger != ledger or self.path.used != used:

@@ -76,6 +76,8 @@ _WHOLE_DRAWS = {"integers", "randint", "binomial", "poisson"}
 
 def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value], kw: Any) -> Value:
     """Return what a method of a generator gives."""
+    if reader.each_record:
+        raise reader.refuse("noise of its own for each record is not followed")
     if generator.name == "random" and name in _PYTHON:
         return _python_normal(reader, args, kw)
     if generator.name == "random" and name not in _PUBLIC_DRAWS:
@@ -266,7 +268,7 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
         return Public(()) if sized is None else Public(_size(reader, sized))
     if not p.normalised:
         raise reader.refuse("choice by weights that are not divided by their own sum")
-    if given.get("size") is not None:
+    if given.get("size") is not None or not is_known(given.get("replace", True)):
         raise reader.refuse("several choices by one law")
     reader.public(given["a"], "the candidates of a choice")
     reader.charge(Charge("range", p.span, reader.line, "exponential mechanism"))
@@ -334,7 +336,7 @@ def _log_rate(reader: Interpreter, p: Value) -> Fraction:
 def argmax(reader: Interpreter, value: Noisy) -> Value:
     """Charge for which entry of a noisy vector is largest, and return its public place."""
     x, noise = value.statistic, value.noise
-    if noise.law not in {"laplace", "gumbel", "exponential"} or len(x.shape) != 1:
+    if noise.law not in {"laplace", "gumbel", "exponential"}:
         reader.release(value)
         return WHOLE
     token = next(tokens)

@@ -57,7 +57,7 @@ def argmax(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     a = reader.gathered(a)
     if isinstance(a, gaps.Gaps) and whole_axis(axis):
         return gaps.argmax(reader, a)
-    if isinstance(a, Noisy) and whole_axis(axis):
+    if isinstance(a, Noisy) and len(a.noise.shape) == 1 and whole_axis(axis):
         return noise_rules.argmax(reader, a)
     if isinstance(a, Statistic | Records):
         raise reader.refuse(

@@ -31,7 +31,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import PYTHON, one_of, require_doubles, require_one
+from dpcp_audit.proving.entry_types import EITHER, PYTHON, one_of, require_doubles, require_one
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, numbers_of, plain
 from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, number, statistic, tokens
 
@@ -47,8 +47,8 @@ def _plain_records(value: Value) -> bool:
 
 
 def _constant(a: Records) -> bool:
-    """Tell whether each record that is counted adds the same whole number."""
-    return a.low == a.high and a.low.denominator == 1
+    """Tell whether each record that is counted adds the same whole number, of one type."""
+    return a.low == a.high and a.low.denominator == 1 and a.entry_type != EITHER
 
 
 def whole_axis(axis: Value) -> bool:
@@ -60,12 +60,13 @@ def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None)
     """A copy, a cast to float, or the same array under another name: no distance changes."""
     if not is_known(dtype) or not _float_type(dtype):
         return NotImplemented
+    alone = isinstance(a, Statistic | Noise | Noisy | PublicAnswer) and shape_of(a) == ()
+    if alone or (isinstance(a, Records) and a.single):
+        return NotImplemented  # an array of no dimension, which changes in place
     if isinstance(a, Records):
         return replace(a, listed=False, floats=a.floats or dtype is not None)
-    if isinstance(a, Statistic) and dtype is not None and a.shape != ():
+    if isinstance(a, Statistic) and dtype is not None:
         return replace(a, floats=True)
-    if isinstance(a, Statistic | Noise | Noisy) and shape_of(a) == ():
-        return NotImplemented  # an array of no dimension, which changes in place
     if isinstance(a, Statistic | Noise | Noisy | gaps.Edges | gaps.Gaps):
         return a
     return reader.gathered(a)
@@ -172,7 +173,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
         return _along(reader, a, axis % 2)
     if not whole_axis(axis):
         return NotImplemented
-    a = _unshifted(reader, a)
+    known, a = not isinstance(a, Shifted), _unshifted(reader, a)
     if _plain_records(a) and (start is None or is_scalar(start)):
         distance = reader.one_record(a)
         reader.note(f"sum over records, sensitivity {float(distance):.6g}")
@@ -180,7 +181,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
             distance,
             "a sum over records",
             integer=a.boolean or _constant(a),
-            size=a.largest_sum(reader.n) + _size(start),
+            size=a.largest_sum(reader.n) + _size(start) if known else None,
             floats=a.floats or is_double(start),
         )
     a = reader.gathered(a)
@@ -231,7 +232,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A mean over n records: the sum's change over n."""
     if not whole_axis(axis):
         return NotImplemented
-    a = _unshifted(reader, a)
+    known, a = not isinstance(a, Shifted), _unshifted(reader, a)
     if _plain_records(a):
         if reader.n is None or a.chosen:
             raise reader.refuse(
@@ -240,7 +241,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             )
         distance = reader.one_record(a) / (a.count or reader.n)
         reader.note(f"mean over records, sensitivity {float(distance):.6g}")
-        size = max(abs(a.low), abs(a.high))
+        size = max(abs(a.low), abs(a.high)) if known else None
         return number(distance, "a mean over records", size=size, floats=True)
     a = reader.gathered(a)
     if isinstance(a, Statistic) and len(a.shape) == 1 and a.shape[0]:
@@ -463,7 +464,12 @@ def absolute_double(reader: Interpreter, a: Value) -> Value:
 
 
 def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
-    """One of two values for each record, by a condition on that record."""
+    """``np.where``: of one record it is an array of no dimension, which changes in place."""
+    return by_condition(condition, x, y) if _plain_records(condition) else NotImplemented
+
+
+def by_condition(condition: Value, x: Value, y: Value) -> Value:
+    """Return one of two values for each record, by a condition on that record."""
     if not (isinstance(condition, Records) and condition.boolean):
         return NotImplemented
     ends: list[Fraction] = []
