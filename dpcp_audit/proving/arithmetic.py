@@ -200,7 +200,7 @@ def _keeps_its_law(noise: Noise, y: Value) -> bool:
     if noise.whole:
         return len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
     most = noise.scale.square * _COARSE**2
-    return all(each is None or each.square <= most for each in exacts)
+    return bool(exacts) and all(each is None or each.square <= most for each in exacts)
 
 
 def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
