@@ -190,12 +190,12 @@ def bounds_of(
         reader = CoverageReader(setting.n, (ends[0], ends[1]), outcomes)
         try:
             value = returned_by(reader, function, source, (ends[0], ends[1]), options)
+            found.append(Threshold(_threshold(reader, value), outcomes.chance))
         except (Refusal, UsageError):
             raise
         except Exception as error:
             reason = f"the reading fails here: {type(error).__name__}: {error}"
             raise Refusal(reader.line, reason) from None
-        found.append(Threshold(_threshold(reader, value), outcomes.chance))
         if notes is not None:
             notes.update(reader.notes)
         given = outcomes.following()

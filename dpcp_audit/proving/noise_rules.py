@@ -188,6 +188,8 @@ def _size(reader: Interpreter, size: Value) -> Shape | None:
 
 def _python_normal(reader: Interpreter, args: list[Value], kw: Any) -> Value:
     given = _bound(reader, ("mu", "sigma"), args, kw)
+    if any(shape_of(each) != () for each in given.values()):
+        raise reader.refuse("one draw of Python's for all entries of an array", "use NumPy's")
     return _noise(reader, "normal", {"loc": given.get("mu", 0.0), "scale": given.get("sigma", 1.0)})
 
 

@@ -291,7 +291,8 @@ def in_order(reader: Interpreter, a: Value) -> Value:
         return NotImplemented
     if all(is_known(each) for each in found):
         return reader.listed(sorted(plain(each) for each in found))
-    return reader.listed([Public(())] * len(found))
+    one = all(shape_of(each) == () for each in found)
+    return reader.listed([Public(() if one else None)] * len(found))
 
 
 def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Value) -> Value:
