@@ -6,25 +6,25 @@ through prediction sets only, a user's label report (LDP-CP-L) or answer (LDP-CP
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.extensions.audits import BisectionBits, CellLikelihood, MembershipInference
+from dpcp_audit.extensions.audits import CellLikelihood, MembershipInference, bisected
 from dpcp_audit.extensions.claims import Neighbours, Relation
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import conformal_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
     from dpcp_audit.extensions.audits import Sampler
-    from dpcp_audit.extensions.claims import FloatArray, PlainData, PrivacyGuarantee
+    from dpcp_audit.extensions.claims import BoolArray, FloatArray, PlainData, PrivacyGuarantee
     from dpcp_audit.extensions.mechanisms import (
         PCOQS,
         BinaryRandomizedResponse,
@@ -38,6 +38,67 @@ if TYPE_CHECKING:
 
 _ASKED = 0.5
 """The point that a user of LDP-CP-S's first block is asked about, whatever others answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BisectionBits:
+    """The likelihood ratio of the bits of a bisection, each bit on its own (naive Bayes).
+
+    Bit j is whether the release lies above the midpoint of what the bits before have left.
+    Where the bits are independent, as on P-COQS's worst pair, no score does better. The last
+    few bits cannot all be read off: with left ← mid + Δ, intervals of width about Δ turn
+    inside out, and a fitted weight takes each for what it is worth.
+
+    The attack learns of the release only whether chosen points lie below it, which adaptive
+    queries to the prediction set, one a bit, reveal too: a label of score s is in it if s <= q.
+
+    Parameters
+    ----------
+    bounds : tuple of float
+        The interval [a, b] that the bisection starts from.
+    rounds : int
+        The number of bits.
+    resolution : float
+        The distance beyond the midpoint at which the upper half begins (Δ in P-COQS, Algorithm 1).
+    """
+
+    bounds: tuple[float, float]
+    rounds: int
+    resolution: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.bounds(self.bounds)
+        _validate.integer(rounds=self.rounds, at_least=1)
+        _validate.non_negative(resolution=self.resolution)
+
+    @property
+    def name(self) -> str:
+        """Likelihood ratio of the bits."""
+        return f"likelihood ratio of {self.rounds} bisection bits"
+
+    def bits(self, releases: FloatArray) -> BoolArray:
+        """Return the bits of releases of shape (size,), shape (rounds, size)."""
+        found = bisected(
+            releases, bounds=self.bounds, rounds=self.rounds, resolution=self.resolution
+        )
+        return np.stack(list(found))
+
+    def ones(self, releases: FloatArray) -> FloatArray:
+        """Return the number of ones among the bits, a feature for ``CellLikelihood``."""
+        counts: FloatArray = self.bits(releases).sum(axis=0, dtype=np.float64)
+        return counts
+
+    def fit(self, member: FloatArray, other: FloatArray, /) -> Callable[[FloatArray], FloatArray]:
+        """Return the sum over bits of log p̂_in/p̂_out, with half an observation added."""
+        p, q = ((self.bits(x).sum(axis=1) + 0.5) / (x.size + 1) for x in (member, other))
+        if_one, if_zero = np.log(p / q), np.log((1 - p) / (1 - q))
+        weights, offset = if_one - if_zero, float(if_zero.sum())
+
+        def score(releases: FloatArray) -> FloatArray:
+            values: FloatArray = weights @ self.bits(releases) + offset
+            return values
+
+        return score
 
 
 def pcoqs_threshold(

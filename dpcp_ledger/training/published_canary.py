@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import log_ndtr
 
-from dpcp_audit.extensions.audits import BisectionBits, MembershipInference
+from dpcp_audit.extensions.audits import MembershipInference
 from dpcp_audit.extensions.claims import Neighbours, Relation
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import Examples, Flaw, digits
+from dpcp_ledger.mechanisms.release_games import BisectionBits
 from dpcp_ledger.training.canary_games import CanaryStatistic, Watcher
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from support.samplers import context, gaussian, laplace, response
 from dpcp_audit.audits import event_power, release_membership
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.membership_attacks import (
-    BisectionBits,
     CellLikelihood,
     membership_pvalues,
 )
@@ -32,6 +31,7 @@ from dpcp_audit.words.checks import Check
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.mechanisms.release_games import (
+    BisectionBits,
     balanced_pair,
     conformal_threshold,
     exponq_threshold,

@@ -14,7 +14,7 @@ from support.membership import game
 from support.refusals import WaldTest, refutes
 from support.samplers import context, laplace
 
-from dpcp_audit.audits.membership_attacks import BisectionBits, membership_pvalues
+from dpcp_audit.audits.membership_attacks import membership_pvalues
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
@@ -24,7 +24,7 @@ from dpcp_audit.words.guarantees import (
     ApproxDP,
     PureDP,
 )
-from dpcp_ledger.mechanisms.release_games import label_report, pcoqs_threshold
+from dpcp_ledger.mechanisms.release_games import BisectionBits, label_report, pcoqs_threshold
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-6)
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.membership_attacks import (
-    BisectionBits,
     CellLikelihood,
     _cell_shares,
     _cuts,
     membership_pvalues,
 )
+from dpcp_ledger.mechanisms.release_games import BisectionBits
 
 
 def test_few_releases_are_cells_of_their_own() -> None:
