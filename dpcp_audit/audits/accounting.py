@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
-from dpcp_audit.laws.loss_distributions import epsilon_of
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     SubsampledGaussian,
     composed_loss,
@@ -102,7 +101,7 @@ class AccountedSteps:
         ]
         rounding = sum(each.rounding for each in self.parts) * (-1 if pessimistic else 1)
         whole = reduce(lambda one, other: one.compose(other), losses)
-        return epsilon_of(whole, delta + rounding)
+        return float(whole.get_epsilon_for_delta(delta + rounding))
 
 
 _RATES = 9

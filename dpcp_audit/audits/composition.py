@@ -17,8 +17,8 @@ import numpy as np
 
 from dpcp_audit.audits.estimates.shown_losses import from_below
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair, LawPair
-from dpcp_audit.laws.loss_distributions import gaussian_step
 from dpcp_audit.laws.losses import Measurement, loss_of
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import gaussian_step
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.words.evidence import decide, of_loss, refutes
 from dpcp_audit.words.results import Evidence, Outcome, Power

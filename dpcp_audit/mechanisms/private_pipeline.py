@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.laws.loss_distributions import deltas_of, epsilon_of
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     Envelope,
     SubsampledGaussian,
@@ -112,7 +111,7 @@ class PrivatePipeline(PrivacyGuarantee):
         _validate.closed_unit(delta=delta)
         if delta <= _ROUNDING:
             return math.inf
-        return epsilon_of(_loss(self), delta - _ROUNDING)
+        return float(_loss(self).get_epsilon_for_delta(delta - _ROUNDING))
 
     def textbook_epsilon(self, delta: float) -> float:
         """Return ε₁ + Tρ + 2·sqrt(Tρ·log(2/δ)): each part at δ/2, and basic composition.
@@ -137,5 +136,5 @@ def _loss(pipeline: PrivatePipeline) -> Any:
 @lru_cache(maxsize=4)
 def _lines(pipeline: PrivatePipeline) -> Envelope:
     epsilons = np.linspace(0.0, min(pipeline.epsilon_at(4 * _ROUNDING), 600.0), 2001)
-    above = deltas_of(_loss(pipeline), epsilons)
+    above = np.asarray(_loss(pipeline).get_delta_for_epsilon(epsilons))
     return envelope(epsilons, np.minimum(1.0, above + _ROUNDING))

@@ -26,12 +26,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.laws.loss_distributions import (
-    deltas_of,
-    epsilon_of,
-    gaussian_step,
-    self_composed,
-)
 from dpcp_audit.stats.roots import turn_by_factor
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
@@ -221,7 +215,7 @@ def noise_multiplier_for(
 @lru_cache(maxsize=1024)
 def _epsilon(training: SubsampledGaussian, delta: float, *, pessimistic: bool) -> float:
     """Return ε(δ) on a side; tables ask for the same trainings, and a number takes no room."""
-    return epsilon_of(composed_loss(training, pessimistic=pessimistic), delta)
+    return float(composed_loss(training, pessimistic=pessimistic).get_epsilon_for_delta(delta))
 
 
 @lru_cache(maxsize=4)
@@ -233,28 +227,53 @@ def composed_loss(
     ``interval`` is the width of the grid of losses, in nats; by default ``loss_interval``.
     """
     width = interval or loss_interval(training, pessimistic=pessimistic)
-    one = _substituted_step if training.relation is Relation.SUBSTITUTION else gaussian_step
-    step = one(
-        training.noise_multiplier, training.sampling_rate, interval=width, pessimistic=pessimistic
+    step = gaussian_step(
+        training.noise_multiplier,
+        training.sampling_rate,
+        interval=width,
+        pessimistic=pessimistic,
+        substituted=training.relation is Relation.SUBSTITUTION,
     )
-    return self_composed(step, training.steps) if training.steps > 1 else step
+    return step.self_compose(training.steps) if training.steps > 1 else step
 
 
-def _substituted_step(
-    noise_multiplier: float, sampling_rate: float, *, interval: float, pessimistic: bool
+def gaussian_step(
+    noise_multiplier: float,
+    sampling_rate: float,
+    *,
+    interval: float,
+    pessimistic: bool,
+    substituted: bool = False,
 ) -> Any:
+    """Return dp-accounting's loss of one subsampled Gaussian step, of both directions.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        σ > 0.
+    sampling_rate : float
+        q in (0, 1].
+    interval : float
+        Width of the grid of losses, in nats.
+    pessimistic : bool
+        True for an upper bound of δ (by connecting the dots of the privacy profile), False for a
+        lower one (losses rounded down).
+    substituted : bool
+        True where a record is replaced by another, False where it is added or removed.
+    """
     from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
         privacy_loss_distribution as pld,
     )
     from dp_accounting.privacy_accountant import NeighboringRelation  # noqa: PLC0415
 
+    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
     return pld.from_gaussian_mechanism(
         noise_multiplier,
         pessimistic_estimate=pessimistic,
         value_discretization_interval=interval,
         sampling_prob=sampling_rate,
         use_connect_dots=pessimistic,
-        neighboring_relation=NeighboringRelation.REPLACE_ONE,
+        neighboring_relation=NeighboringRelation.REPLACE_ONE if substituted else relation,
     )
 
 
@@ -282,8 +301,8 @@ def _envelope(training: SubsampledGaussian) -> Envelope:
     """Return the lines that bound a training's power."""
     largest = min(training.epsilon_at(4 * training.rounding), 600.0)
     epsilons = np.linspace(0.0, max(largest, 1e-9), 2001)
-    above = deltas_of(composed_loss(training, pessimistic=True), epsilons)
-    return envelope(epsilons, np.minimum(1.0, above + training.rounding))
+    above = composed_loss(training, pessimistic=True).get_delta_for_epsilon(epsilons)
+    return envelope(epsilons, np.minimum(1.0, np.asarray(above) + training.rounding))
 
 
 class Envelope(NamedTuple):
