@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -116,24 +116,6 @@ class MeanBets:
         """
         sample = np.asarray(values, dtype=np.float64)
         return float(self.log_wealth(sample, at_least=at_least).max() / (sample.size + prior))
-
-    def stopping_time(self, values: ArrayLike, *, at_least: float, significance: float) -> IntArray:
-        """Return after how many values E[X] ≥ ``at_least`` is refuted; n + 1 where it never is.
-
-        Parameters
-        ----------
-        values : array_like, shape (..., n)
-            Runs along the last axis.
-
-        Returns
-        -------
-        ndarray of int, shape (...)
-        """
-        _validate.open_unit(significance=significance)
-        path = self.log_capital(self.log_wealth_path(values, at_least=at_least))
-        reached = path >= -math.log(significance)
-        never = ~reached.any(axis=-1)
-        return cast("IntArray", np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1))
 
     def upper_limit(self, values: ArrayLike, *, significance: float) -> float:
         """Return the smallest mean that the capital excludes from above, 1 where there is none.

@@ -86,35 +86,6 @@ def upper_limits(successes: IntArray, trials: int, side: float) -> FloatArray:
     return np.where(misses > 0, high, 1.0)
 
 
-def mean_interval(
-    values: ArrayLike, *, bounds: tuple[float, float], significance: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return two-sided intervals for the means of bounded samples, along the last axis.
-
-    Empirical Bernstein (Maurer and Pontil 2009, Theorem 4), each side at
-    ``significance``/2, valid for any law on ``bounds``.
-    """
-    samples = np.atleast_1d(_validate.reals(values, name="values"))
-    low, high = _validate.bounds(bounds)
-    count = samples.shape[-1]
-    if count < 2:
-        raise hints.value_error(
-            f"values must hold two numbers or more, got {count}", "a variance takes two"
-        )
-    outside = samples[~((samples >= low) & (samples <= high))]  # NaN is outside too
-    if outside.size:
-        raise hints.value_error(
-            f"values must lie in [{low:g}, {high:g}], got {outside[:3]}", "widen the bounds"
-        )
-    return mean_limits(
-        samples.mean(axis=-1),
-        samples.var(axis=-1, ddof=1),
-        count,
-        bounds=bounds,
-        significance=significance,
-    )
-
-
 def mean_limits(
     mean: ArrayLike,
     variance: ArrayLike,
@@ -123,9 +94,11 @@ def mean_limits(
     bounds: tuple[float, float],
     significance: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the intervals of ``mean_interval`` from the moments of ``count`` >= 2 values.
+    """Return two-sided intervals for a bounded variable's mean from the moments of its values.
 
-    ``variance`` has the divisor ``count`` − 1 and the shape of ``mean``.
+    Empirical Bernstein (Maurer and Pontil 2009, Theorem 4), each side at ``significance``/2, valid
+    for any law on ``bounds``. ``variance`` of ``count`` >= 2 values has the divisor ``count`` − 1
+    and the shape of ``mean``.
     """
     low, high = _validate.bounds(bounds)
     _validate.open_unit(significance=significance)

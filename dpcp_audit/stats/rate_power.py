@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import betainc, betaln, xlog1py, xlogy
@@ -25,9 +24,6 @@ from dpcp_audit.stats.intervals import binomial_exceeded
 from dpcp_audit.stats.roots import fewest, turn
 from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def smallest_violation(
@@ -52,14 +48,32 @@ def draws_needed(
     The inverse of ``smallest_violation``: the refutation has at least the probability
     ``detection``. Since counts are whole numbers, a few more trials can have a slightly smaller
     power.
+
+    Notes
+    -----
+    c failures refute at up to H(c) trials, and occur with probability ``detection`` from L(c)
+    trials on. Both grow with c, so the answer is ⌈L(c)⌉ at the first c with ⌈L(c)⌉ <= H(c).
+    It is looked for from the first c with L(c) <= H(c) on, which H(c) − L(c) growing in c makes
+    quick to find.
     """
     _validate.closed_unit(claimed=claimed, rate=rate)
     _validate.open_unit(significance=significance, detection=detection)
+    if not rate > claimed:
+        raise hints.value_error(
+            f"rate must be > claimed = {claimed!r}, got {rate!r}", "a lower rate is no violation"
+        )
 
     def refutes(failures: int, trials: float) -> bool:
         return binomial_tail(failures, trials, claimed) <= significance / 2
 
-    return fewest_trials(refutes, claimed=claimed, rate=rate, detection=detection)
+    def enough(failures: int) -> float:
+        return _trials_reaching(failures, rate, detection=detection)
+
+    failures = fewest(lambda count: refutes(count, enough(count)))
+    assert failures is not None  # noqa: S101  (a rate that is larger is refuted in the end)
+    while not refutes(failures, math.ceil(enough(failures))):
+        failures += 1
+    return math.ceil(enough(failures))
 
 
 def rate_reaching(successes: int, trials: int, *, detection: float, at_least: float) -> float:
@@ -75,41 +89,6 @@ def rate_reaching(successes: int, trials: int, *, detection: float, at_least: fl
     return turn(
         lambda rate: binomial_tail(successes, trials, rate) >= detection, at_least, 1.0, steps=50
     ).holds
-
-
-def fewest_trials(
-    refutes: Callable[[int, float], bool], *, claimed: float, rate: float, detection: float
-) -> int:
-    """Return the fewest trials at which a rule refutes with probability >= ``detection``.
-
-    Parameters
-    ----------
-    refutes : callable
-        ``refutes(failures, trials)``: the rule, for any real number of trials. More failures
-        among as many trials, or as many among fewer trials, must refute all the more.
-    claimed, rate : float
-        The rate that is refuted and the true one, which must be larger.
-
-    Notes
-    -----
-    c failures refute at up to H(c) trials, and occur with probability ``detection`` from L(c)
-    trials on. Both grow with c, so the answer is ⌈L(c)⌉ at the first c with ⌈L(c)⌉ <= H(c).
-    It is looked for from the first c with L(c) <= H(c) on, which H(c) − L(c) growing in c makes
-    quick to find.
-    """
-    if not rate > claimed:
-        raise hints.value_error(
-            f"rate must be > claimed = {claimed!r}, got {rate!r}", "a lower rate is no violation"
-        )
-
-    def enough(failures: int) -> float:
-        return _trials_reaching(failures, rate, detection=detection)
-
-    failures = fewest(lambda count: refutes(count, enough(count)))
-    assert failures is not None  # noqa: S101  (a rate that is larger is refuted in the end)
-    while not refutes(failures, math.ceil(enough(failures))):
-        failures += 1
-    return math.ceil(enough(failures))
 
 
 def binomial_tail(successes: int, trials: float, rate: float) -> float:
@@ -190,20 +169,6 @@ class RateSequence:
             range(trials + 1), True, key=lambda hits: self.excludes(claimed, hits, trials)
         )
         return rate_reaching(critical, trials, detection=detection, at_least=claimed)
-
-    def draws_needed(self, claimed: float, rate: float, *, detection: float = 0.95) -> int:
-        """Return the fewest trials at which one look excludes ``claimed`` under a larger ``rate``.
-
-        With looks before that, the probability is at least ``detection``.
-        """
-        _validate.closed_unit(claimed=claimed, rate=rate)
-        _validate.open_unit(detection=detection)
-        return fewest_trials(
-            lambda failures, trials: self.excludes(claimed, failures, trials),
-            claimed=claimed,
-            rate=rate,
-            detection=detection,
-        )
 
     def _boundary(self, outside: float, inside: float, successes: int, trials: int) -> float:
         """Bisect between an excluded end and the mean; return the side that is still excluded."""

@@ -1,6 +1,6 @@
 """Points at which a condition turns: one bisection, and one search for the fewest.
 
-The power of an empirical-Bernstein limit: the smallest violation, and the draws needed.
+The power of an empirical-Bernstein limit: the smallest violation.
 
 Of a bounded variable with a known variance, whose mean over many values is taken as normal.
 
@@ -17,7 +17,6 @@ from scipy.special import ndtri
 
 from dpcp_audit.stats.intervals import mean_radius
 from dpcp_audit.words import brent as _brent
-from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def smallest_violation(
     Parameters
     ----------
     variance : float
-        The variable's variance; the limits are those of ``mean_interval``, each side at
+        The variable's variance; the limits are those of ``mean_limits``, each side at
         ``significance``/2.
     """
     _validate.non_negative(variance=variance)
@@ -182,36 +181,6 @@ def smallest_violation(
     low, high = _validate.bounds(bounds)
     radius = mean_radius(variance, count, width=high - low, significance=significance)
     return float(radius) + float(ndtri(detection)) * math.sqrt(variance / count)
-
-
-def draws_needed(
-    variance: float,
-    miss: float,
-    *,
-    bounds: tuple[float, float],
-    significance: float,
-    detection: float = 0.95,
-) -> int:
-    """Return the fewest values at which a mean that misses its bound by ``miss`` is refuted."""
-    _validate.positive(miss=miss)
-    _validate.non_negative(variance=variance)
-    _validate.open_unit(significance=significance)
-    needed = fewest(
-        lambda count: (
-            smallest_violation(
-                variance, count, bounds=bounds, significance=significance, detection=detection
-            )
-            <= miss
-        ),
-        at_least=2,
-    )
-    if needed is None:
-        raise hints.value_error(
-            f"miss is too small for variance = {variance!r} and significance = {significance!r}, "
-            f"got {miss!r}",
-            "no number of draws shows it: give a larger one",
-        )
-    return needed
 
 
 def level_starts(values: FloatArray, weights: FloatArray, *, increasing: bool) -> IntArray:

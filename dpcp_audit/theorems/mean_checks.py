@@ -182,11 +182,6 @@ class MeanBound:
             detail="by the full budget" if self.stops_early else "",
         )
 
-    def draws_needed(self, violation: float, *, significance: float, variance: float) -> int:
-        """Return the fewest trials at which a mean ``violation`` beyond its bound is refuted."""
-        miss = abs(violation - self.claimed)
-        return mean_power.draws_needed(variance, miss, bounds=self.range, significance=significance)
-
     def _missing(self, miss: float) -> float:
         """Return the mean that misses its bound by so much; infinite where there is none."""
         sign = 1 if self.bound is Bound.AT_MOST else -1

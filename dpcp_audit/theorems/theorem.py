@@ -201,16 +201,6 @@ class FailureRate:
             detail="by the full budget" if self.stops_early else "",
         )
 
-    def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the fewest trials at which a failure probability ``violation`` > δ is refuted.
-
-        With probability at least 0.95; trials that may be undecided are not counted in.
-        """
-        allowed = self.theorem.allowed_failure
-        if self.stops_early:
-            return self._sequence(significance).draws_needed(allowed, violation)
-        return rate_power.draws_needed(allowed, violation, significance=significance)
-
     def _first_look(self, context: Context) -> int:
         """Return the fewest trials without a failure that settle it, or 500."""
         sequence, allowed = self._sequence(context.significance), self.theorem.allowed_failure

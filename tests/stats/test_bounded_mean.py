@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from support.levels import mean_interval
 
 from dpcp_audit.stats.bounded_mean import MeanBets, _levels
-from dpcp_audit.stats.intervals import mean_interval
 
 ONE = MeanBets(bets=np.array([0.5]), weights=np.array([1.0]))
 VALUES = np.linspace(0.75, 0.95, 41)
@@ -33,17 +33,6 @@ def test_the_path_ends_at_the_wealth() -> None:
     path = bets.log_wealth_path(np.stack([VALUES, VALUES[::-1]]), at_least=0.9)
     assert path.shape == (2, VALUES.size, bets.bets.size)
     assert path[:, -1] == pytest.approx(np.stack([bets.log_wealth(VALUES, at_least=0.9)] * 2))
-
-
-def test_the_stopping_time_of_equal_values() -> None:
-    """The capital grows by log(1 + 0.5·0.2/0.2) = log 1.5 a value: 100 is reached at the 12th."""
-    times = ONE.stopping_time(np.full((2, 20), 0.6), at_least=0.8, significance=0.01)
-    assert times.tolist() == [12, 12]
-    assert ONE.stopping_time(np.full(20, 0.6), at_least=0.8, significance=0.01) == 12
-    cube = np.full((3, 2, 20), 0.6)
-    assert ONE.stopping_time(cube, at_least=0.8, significance=0.01).shape == (3, 2)
-    never = ONE.stopping_time(np.full((1, 20), 0.8), at_least=0.8, significance=0.01)
-    assert never.tolist() == [21]
 
 
 def test_the_upper_limit_solves_the_capital() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.levels import mean_interval
 
-from dpcp_audit.stats.intervals import mean_interval
-from dpcp_audit.stats.roots import draws_needed, smallest_violation
+from dpcp_audit.stats.roots import smallest_violation
 
 UNIT = (0.0, 1.0)
 
@@ -20,17 +20,6 @@ def test_the_smallest_violation_is_refuted() -> None:
     high = mean_interval(samples, bounds=UNIT, significance=0.01)[1]
     assert (high < 0.5 + miss).sum() >= binom.ppf(1e-6, 400, 0.95)
     assert (high < 0.5 + miss / 2).sum() < 200
-
-
-@pytest.mark.parametrize("variance", [0.0, 1e-4, 0.25])
-@pytest.mark.parametrize("miss", [0.1, 0.003])
-def test_draws_needed_inverts_the_smallest_violation(variance: float, miss: float) -> None:
-    needed = draws_needed(variance, miss, bounds=UNIT, significance=1e-6)
-
-    def smallest(count: int) -> float:
-        return smallest_violation(variance, count, bounds=UNIT, significance=1e-6)
-
-    assert smallest(needed) <= miss < smallest(needed - 1)
 
 
 def test_a_wider_range_takes_more() -> None:
@@ -46,15 +35,8 @@ def test_a_wider_range_takes_more() -> None:
         (lambda: smallest_violation(-1.0, 10, bounds=UNIT, significance=0.1), "variance"),
         (lambda: smallest_violation(1.0, 1, bounds=UNIT, significance=0.1), "count"),
         (lambda: smallest_violation(1.0, 9, bounds=(1, 0), significance=0.1), "bounds"),
-        (lambda: draws_needed(0.1, 0.0, bounds=UNIT, significance=0.1), "miss"),
     ],
 )
 def test_bad_input_names_the_argument(call, name) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         call()
-
-
-@pytest.mark.parametrize("count", [50, 333])
-def test_a_miss_that_is_just_refuted_takes_no_value_more(count) -> None:
-    miss = smallest_violation(0.04, count, bounds=UNIT, significance=0.05)
-    assert draws_needed(0.04, miss, bounds=UNIT, significance=0.05) == count

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.rate_power import RateSequence, draws_needed, smallest_violation
+from dpcp_audit.stats.rate_power import draws_needed, smallest_violation
 
 
 def test_the_smallest_violation_is_refuted_and_no_smaller_one() -> None:
@@ -98,5 +98,3 @@ def test_draws_needed_grows_as_the_excess_shrinks() -> None:
 def test_bad_rates_are_refused(arguments: tuple[float, float], name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         draws_needed(*arguments, significance=0.05)
-    with pytest.raises(ValueError, match=f"^{name} must "):
-        RateSequence(significance=0.05).draws_needed(*arguments)

@@ -7,8 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import binom, hypergeom
 
+from dpcp_audit.stats.intervals import mean_limits
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+
+def mean_interval(
+    values: np.ndarray, *, bounds: tuple[float, float], significance: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return empirical-Bernstein intervals of the means of samples, along the last axis."""
+    return mean_limits(
+        values.mean(axis=-1),
+        values.var(axis=-1, ddof=1),
+        values.shape[-1],
+        bounds=bounds,
+        significance=significance,
+    )
 
 
 def disagreeing_cells(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.levels import mean_interval
 from support.samplers import context
 from support.theorems import Level
 
-from dpcp_audit.stats.intervals import mean_interval
 from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.theorem import TheoremTrials
 from dpcp_audit.words.checks import Check

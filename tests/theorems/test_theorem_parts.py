@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy.special import betainc
-from support.levels import disagreeing_cells
+from support.levels import disagreeing_cells, mean_interval
 
 from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import ProbabilityPool
@@ -18,7 +18,6 @@ from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.stats.intervals import mean_interval
 from dpcp_audit.theorems.admission import (
     admissible_rounds,
     largest_interval_mass,

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from support.levels import disagreeing_cells
+from support.levels import disagreeing_cells, mean_interval
 from support.plain_pcoqs import plain_law
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.populations import Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.stats.intervals import mean_interval
 
 pytestmark = pytest.mark.known_bad
 
