@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from dpcp_audit.reports.formats.html import page_environment
-from dpcp_audit.reports.sentences import shown_estimate, shown_numbers
+from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named
+from dpcp_audit.reports.summary import run_facts
 from dpcp_audit.reports.terminal_findings import plain_line, print_indented, print_rows
 from dpcp_audit.reports.two_runs import Movement
 from dpcp_audit.words.formatting import DASH, counted, number, to_float
@@ -31,11 +33,14 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-def comparison_data(comparison: RunDifferences) -> PlainData:
-    """Return the comparison as JSON-ready data."""
+def comparison_data(
+    comparison: RunDifferences, documents: Sequence[Mapping[str, Any]] = ()
+) -> PlainData:
+    """Return the comparison as JSON-ready data, with when and how each document was made."""
     return {
-        "comparison_version": "1.1",
+        "comparison_version": "1.2",
         "summary": summary(comparison),
+        "origins": [dict(run_facts(document)) for document in documents],
         "runs": list(comparison.runs),
         "false_alarm": comparison.false_alarm,
         "strict": comparison.strict,
@@ -67,28 +72,35 @@ def _side(finding: PlainData | None) -> PlainData | None:
     if finding is None:
         return None
     evidence = shown_estimate(finding) if finding["evidence"] else None
-    return {key: finding[key] for key in ("verdict", "expected", "error")} | {"evidence": evidence}
+    kept = {key: finding.get(key) for key in ("verdict", "expected", "error", "assumptions")}
+    return kept | {"evidence": evidence, "sentence": sentence(finding)}
 
 
 def summary(comparison: RunDifferences) -> str:
     """Return the comparison in two sentences."""
-    worse, changes = len(comparison.worsenings), comparison.changes
-    moved = sum(change.changed for change in changes)
     runs = f" in {len(comparison.runs)} runs" if len(comparison.runs) > 2 else ""
-    claims = f"{counted(len(changes), 'claim')} compared{runs}"
-    said = f"{worse} got worse" if worse else "none got significantly worse"
+    claims = f"{counted(len(comparison.changes), 'claim')} compared{runs}"
+    said = _counts([_change_data(change, comparison) for change in comparison.changes])
     ending = "" if comparison.complete else " The new run left claims unchecked."
     return (
-        f"{claims}, {moved} changed, {said}. {counted(comparison.tests, 'number')} could be "
+        f"{claims}: {said}. {counted(comparison.tests, 'number')} could be "
         "tested; if no mechanism had changed, any of them would be called moved with probability "
         f"at most {comparison.false_alarm:g}.{ending}"
     )
 
 
+def _counts(changes: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many claims went which way: "1 worse, 2 fixed, 3 unchanged"."""
+    found = Counter(standing(row) if row["changed"] else "unchanged" for row in changes)
+    order = sorted(found, key=lambda each: (each == "unchanged", each != "worse", each != "fixed"))
+    none = [] if found["worse"] else ["none worse"]
+    return ", ".join([*none, *(f"{found[each]} {each}" for each in order if found[each])])
+
+
 def headline(data: Mapping[str, Any]) -> str:
     """Return what the data of a comparison say, in a few words."""
-    count = len(data["worsenings"])
-    return f"{counted(count, 'claim')} got worse" if count else "No claim got significantly worse"
+    changes = data["changes"]
+    return f"{counted(len(changes), 'claim')}: {_counts(changes)}"
 
 
 def columns_of(data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -131,6 +143,8 @@ def standing(row: Mapping[str, Any]) -> str:
         return "worse"
     if row["old"] is None or row["new"] is None:
         return "new" if row["old"] is None else "gone"
+    if row["verdict"] == Movement.BETTER:
+        return "fixed"
     moved = {row["number"], row["verdict"]} & {Movement.WORSE, Movement.BETTER}
     if len(moved) != 1:
         return "changed"
@@ -165,13 +179,29 @@ def _trend(sides: Sequence[Mapping[str, Any] | None]) -> str:
 def render_markdown(data: Mapping[str, Any]) -> str:
     """Render the data of a comparison as GitHub-flavoured Markdown."""
     lines = [f"## {headline(data)}", "", data["summary"], ""]
-    rows = [cells_of(row) for row in data["changes"] if row["changed"]]
+    changed = [row for row in data["changes"] if row["changed"]]
+    rows = [cells_of(row) for row in changed]
     if rows:
         heads = [name.capitalize() if name != "p" else name for name in columns_of(data)]
         rule = ["--:" if name == "p" else ":--" for name in heads]
         lines += [f"| {' | '.join(heads)} |", f"|{'|'.join(rule)}|"]
         lines += [f"| {' | '.join(map(_escape, row))} |" for row in rows]
+        lines += [
+            "",
+            *(f"- {_escape(row['id'])}: {_escape(ground_of(row))}" for row in changed),
+            "",
+        ]
+    for name, facts in zip(data["runs"], data["origins"], strict=False):
+        lines += [f"<details><summary>The {html.escape(name)} run</summary>", ""]
+        lines += [*(f"- {key}: {_escape(value)}" for key, value in facts.items()), "", "</details>"]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def ground_of(row: Mapping[str, Any]) -> str:
+    """Return what the newest run that has a claim found of it, and what that rests on."""
+    side: Mapping[str, Any] = row["new"] or next(filter(None, reversed(sides_of(row))))
+    assumed = f" Assumes: {side['assumptions']}." if side["assumptions"] else ""
+    return f"{side['sentence']}{assumed}"
 
 
 def _escape(text: str) -> str:
@@ -212,6 +242,7 @@ def _style(standing: str) -> str:
 _PARTS = {
     "Worse": {"worse"},
     "Otherwise worse: at another case, or as expected": {"worse elsewhere"},
+    "Fixed": {"fixed"},
     "Better": {"better", "better elsewhere"},
     "Changed": {"changed"},
     "In one run only": {"new", "gone"},
@@ -246,6 +277,7 @@ def render_page(data: Mapping[str, Any]) -> str:
             cells=cells_of,
             numbers=numbers_of,
             sides=sides_of,
+            ground=ground_of,
         )
     )
 

@@ -76,7 +76,7 @@ def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> ShiftTest:
         return ShiftTest(differs=differs, reason="the results hold too little for a test")
     certain = before["kind"] == after["kind"] == EvidenceKind.EXACT
     lower = old if shift.higher < shift.lower else new
-    if certain and lower["verdict"] == Verdict.PROVED:
+    if lower["verdict"] == Verdict.PROVED:
         differs = ()  # the lower number covers every case
     return ShiftTest(shift=shift, certain=certain, differs=differs)
 
@@ -168,6 +168,14 @@ class Movement(StrEnum):
     """The documents do not hold what a test needs; the remark says why."""
 
 
+_CASES = {
+    **dict.fromkeys(("value", "neighbour", "scores", "neighbour_scores", "others"), "the inputs"),
+    **dict.fromkeys(("event", "swapped", "complement", "feature"), "the events"),
+    **dict.fromkeys(("path_seed", "path_number", "path_of", "path_loss"), "the paths"),
+    "law": "the laws of the scores",
+    "n": "the numbers of scores",
+}
+"""What keys of witnesses are, as people call it."""
 _MOVED = frozenset({Movement.WORSE, Movement.BETTER})
 
 
@@ -400,7 +408,9 @@ def _remarks(
     if measured.reason:
         remarks.append(measured.reason)
     if measured.differs:
-        remarks.append(f"measured at another case (differs in {', '.join(measured.differs)})")
+        names = dict.fromkeys(_CASES[key] for key in measured.differs if key in _CASES)
+        which = f": {' and '.join(names)} differ" if names else ""
+        remarks.append(f"measured at another case{which}")
     claims = [_claimed(finding) for finding in (old, new)]
     if None not in claims and not agree(*(to_float(claim) for claim in claims)):
         remarks.append(f"the claim changed from {claims[0]} to {claims[1]}")

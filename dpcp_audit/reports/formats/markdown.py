@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.document import ReportFormat
-from dpcp_audit.reports.summary import read
+from dpcp_audit.reports.summary import read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric, tables_of
 from dpcp_audit.words.formatting import clipped, counted, printable
 from dpcp_audit.words.results import Verdict
@@ -63,7 +63,9 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         If the document is of another schema version.
     """
     reading = read(document)
-    tables = [_folded_table(table) for _, table in tables_of(document)]
+    facts = "\n".join(f"- {name}: {_inline(value)}" for name, value in run_facts(document))
+    run = f"<details><summary>This run</summary>\n\n{facts}\n\n</details>"
+    tables = [run, *(_folded_table(table) for _, table in tables_of(document))]
     tool = document["tool"]
     foot = (
         f"<sub>{escaped(tool['name'])} {escaped(tool['version'])}, profile "
@@ -92,7 +94,21 @@ def _parts(reading: Reading) -> list[str]:
     parts += _folded(rest, f"{counted(len(rest), 'claim')} not refuted")
     if len(refuted) <= _MOST_DETAILED:
         parts += [_details(entry) for entry in refuted]
-    return parts
+    return parts + _grounds([e for e in rest if e.verdict is Verdict.PROVED])
+
+
+def _grounds(proved: Sequence[Entry]) -> list[str]:
+    """Return what each proof has shown, its rules and its assumptions, folded."""
+    if not proved:
+        return []
+    lines: list[str] = []
+    for entry in proved:
+        rules = "; ".join(value for name, value in entry.facts if name == "Rule")
+        grounds = {"Rules": rules, "Assumes": dict(entry.facts).get("Assumptions", "")}
+        said = [entry.sentence, *(f"{name}: {of}." for name, of in grounds.items() if of)]
+        lines.append(f"- <code>{_cell(entry.id)}</code>: {_paragraph(' '.join(said))}")
+    head = "<details><summary>What the proofs rest on</summary>"
+    return [f"{head}\n\n{_shortened(lines, _TABLE)}\n\n</details>"]
 
 
 def _alarms(entry: Entry) -> bool:

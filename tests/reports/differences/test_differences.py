@@ -58,7 +58,7 @@ def test_an_id_is_whole_at_every_width(
     monkeypatch.setenv("TERM", "dumb")
     said = shown(stream())
     assert f"{LONG} " in said.replace("\n", " \n")
-    assert "2 claims compared, 1 changed" in said
+    assert "2 claims compared: 1 worse, 1 unchanged" in said
 
 
 def test_a_file_has_the_summary_on_one_line() -> None:

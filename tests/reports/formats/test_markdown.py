@@ -43,7 +43,7 @@ def test_hostile_texts_make_no_elements(text: str) -> None:
     page = rendered(text)
     assert "<script" not in page
     assert "<a " not in page
-    assert page.count("<details>") == page.count("</details>") == 7
+    assert page.count("<details>") == page.count("</details>") == 9
     assert "<h1>" not in page
 
 
@@ -131,3 +131,20 @@ def test_no_figures_library_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("jinja2", "matplotlib"):
         monkeypatch.setitem(__import__("sys").modules, package, None)
     assert render_markdown(document())
+
+
+def test_the_run_and_what_proofs_rest_on_are_told() -> None:
+    proof = {
+        "method": "argument",
+        "argument": "It is charged.",
+        "premises": [],
+        "parameters": {"n": [5], "rules": ["len: sizes"], "assumptions": ["n is public"]},
+    }
+    proved = finding("p", "PROVED", "PROVED", proof=proof, assumptions="n is public")
+    origin = {"finished": "2026-01-02T03:04:05Z", "code": {"mine.py": "0123456789ab"}}
+    text = render_markdown(document(proved) | {"provenance": origin})
+    (line,) = (each for each in text.splitlines() if each.startswith("- <code>p</code>"))
+    assert "Proved from the source for n = 5 alone" in line
+    assert "Rules: len: sizes. Assumes: n is public." in line
+    for said in ("2026-01-02T03:04:05Z", "mine.py 0123456789ab", "unknown: no git"):
+        assert said in text

@@ -82,13 +82,9 @@ def execute(options: argparse.Namespace) -> int:
 
     formats = {"html": render_page, "json": dump, "markdown": render_markdown}
     writers = parse_reports(options.report, formats)
-    comparison = compare(
-        load(options.old),
-        *map(load, options.later),
-        false_alarm=options.false_alarm,
-        strict=options.strict,
-    )
-    data = plain_record(comparison_data(comparison))
+    documents = [load(path) for path in (options.old, *options.later)]
+    comparison = compare(*documents, false_alarm=options.false_alarm, strict=options.strict)
+    data = plain_record(comparison_data(comparison, documents))
     try:
         write_all(data, writers)
     finally:

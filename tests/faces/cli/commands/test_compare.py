@@ -11,7 +11,13 @@ from support.report_document import HOSTILE, document, evidence, finding
 
 from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.reports.differences import comparison_data, render_markdown, render_page, summary
+from dpcp_audit.reports.differences import (
+    comparison_data,
+    headline,
+    render_markdown,
+    render_page,
+    summary,
+)
 from dpcp_audit.reports.document import dump
 from dpcp_audit.reports.two_runs import Change, Movement, RunDifferences, compare
 
@@ -171,7 +177,7 @@ def test_another_case_counts_only_when_asked_for() -> None:
         assert change.differs == ("n",)
         assert change.number is Movement.WORSE
         assert bool(comparison.worsenings) is strict
-        assert "another case (differs in n)" in change.remark
+        assert "another case: the numbers of scores differ" in change.remark
 
 
 def test_what_was_proved_was_the_worst_case() -> None:
@@ -299,7 +305,7 @@ def test_reports_go_where_they_are_told(tmp_path: Path, capsys: Any) -> None:
     assert data["changes"][0]["p_value"] < 1e-9
     assert data["changes"][0]["new"]["evidence"]["sample"]["counts"][0]["hits"] == 400
     assert data["summary"] in " ".join(err.split())
-    assert (tmp_path / "c.md").read_text(encoding="utf-8").startswith("## 1 claim got worse")
+    assert (tmp_path / "c.md").read_text(encoding="utf-8").startswith("## 1 claim: 1 worse\n")
 
 
 def test_other_formats_and_files_are_usage_errors(tmp_path: Path, capsys: Any) -> None:
@@ -331,7 +337,7 @@ def test_the_page_shows_what_got_worse_first_and_escapes_what_it_prints() -> Non
     data = plain_data(comparison_data(comparison))
     assert isinstance(data, dict)
     page = render_page(data)
-    assert "<h1>1 claim got worse</h1>" in page
+    assert "<h1>2 claims: 1 worse, 1 unchanged</h1>" in page
     assert page.index("<h2>Worse") < page.index("<h2>Without a significant difference")
     assert page.count('<tr><th scope="row">') == 2
     assert HOSTILE not in page
@@ -342,14 +348,14 @@ def test_a_page_is_written_with_the_exit_code_of_the_comparison(tmp_path: Path) 
     files = [write(tmp_path / "o.json", one(rate(200))), write(tmp_path / "n.json", one(rate(400)))]
     page = tmp_path / "c.html"
     assert main(["compare", *files, "--report", f"html={page}"]) == 1
-    assert "got worse" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>1 claim: 1 worse</h1>" in text
+    assert "<h2>The new run</h2>" in text
 
 
 def test_the_summary_counts() -> None:
     _, comparison = compared(one(rate(200)), one(rate(400)))
-    assert summary(comparison).startswith(
-        "1 claim compared, 1 changed, 1 got worse. 1 number could"
-    )
+    assert summary(comparison).startswith("1 claim compared: 1 worse. 1 number could")
 
 
 def test_many_runs_are_a_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,7 +369,7 @@ def test_many_runs_are_a_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str
     reports = ["--report", f"html={page}", "--report", f"markdown={markdown}"]
     assert main(["compare", *map(str, files), *reports]) == 1
     said = capsys.readouterr().out
-    assert "1 claim compared in 4 runs, 1 changed, 1 got worse." in said
+    assert "1 claim compared in 4 runs: 1 worse." in said
     for text in (said, page.read_text("utf-8"), markdown.read_text("utf-8")):
         assert "▁▂▂█" in text
         assert all(number in text for number in ("0.01", "0.012", "0.011", "0.02"))
@@ -381,3 +387,12 @@ def test_a_claim_that_came_and_went_between_is_shown() -> None:
     assert change.changed
     comparison = compare(gone, one(rate(200)), gone, false_alarm=ALPHA)
     assert "f" in render_markdown(plain_data(comparison_data(comparison)))
+
+
+def test_a_claim_that_is_mended_is_called_fixed() -> None:
+    runs = one(loss(1, 1), "REFUTED"), one(loss(1, 1), "PROVED", assumptions="n is public")
+    data = comparison_data(compare(*runs, false_alarm=ALPHA))
+    assert headline(data) == "1 claim: none worse, 1 fixed"
+    for text in (render_markdown(data), render_page(data)):
+        assert "none worse, 1 fixed" in text
+        assert "Assumes: n is public." in text
