@@ -360,9 +360,9 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 _STATES = {
-    "untracked": "is not committed",
-    "changed": "has changed since",
-    "outside": "is not in this repository",
+    "untracked": ("is not committed", "are not committed"),
+    "changed": ("has changed since", "have changed since"),
+    "outside": ("is not in this repository", "are not in this repository"),
 }
 
 
@@ -370,7 +370,13 @@ def _commit(origin: PlainData) -> str:
     """Return the commit, and which of the files that were audited it does not hold as they are."""
     if not origin.get("revision"):
         return "unknown: no git, or no commit in the working directory"
-    states = [f"{name} {_STATES[state]}" for name, state in origin.get("uncommitted", {}).items()]
+    files: PlainData = origin.get("uncommitted") or {}
+    of_state = {state: [name for name in files if files[name] == state] for state in _STATES}
+    states = [
+        f"{_and(names)} {_is(len(names), *_STATES[state])}"
+        for state, names in of_state.items()
+        if names
+    ]
     if origin.get("changed") and not states:
         states = ["other files have changed since"]
     return ", but ".join([origin["revision"], _and(states)] if states else [origin["revision"]])

@@ -14,6 +14,7 @@ from support.report_document import document, finding
 from dpcp_audit.engine.run_settings import RunSettings, provenance
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.sarif import render_sarif
+from dpcp_audit.reports.summary import run_facts
 from dpcp_audit.target_checks.check_spec import CheckSpec
 
 if TYPE_CHECKING:
@@ -145,3 +146,11 @@ def test_results_of_earlier_versions_have_none() -> None:
     whole: Any = document(finding("a", "REFUTED", "CONSISTENT"))
     assert "provenance" not in whole
     assert "versionControlProvenance" not in render_sarif(whole)
+
+
+def test_files_of_one_state_are_named_together() -> None:
+    states = {"a.py": "untracked", "b.py": "changed", "c.py": "untracked"}
+    whole: Any = document(finding("a", "REFUTED", "CONSISTENT"))
+    facts = dict(run_facts(whole | {"provenance": ORIGIN | {"uncommitted": states}}))
+    said = "a.py and c.py are not committed and b.py has changed since"
+    assert facts["Git commit"] == f"{'f' * 40}, but {said}"
