@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 MATTER_MOST = {
     "pcoqs.epsilon-equivalence": "ε-zCDP is the same as ε-DP; P-COQS at ρ = ε = 1 is then 1-DP",
     "pcoqs.corollary-1[coverage=marginal,n=50,rho=0.05]": (
-        "run at α\\*, P-COQS covers at least 1−α except with probability 0.01 (n = 50, ρ = 0.05)"
+        "run at α\\* = 0 (n = 50, ρ = 0.05), P-COQS covers 1−α except with probability 0.01"
     ),
     "pcoqs.proposition-1.rank[scores=uniform,resolution=1/32]": (
         "the rank error exceeds τ\\* + M(Δ) with probability at most 0.01: α = 0.1, ρ = 0.5, "

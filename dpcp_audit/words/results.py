@@ -47,8 +47,8 @@ class Verdict(StrEnum):
     def contradicts(self, expected: Verdict | None, *, strict: bool = False) -> bool:
         """Tell whether this verdict contradicts the expected one; nothing contradicts None.
 
-        PROVED, CONSISTENT and VACUOUS say that a claim holds. INCONCLUSIVE contradicts only when
-        ``strict``; ERROR says nothing about the claim and contradicts nothing.
+        PROVED, CONSISTENT and VACUOUS are alike here: not refuted. INCONCLUSIVE contradicts only
+        when ``strict``; ERROR says nothing about the claim and contradicts nothing.
         """
         holds = (Verdict.PROVED, Verdict.CONSISTENT, Verdict.VACUOUS)
         if self is Verdict.INCONCLUSIVE:

@@ -271,7 +271,8 @@ def close_scores(*, resolution: float) -> Computation:
         witness={"scores": scores.tolist(), "resolution": resolution},
         note=(
             "The smallest distance between scores is below Δ, as the remark assumes, and M(Δ) is "
-            "not 1; that takes a distance above Δ. The remark's numbers are right for M(Δ) = 1."
+            "not 1; that takes a distance above Δ. With M(Δ) = 1 the remark's numbers still lack a "
+            "rank, see pcoqs.remark-7[derivation]."
         ),
     )
 
