@@ -43,7 +43,7 @@ _PLACEHOLDER = "RESULTS.json"
 """The end of a document's replay command."""
 _PIPED = 140
 """The width where there is no terminal."""
-_WORST_FIRST = ("ERROR", "REFUTED", "INCONCLUSIVE", "VACUOUS", "CONSISTENT", "PROVED")
+_WORST_FIRST = ("REFUTED", "ERROR", "INCONCLUSIVE", "VACUOUS", "CONSISTENT", "PROVED")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,12 +269,9 @@ def summary_line(document: dict[str, Any]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _worst_first(finding: dict[str, Any]) -> tuple[bool, int, str]:
-    return (
-        not finding["contradicts"],
-        _WORST_FIRST.index(finding["verdict"]),
-        finding["id"],
-    )
+def _worst_first(finding: dict[str, Any]) -> tuple[bool, int]:
+    """Return the sort key; claims of one verdict stay in the order of their suite."""
+    return (not finding["contradicts"], _WORST_FIRST.index(finding["verdict"]))
 
 
 NOTHING = ""

@@ -147,7 +147,8 @@ def test_list_has_an_aligned_line_a_claim(capsys: pytest.CaptureFixture[str]) ->
     code, out, err = outcome(["list"], capsys)
     assert (code, err) == (0, "")
     claims = [row.claim for row in suite()]
-    lines = out.splitlines()
+    head, *lines = out.splitlines()
+    assert head.split() == ["claim", "expected", "standing", "source", "statement"]
     assert [line.split()[0] for line in lines] == [claim.id for claim in claims]
     places = {line.index(claim.statement) for line, claim in zip(lines, claims, strict=True)}
     assert len(places) == 1

@@ -91,7 +91,7 @@ def _print_json(lines: Sequence[dict[str, Any]]) -> None:
 
 
 def _print_table(lines: Sequence[dict[str, Any]]) -> None:
-    """Print a line each, its columns aligned; a terminal cuts the last one at its width."""
+    """Print a head and a line each, aligned; a terminal cuts the last column at its width."""
     import shutil
     import sys
 
@@ -99,7 +99,7 @@ def _print_table(lines: Sequence[dict[str, Any]]) -> None:
     from dpcp_audit.words.formatting import clipped
 
     table = [[one_line(str(cell), longest=_LONGEST) for cell in line.values()] for line in lines]
-    heads = [list(lines[0])] if lines and sys.stdout.isatty() else []
+    heads = [list(lines[0])] if lines else []
     widths = [max(map(len, column)) for column in zip(*heads, *table, strict=True)]
     for cells in [*heads, *table]:
         text = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
