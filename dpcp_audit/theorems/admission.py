@@ -177,6 +177,18 @@ def window_count_for(
     return most if most == 1 else most + lost
 
 
+def with_window_count(theorem: RankError | CoverageTheorem) -> RankError | CoverageTheorem:
+    """Return P-COQS's theorem with the M(Δ) that its scores need."""
+    crowd = window_count_for(
+        theorem.population,
+        n=theorem.n,
+        resolution=theorem.mechanism.resolution,
+        beta=theorem.beta,
+        lost=int(isinstance(theorem, CoverageTheorem)),
+    )
+    return replace(theorem, window_count=crowd)
+
+
 @admission.register(ScoreTheorem)
 def _of_scores(theorem: ScoreTheorem) -> Admission:
     printed = theorem.debiasing is Debiasing.PRINTED or theorem.blocks is Blocks.PRINTED

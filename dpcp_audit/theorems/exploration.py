@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.stats import binom
 
-from dpcp_audit.theorems.admission import admission, window_count_for
+from dpcp_audit.theorems.admission import admission
 from dpcp_audit.theorems.catalogue import CATALOGUE, named_theorem
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, coverage_law
@@ -144,12 +144,17 @@ class TheoremGrid:
             )
         single = {name: (value,) for name, value in typical.items()}
         grid = cls(named=named, law=law, values=single | found)
-        if (cells := math.prod(map(len, grid.values.values()))) > MOST_CELLS:
+        if grid.size > MOST_CELLS:
             raise UsageError(
-                f"the grid must have at most {MOST_CELLS:,} cells, got {cells:,}",
+                f"the grid must have at most {MOST_CELLS:,} cells, got {grid.size:,}",
                 hint="give fewer values",
             )
         return grid
+
+    @property
+    def size(self) -> int:
+        """The number of cases."""
+        return math.prod(map(len, self.values.values()))
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -204,20 +209,10 @@ class TheoremGrid:
         )
 
     def _at(self, case: Mapping[str, Any]) -> Any:
-        """Return the theorem object of a case; M(Δ) is what the law admits unless it is given."""
+        """Return the theorem object of a case."""
         given = {name: each[0] for name, each in self.values.items()} | dict(case)
         asked = TheoremCase.of(self.named.name, _as_data(self.named, given), law=self.law)
-        theorem = asked.theorem()
-        if not isinstance(theorem, CoverageTheorem) or "window_count" in self.values:
-            return theorem
-        crowd = window_count_for(
-            theorem.population,
-            n=theorem.n,
-            resolution=theorem.mechanism.resolution,
-            beta=theorem.beta,
-            lost=1,
-        )
-        return replace(theorem, window_count=crowd)
+        return asked.theorem()
 
     def _least_n(self, case: dict[str, Any]) -> int | None:
         """Return the smallest n at which the theorem promises something."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.stats.rate_power import draws_needed
 from dpcp_audit.stats.samples import Spread
-from dpcp_audit.theorems.admission import admission, beyond
+from dpcp_audit.theorems.admission import admission, beyond, with_window_count
 from dpcp_audit.theorems.catalogue import (
     LAWS,
     NamedTheorem,
@@ -16,7 +16,7 @@ from dpcp_audit.theorems.catalogue import (
     law_of_classes,
     named_theorem,
 )
-from dpcp_audit.theorems.pcoqs_coverage import CoverageReading
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, histogram
 from dpcp_audit.words.checks import Row, Suite
@@ -136,7 +136,7 @@ class TheoremCase:
         return {dashed(name): value for name, value in self._told()}
 
     def theorem(self) -> Any:
-        """Return the theorem object.
+        """Return the theorem object; M(Δ) is what the scores need unless it is given.
 
         Raises
         ------
@@ -145,6 +145,8 @@ class TheoremCase:
         """
         theorem = self.named.on(self.law, self.given)
         _require_within(self.named, theorem)
+        if isinstance(theorem, CoverageTheorem | RankError) and "window_count" not in self.given:
+            theorem = with_window_count(theorem)
         _require_affordable(theorem)
         return theorem
 
@@ -188,7 +190,7 @@ class TheoremCase:
         """Yield the parameters that differ from their defaults, as plain data."""
         for each in self.named.parameters:
             value = self.given.get(each.name, each.default)
-            if value != each.default:
+            if value != each.default or (each.otherwise and each.name in self.given):
                 yield each.name, each.value.as_data(value)
 
 

@@ -340,6 +340,7 @@ WINDOW_COUNT = parameter(
     Whole(at_least=0, at_most=MOST_USERS),
     "M(Δ), the most scores in an interval of length Δ, in ranks",
     metavar="M",
+    otherwise="what the scores need",
 )
 WINDOWS = parameter(
     Whole(at_least=1, at_most=2),

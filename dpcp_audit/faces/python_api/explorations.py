@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from dpcp_audit.words.outcome_tables import Table, TableColumn
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+_QUIET_SECONDS = 5.0
+"""The least time between two lines on how far a grid has come."""
 _UNMET = "*"
 """Marks a case whose scores the theorem does not admit."""
 
@@ -270,8 +273,16 @@ def explore(
     return exploration(grid, said["seed"])
 
 
-def exploration(grid: TheoremGrid, seed: int) -> Exploration:
+def exploration(
+    grid: TheoremGrid, seed: int, *, tell: Callable[[str], None] | None = None
+) -> Exploration:
     """Return what a theorem promises over a grid.
+
+    Parameters
+    ----------
+    tell : callable, optional
+        Is called between two cases with how far the grid has come, where nothing was told for
+        a few seconds.
 
     Raises
     ------
@@ -285,8 +296,17 @@ def exploration(grid: TheoremGrid, seed: int) -> Exploration:
             words=grid.words,
             varied=grid.varied,
             fixed=grid.fixed,
-            cells=tuple(grid.promises(seed=seed)),
+            cells=tuple(_told(grid, seed, tell)),
         )
+
+
+def _told(grid: TheoremGrid, seed: int, tell: Callable[[str], None] | None) -> Iterator[GridCell]:
+    said = time.monotonic()
+    for done, cell in enumerate(grid.promises(seed=seed), start=1):
+        yield cell
+        if tell is not None and time.monotonic() - said > _QUIET_SECONDS and done < grid.size:
+            said = time.monotonic()
+            tell(f"{done} of {grid.size} cases")
 
 
 def _column(name: str, values: list[Any]) -> TableColumn:

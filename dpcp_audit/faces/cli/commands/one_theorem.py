@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +181,8 @@ def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Nam
                 f"--{dashed(name)} applies to one case, and several were given",
                 hint="from Python, dpcp_audit.explore returns a data frame or plain data for JSON",
             )
-    found = exploration(TheoremGrid.of(named.name, given, spell=dashed), parsed.seed or 0)
+    grid = TheoremGrid.of(named.name, given, spell=dashed)
+    found = exploration(grid, parsed.seed or 0, tell=partial(print, file=sys.stderr))
     print(found, end="")
     if parsed.figure is not None:
         with in_place("--figure"):
@@ -247,6 +250,8 @@ def _told(option: Option) -> str:
     """Return what a parameter is, with its default."""
     if option.required:
         return f"{option.help} (required)"
+    if option.otherwise:
+        return f"{option.help} (default: {option.otherwise})"
     default = option.value.as_data(option.default)
     shown = " ".join(map(str, default)) if is_list(default) else default
     return f"{option.help} (default: {shown})"

@@ -12,6 +12,7 @@ from support.messages import require_line_and_hint
 
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.theorems.catalogue import CATALOGUE, NamedTheorem, named_theorem
+from dpcp_audit.theorems.exploration import TheoremGrid
 from dpcp_audit.words.options import Option, dashed, flag_of
 from dpcp_audit.words.values import Choice, Pair
 
@@ -222,3 +223,33 @@ def test_the_help_of_a_theorem_has_its_parameters(named: NamedTheorem, capsys) -
 def test_options_of_other_theorems_are_not_in_the_help(capsys) -> None:
     assert main(["theorem", named_theorem("ldpcp-1").name, "--help"]) == 0
     assert "--rho" not in capsys.readouterr().out
+
+
+def test_a_table_says_how_far_it_has_come(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every case is told here; else one where nothing was told for five seconds."""
+    monkeypatch.setattr("dpcp_audit.faces.python_api.explorations._QUIET_SECONDS", -1.0)
+    words = ["--n", "1000,2000,5000", "--epsilon", "2", "--delta", "0.05"]
+    assert main(["theorem", "ldpcp-4", *words]) == 0
+    out, err = capsys.readouterr()
+    assert err.splitlines() == ["1 of 3 cases", "2 of 3 cases"]
+    assert "of 3 cases" not in out
+
+
+def test_one_case_and_a_table_have_the_same_window_count(capsys, tmp_path: Path) -> None:
+    """What the scores need, where it is not given; and what is given, were it 1."""
+    words = ["--alpha", "0.1", "--rho", "0.5", "--beta", "0.05", "--resolution", "0.001"]
+    path = tmp_path / "r.json"
+    case = ["theorem", "pcoqs-theorem-1", *words, "--profile", "smoke", "-q"]
+    main([*case, "--n", "500", "--report", f"json={path}"])
+    (needed,) = json.loads(path.read_text())["findings"]
+    assert (needed["standing"], needed["parameters"]["window_count"]) == ("paper", 7)
+    main([*case, "--n", "500", "--window-count", "1", "--report", f"json={path}"])
+    (given,) = json.loads(path.read_text())["findings"]
+    assert (given["standing"], given["parameters"]["window_count"]) == ("outside-hypothesis", 1)
+    assert "window-count=1" in given["id"]
+    capsys.readouterr()
+    grid = TheoremGrid.of(
+        "pcoqs-theorem-1", {"n": 500, "alpha": 0.1, "rho": 0.5, "beta": 0.05, "resolution": 0.001}
+    )
+    (cell,) = grid.promises()
+    assert cell.level == pytest.approx(needed["witness"]["limits"]["lower bound"])
