@@ -27,7 +27,7 @@ from dpcp_audit.proving.draw_outcomes import DrawOutcomes
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import source_of
-from dpcp_audit.proving.whole_functions import returned_by
+from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.stats.enclosures import beta_cdf, exact, lower, upper
 from dpcp_audit.words.whole_files import UsageError
 
@@ -189,7 +189,7 @@ def bounds_of(
         outcomes = DrawOutcomes(given)
         reader = CoverageReader(setting.n, (ends[0], ends[1]), outcomes)
         try:
-            value = returned_by(reader, function, source, (ends[0], ends[1]), options)
+            value = returned_by(reader, function, source, all_records((ends[0], ends[1])), options)
             found.append(Threshold(_threshold(reader, value), outcomes.chance))
         except (Refusal, UsageError):
             raise

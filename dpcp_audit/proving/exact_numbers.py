@@ -334,6 +334,16 @@ def exponential(value: Any, argument: Any, less: int = 0) -> Any:
     return _with_form(value, form)
 
 
+def as_numpy(value: Any) -> Any:
+    """Return a known number as NumPy's arrays hold it, with the number that it stands for."""
+    found: Any = np.asarray(plain(value))[()]
+    if not isinstance(value, Real):
+        return found
+    kept = Real(found, value.exact)
+    kept.form = value.form
+    return kept
+
+
 class OutsideList(tuple[Any, ...]):
     """The entries of a list from outside of the function, which must not be changed there."""
 

@@ -29,7 +29,15 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.entry_types import require_doubles, require_one
-from dpcp_audit.proving.exact_numbers import OutsideList, exact_of, is_scalar, plain, remember
+from dpcp_audit.proving.exact_numbers import (
+    OutsideList,
+    Real,
+    as_numpy,
+    exact_of,
+    is_scalar,
+    plain,
+    remember,
+)
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import NARROW, is_narrow
 from dpcp_audit.proving.statistics import Part, Statistic, disjoint, number, statistic, tokens
@@ -390,7 +398,10 @@ def storable(reader: Interpreter, cells: Contents, value: Value) -> Value:
     value = reader.release(value)
     if is_scalar(value) and cells.of == "float":
         exact = exact_of(value)
-        return np.float64(value) if exact is None else remember(np.float64(value), exact)
+        as_double = np.float64(value) if exact is None else remember(np.float64(value), exact)
+        return as_numpy(value) if isinstance(value, Real) else as_double
+    if cells.of == "int" and type(value) in {int, bool, np.int64, np.bool_} and abs(value) < 2**53:
+        return np.int64(value)
     if is_public(value):
         return SCALAR
     if isinstance(value, Statistic) and value.shape == () and cells.of == "float":
@@ -416,8 +427,9 @@ def filled(reader: Interpreter, shape: Value, value: Value, dtype: Value) -> Val
     if is_narrow(dtype):
         raise reader.refuse(NARROW)
     of = "float" if dtype in {None, float, np.float64} else "other"
+    of = "int" if dtype in {int, np.int64} else of
     if of == "float" and is_scalar(value):
-        value = np.float64(value)
+        value = as_numpy(float(value)) if not isinstance(value, Real) else as_numpy(value)
     elif is_scalar(value):
         value = SCALAR if dtype not in _KEPT else _KEPT[dtype](value)
     return reader.path.store(Contents("array", (value,) * int(shape), of=of))  # pyright: ignore[reportArgumentType]

@@ -267,10 +267,16 @@ class Reader(Expressions):
             raise self.refuse("a list whose length depends on what was released")
         return known
 
-    def _over_records(self, node: Any, records: Records) -> Records:
+    def _over_records(self, node: Any, records: Records) -> Value:
         if len(node.generators) > 1 or self.each_record:
             raise self.refuse("a loop over records in a loop over records")
+        from dpcp_audit.proving import local_laws  # it reads with a reader of its own
+
         generator = node.generators[0]
+        if local_laws.draws(self, node.elt):
+            if generator.ifs:
+                raise self.refuse("reports of the records that meet a condition")
+            return local_laws.Reports(self, records, generator.target).comprehension(node.elt)
         with self.for_each_record(records):
             self.bind(generator.target, self.single(records))
             tests: list[Value] = []

@@ -58,7 +58,7 @@ _SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "standard_exponential": ("exponential", ("size",)),
     "geometric": ("geometric", ("p", "size")),
 }
-_PYTHON = {"gauss": ("mu", "sigma"), "normalvariate": ("mu", "sigma")}
+_PYTHON = {"gauss", "normalvariate"}
 _PUBLIC_DRAWS = {
     "random": ("size",),
     "random_sample": ("size",),
@@ -78,10 +78,8 @@ def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value]
     """Return what a method of a generator gives."""
     if reader.each_record:
         raise reader.refuse("noise of its own for each record is not followed")
-    if generator.name == "random" and name in _PYTHON:
-        return _python_normal(reader, args, kw)
     if generator.name == "random" and name not in _PUBLIC_DRAWS:
-        raise reader.refuse(f"random.{name} is not followed")
+        return _python_draw(reader, name, args, kw)
     if name in _SIGNATURES:
         law, names = _SIGNATURES[name]
         return _noise(reader, law, _bound(reader, names, args, kw))
@@ -186,7 +184,9 @@ def _size(reader: Interpreter, size: Value) -> Shape | None:
     raise reader.refuse("the size of a draw is no number")
 
 
-def _python_normal(reader: Interpreter, args: list[Value], kw: Any) -> Value:
+def _python_draw(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
+    if name not in _PYTHON:
+        raise reader.refuse(f"random.{name} is not followed")
     given = _bound(reader, ("mu", "sigma"), args, kw)
     if any(shape_of(each) != () for each in given.values()):
         raise reader.refuse("one draw of Python's for all entries of an array", "use NumPy's")

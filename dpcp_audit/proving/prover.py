@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpcp_audit.proving.charges import Charge, Ledger
 from dpcp_audit.proving.currencies import PROVABLE, Total, account_rules, decimal, total
 from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.interpreter import Reader
@@ -13,18 +14,16 @@ from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import FunctionSource, source_of
 from dpcp_audit.proving.statistics import MOST_RECORDS
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
-from dpcp_audit.proving.whole_functions import returned_by
+from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
+from dpcp_audit.words.guarantees import Coverage, LocalDP, PrivacyGuarantee, PureDP, Relation
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from fractions import Fraction
-
-    from dpcp_audit.proving.charges import Ledger
 
 _MOST_READINGS = 2_000
 """Sequences of answers of noisy thresholds that are read at most."""
@@ -39,6 +38,7 @@ def prove(
     n: int = 100,
     bounds: tuple[float, float] = (0.0, 1.0),
     neighbours: Literal["substitution", "add-remove"] | Relation = "substitution",
+    domain: int | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> ProofResult:
     """Prove what a function promises for every input, by reading its source.
@@ -53,8 +53,9 @@ def prove(
         ``f(scores, *, rng)``, or ``f(scores)`` that draws from NumPy's or Python's global
         generators. Or 'package.module:function', or 'path/to/file.py:function'.
     *guarantees
-        ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP`` or ``GaussianDP``; or one ``Coverage``, of
-        thresholds at a rank that does not depend on the scores.
+        ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP`` or ``GaussianDP``; one ``Coverage``, of
+        thresholds at a rank that does not depend on the scores; or one ``LocalDP`` of the report
+        ``f(value, *, rng)`` of one user.
     n : int
         Number of records under substitution, >= 1. Under add-remove the proof is for every number.
         Of a claim of coverage, the number of scores.
@@ -62,6 +63,8 @@ def prove(
         The range of every record.
     neighbours : str
         "substitution" or "add-remove".
+    domain : int, optional
+        Of a claim of local privacy, the number K of values 0, ..., K - 1 that a user may have.
     options : mapping, optional
         Further keyword arguments of the function.
 
@@ -102,6 +105,8 @@ def prove(
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
     if any(isinstance(each, Coverage) for each in guarantees):
         return _of_coverage(function, guarantees, n, (low, high), named)
+    if domain is not None:
+        return _of_one_report(function, guarantees, domain, named)
     claims = tuple(map(_provable, guarantees))
     size = n if relation is Relation.SUBSTITUTION else None
     attempt = ProofAttempt(function, claims, size, (low, high), named)
@@ -123,8 +128,7 @@ def _provable(claim: object) -> PrivacyGuarantee:
     if claim.of_one_report:
         raise UsageError(
             f"guarantee must be of a function of all scores, got {claim}, of one user's report",
-            hint="claim dp.PureDP of all scores; dp.audit(f, dp.LocalDP(1), kind='randomizer', "
-            "domain=K) follows all paths of one user's report",
+            hint="claim dp.PureDP of all scores, or give domain=K, the number of a user's values",
         )
     if type(claim) not in PROVABLE:
         raise UsageError(
@@ -150,6 +154,49 @@ def _of_coverage(
             "guarantees must hold a claim of coverage alone", hint="prove claims of privacy apart"
         )
     return prove_coverage(function, claim, CoverageSetting(n=n, bounds=bounds), options)
+
+
+def _of_one_report(
+    function: Callable[..., Any],
+    guarantees: tuple[object, ...],
+    domain: int,
+    options: Mapping[str, Any],
+) -> ProofResult:
+    """Return the proof of a claim of one user's report, for every two values."""
+    from dpcp_audit.proving.local_laws import report_loss
+
+    _validate.integer(domain=domain, at_least=2)
+    (claim, *others) = guarantees
+    if others or not isinstance(claim, LocalDP):
+        raise UsageError("guarantees must be one of LocalDP, where a domain is given")
+    reader, ledger, source, stop = Reader(None), None, None, None
+    totals: tuple[Total, ...] = ()
+    try:
+        source = source_of(function)
+        epsilon = report_loss(reader, function, source, domain, options)
+        charge = Charge("pure", epsilon, source.node.lineno, "the law of one report")
+        ledger = Ledger().add(charge)
+        totals = (total(ledger, PureDP(claim.epsilon)),)
+    except Refusal as refusal:
+        stop = refusal
+    except UsageError:
+        raise
+    except Exception as error:
+        stop = Refusal(reader.line, f"the reading fails here: {type(error).__name__}: {error}")
+    return ProofResult(
+        name=str(getattr(function, "__qualname__", function)),
+        claims=(claim,),
+        totals=totals,
+        ledger=ledger,
+        rules=tuple(reader.rules),
+        assumptions=(
+            f"one user's value is one of 0, ..., {domain - 1}, a whole number of Python's type",
+            *_assumptions(1, (0.0, 1.0))[2:],
+        ),
+        stop=stop,
+        source=source,
+        notes=reader.notes,
+    )
 
 
 @dataclass(slots=True)
@@ -240,6 +287,6 @@ def _account(
     options: Mapping[str, Any],
 ) -> Ledger:
     """Read the function's body and return the account of its paths."""
-    returned = returned_by(reader, function, source, bounds, options)
+    returned = returned_by(reader, function, source, all_records(bounds), options)
     reader.public(returned, "what is returned")
     return reader.path.ledger.join(reader.ended)

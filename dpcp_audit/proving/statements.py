@@ -366,7 +366,12 @@ class Statements(Accumulation):
     def _do_For(self, node: ast.For) -> Ends:
         iterable = self.read(node.iter)
         if isinstance(iterable, Records):
-            self._accumulate(node, iterable)
+            from dpcp_audit.proving import local_laws
+
+            if local_laws.draws(self._reader, *node.body):
+                local_laws.Reports(self._reader, iterable, node.target).loop(node)
+            else:
+                self._accumulate(node, iterable)
             return self.block(node.orelse)
         if isinstance(iterable, range) and len(iterable) * _least_steps(node) > MOST_STEPS:
             raise self.too_long()

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
     from dpcp_audit.proving.interpreter import Reader
 
+
+def all_records(bounds: tuple[Fraction, Fraction]) -> Records:
+    """Return the records between these bounds, each at its own place."""
+    return Records(*bounds, next(tokens), placed=True, itself=True)
+
+
 GENERATORS = frozenset({"rng", "random_state", "generator", "prng"})
 """Arguments of a function that are read as the generator it draws from."""
 
@@ -25,10 +31,10 @@ def returned_by(
     reader: Reader,
     function: Any,
     source: FunctionSource,
-    bounds: tuple[Fraction, Fraction],
+    first: Value,
     options: Mapping[str, Any],
 ) -> Value:
-    """Read the function's body on records between these bounds, and return its value."""
+    """Read the function's body on this first argument, and return its value."""
     node = source.node
     reader.line, reader.file = node.lineno, source.file
     given = dict(defaults_of(function, node.lineno))
@@ -52,7 +58,7 @@ def returned_by(
         ):
             raise Refusal(node.lineno, f"the records or the generator may be in {name}")
         if position == 0:
-            value = Records(*bounds, next(tokens), placed=True, itself=True)
+            value = first
         elif name in GENERATORS and name not in options:
             value = Generator(name)
         elif name not in given:

@@ -199,7 +199,7 @@ def test_claims_of_coverage_stand_alone() -> None:
 )
 def test_what_is_not_read_is_said(claim) -> None:
     if isinstance(claim, dp.LocalDP):
-        with pytest.raises(ValueError, match=r"one user's report(.|\n)*randomizer"):
+        with pytest.raises(ValueError, match=r"one user's report(.|\n)*domain=K"):
             dp.prove(functions.by_sorting, claim)
     else:
         assert "each class" in dp.prove(functions.by_sorting, claim, n=20).reason

@@ -1,0 +1,235 @@
+"""The law of one user's report, path by path: ε of local privacy, and of reports of all records."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import types
+from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.proving import gathering
+from dpcp_audit.proving import known_calls as calls
+from dpcp_audit.proving.charges import Charge
+from dpcp_audit.proving.distances import (
+    SCALAR,
+    UNKNOWN,
+    Closure,
+    Generator,
+    Records,
+    Reference,
+    Refusal,
+    Value,
+)
+from dpcp_audit.proving.draw_outcomes import Choices
+from dpcp_audit.proving.finite_laws import Drawn, PathLaw, TooManyOutcomesError, loss
+from dpcp_audit.proving.local_reader import LocalReader
+from dpcp_audit.proving.local_values import RecordNumber
+from dpcp_audit.proving.whole_functions import returned_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpcp_audit.proving.interpreter import Reader
+    from dpcp_audit.proving.local_values import Cut
+    from dpcp_audit.proving.sources import FunctionSource
+
+_MOST_PATHS = 4_000
+_RULE = "a finite law: Kasiviswanathan and others 2011, Definition 2.2"
+_MOST_VALUES = 200
+_TOO_MANY = "so many outcomes that the law of one report is not written out"
+
+
+def _paths(
+    make: Callable[[Choices], LocalReader], read: Callable[[LocalReader], Value]
+) -> list[tuple[LocalReader, PathLaw]]:
+    """Return each path of a reading with the law of its output."""
+    found: list[tuple[LocalReader, PathLaw]] = []
+    given: tuple[int, ...] | None = ()
+    while given is not None:
+        choices = Choices(given)
+        reader = make(choices)
+        try:
+            output = read(reader)
+            found.append((reader, reader.law_of(output)))
+        except TooManyOutcomesError:
+            raise reader.refuse(_TOO_MANY) from None
+        if len(found) == _MOST_PATHS:
+            raise reader.refuse(_TOO_MANY, "draw an array at once: rng.random(k) < p")
+        given = choices.following()
+    return found
+
+
+def _by_cell(paths: list[tuple[LocalReader, PathLaw]]) -> list[list[PathLaw]]:
+    """Return the paths of each set of inputs that no path tells apart."""
+    cuts: list[Cut] = sorted({end for reader, _ in paths for end in reader.cell})
+    cells = list(itertools.pairwise(cuts)) or [(cuts[0], cuts[0])]
+    found: dict[Any, list[PathLaw]] = defaultdict(list)
+    for low, high in cells:
+        for reader, law in paths:
+            if reader.cell[0] <= low and high <= reader.cell[1]:
+                found[low, reader.residues].append(law)
+    return list(found.values())
+
+
+def _epsilon(reader: Reader, inputs: list[list[PathLaw]]) -> Fraction:
+    reader.rules.add(_RULE)
+    try:
+        found = loss(inputs)
+    except TooManyOutcomesError:
+        raise reader.refuse(_TOO_MANY) from None
+    if found is None:
+        raise reader.refuse(
+            "an output of one value that another value never has, in its type perhaps",
+            "return int(...) of each draw: x is of Python's type, and rng.integers(k) of NumPy's",
+        )
+    return found
+
+
+def report_loss(
+    reader: Reader,
+    function: Any,
+    source: FunctionSource,
+    domain: int,
+    options: Mapping[str, Any],
+) -> Fraction:
+    """Return ε of a function of one value 0, ..., domain - 1, from above.
+
+    Raises
+    ------
+    Refusal
+        Where the reading stops, or if ε is infinite.
+    """
+    if domain > _MOST_VALUES:
+        raise Refusal(source.node.lineno, "so many values that not every two are compared")
+    inputs: list[list[PathLaw]] = []
+    for value in range(domain):
+        paths = _paths(
+            lambda choices: _noted(LocalReader(choices), reader),
+            lambda one, value=value: returned_by(one, function, source, value, options),  # type: ignore[misc]
+        )
+        inputs += _by_cell(paths)
+    return _epsilon(reader, inputs)
+
+
+def _noted(one: LocalReader, outer: Reader) -> LocalReader:
+    """Return a reader whose remarks are those of another one."""
+    one.notes, one.rules = outer.notes, outer.rules
+    return one
+
+
+class Reports:
+    """A report of each record by draws of its own: a comprehension, or a loop that appends.
+
+    Parameters
+    ----------
+    records : Records
+        All at their own places, as otherwise one person moves the places of others' reports.
+
+    Raises
+    ------
+    Refusal
+        If they are not, or their number is not public.
+    """
+
+    def __init__(self, reader: Reader, records: Records, target: ast.expr) -> None:
+        n = reader.n if records.count is None else records.count
+        plainly = records.placed and records.floats and records.sample is None
+        if n is None or not plainly or records.chosen or records.single or reader.each_record:
+            raise reader.refuse(
+                "reports of records that are not each at their own place, their number public"
+            )
+        self.reader, self.records, self.target, self.n = reader, records, target, n
+        self.start = reader.path
+
+    def comprehension(self, node: ast.expr) -> tuple[Value, ...]:
+        """Charge for the reports that an expression gives, and return them."""
+        values: list[Value] = []
+
+        def read(one: LocalReader) -> Value:
+            values.append(one.read(node))
+            return values[-1]
+
+        self._charge(read)
+        return (_public(values),) * self.n
+
+    def loop(self, node: ast.For) -> None:
+        """Charge for the reports that a loop appends to lists, and append public ones."""
+        heap = self.start.heap
+        lists = [address for address in sorted(heap) if heap[address].kind == "list"]
+        values: dict[int, list[Value]] = {address: [] for address in lists}
+        looked_at: set[int] = set()
+
+        def read(one: LocalReader) -> Value:
+            one.appended = dict.fromkeys(lists, ())
+            ends = one.block(node.body)
+            live = ends.after or ends.continued
+            if live is None:
+                raise one.refuse("a loop over records is left before its end")
+            one.path = live
+            made = one.path.frames[one.frame].variables.keys()
+            if made & one.path.frames[self.reader.frame].variables.keys():
+                raise one.refuse("something is kept from one record to the next")
+            for address, items in one.appended.items():
+                values[address] += items if len(items) == 1 else [None] * len(items)
+            looked_at.update(one.looked_at)
+            return tuple(one.appended.values())
+
+        paths = self._charge(read)
+        for address in (each for each in lists if values[each]):
+            gathering.changeable(self.reader, Reference(address))
+            if address in looked_at or len(values[address]) != paths or None in values[address]:
+                raise self.reader.refuse("a list of reports is read, or has not one of each record")
+            items = (*heap[address].items, *(_public(values[address]),) * self.n)
+            self.reader.path.heap[address] = replace(heap[address], items=items)
+
+    def _charge(self, read: Callable[[LocalReader], Value]) -> int:
+        """Charge for the reports of all records, and return the number of paths of one."""
+        paths = _paths(self._new, lambda one: self._output(one, read))
+        epsilon = _epsilon(self.reader, _by_cell(paths))
+        self.reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}")
+        where, line = self.records.where, self.reader.line
+        self.reader.charge(Charge("pure", epsilon, line, "randomised response", where=where))
+        return len(paths)
+
+    def _new(self, choices: Choices) -> LocalReader:
+        cell = (self.records.low, 0), (self.records.high, 1)
+        outer, one = self.reader, _noted(LocalReader(choices, cell), self.reader)
+        one.n, one.frame, one.line, one.file = outer.n, outer.frame, outer.line, outer.file
+        one.depth, one.steps, one.path = outer.depth, outer.steps, self.start.fork()
+        return one
+
+    def _output(self, one: LocalReader, read: Callable[[LocalReader], Value]) -> Value:
+        start = self.start
+        with one.scope():
+            one.bind(self.target, RecordNumber(Fraction(1), Fraction(0), self.records.entry_type))
+            value = read(one)
+        kept = all(one.path.heap.get(name) is cells for name, cells in start.heap.items())
+        if not kept or one.path.ledger != start.ledger or one.path.used != start.used:
+            raise one.refuse("a loop over records draws, releases or stores")
+        self.reader.steps = one.steps
+        return value
+
+
+def _public(values: list[Value]) -> Value:
+    numbers = all(isinstance(each, Drawn | int | float) for each in values)
+    return SCALAR if numbers else UNKNOWN
+
+
+def draws(reader: Reader, *nodes: ast.AST) -> bool:
+    """Tell whether expressions or statements name a generator, or a function of the program."""
+    for each in (one for node in nodes for one in ast.walk(node)):
+        if isinstance(each, ast.Attribute) and each.attr == "random":
+            return True
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            try:
+                value = reader.read(each)
+            except Refusal:
+                continue
+            own = isinstance(value, types.FunctionType) and calls.rule_of(value) is None
+            of_name = isinstance(value, Closure) and isinstance(value.node, ast.FunctionDef)
+            if isinstance(value, Generator) or own or of_name:
+                return True
+    return False

@@ -1,0 +1,377 @@
+"""Functions of one user's value that are not locally private as claimed, against finite laws."""
+
+import math
+
+import numpy as np
+
+from dpcp_audit import LocalDP, PureDP
+
+ATTACKS: list[tuple] = []
+E1 = math.exp(1.0)
+
+
+def attack(domain=4, claim=LocalDP(1.0)):  # noqa: ANN201
+    """Keep a function of one value, or with domain None of scores in [0, 1]."""
+
+    def keep(function):  # noqa: ANN202
+        ATTACKS.append((function, domain, claim))
+        return function
+
+    return keep
+
+
+@attack()
+def keeps_too_often(x, *, rng):
+    return x if rng.random() < (E1 + 0.05) / (E1 + 3) else int(rng.integers(4))
+
+
+@attack()
+def lies_among_all(x, *, rng):
+    return x if rng.random() < E1 / (E1 + 3) else int(rng.integers(4))
+
+
+@attack()
+def lies_in_another_type(x, *, rng):
+    return x if rng.random() < (E1 - 1) / (E1 + 3) else rng.integers(4)
+
+
+@attack()
+def another_chance_for_one(x, *, rng):
+    keep = 0.8 if x == 0 else E1 / (E1 + 3)
+    others = [v for v in range(4) if v != x]
+    return x if rng.random() < keep else int(rng.choice(others))
+
+
+@attack()
+def never_the_truth(x, *, rng):
+    return int(rng.choice([v for v in range(4) if v != x]))
+
+
+@attack()
+def unequal_others(x, *, rng):
+    weights = [E1 if v == x else (0.9 if v == 0 else 1) for v in range(4)]
+    total = E1 + 3 if x == 0 else E1 + 2.9
+    return int(rng.choice(4, p=[w / total for w in weights]))
+
+
+@attack()
+def one_draw_for_all_bits(x, *, rng):
+    u = rng.random()
+    return [int(u < (0.5 if i == x else 1 / (E1 + 1))) for i in range(4)]
+
+
+@attack()
+def one_draw_of_an_array_twice(x, *, rng):
+    u = rng.random(4)
+    bits = np.arange(4) == x
+    first = u < np.where(bits, 0.5, 1 / (E1 + 1))
+    second = u < np.where(bits, 0.5, 1 / (E1 + 1))
+    return first.astype(int), second.astype(int)
+
+
+@attack()
+def two_copies(x, *, rng):
+    bits = np.arange(4) == x
+    return [rng.random(4) < np.where(bits, 0.5, 1 / (E1 + 1)) for _ in range(2)]
+
+
+@attack()
+def symmetric_by_the_wrong_chance(x, *, rng):
+    flip = rng.random(4) < 1 / (E1 + 1)  # ε/2 each is needed
+    bits = np.arange(4) == x
+    return np.logical_xor(bits, flip)
+
+
+@attack()
+def one_bit_is_kept(x, *, rng):
+    bits = (np.arange(4) == x).astype(int)
+    noisy = (rng.random(4) < np.where(bits == 1, 0.5, 1 / (E1 + 1))).astype(int)
+    return np.where(np.arange(4) == 0, bits, noisy)
+
+
+@attack()
+def number_of_bits(x, *, rng):
+    return (rng.random(4 + (x == 0)) < 0.5).astype(int)
+
+
+@attack()
+def type_of_bits(x, *, rng):
+    below = rng.random(4) < 0.5
+    return below if x == 0 else below.astype(int)
+
+
+@attack()
+def list_or_tuple(x, *, rng):
+    bit = int(rng.random() < 0.5)
+    return [bit] if x == 0 else (bit,)
+
+
+@attack()
+def order_of_keys(x, *, rng):
+    bit = int(rng.random() < 0.5)
+    return {"a": bit, "b": 1} if x == 0 else {"b": 1, "a": bit}
+
+
+@attack()
+def sign_of_zero(x, *, rng):
+    return (0.0 if x == 0 else -0.0) * float(rng.random() < 0.5)
+
+
+@attack()
+def truth_or_number(x, *, rng):
+    below = rng.random() < 0.5
+    return below if x == 0 else int(below)
+
+
+@attack()
+def truth_of_numpy(x, *, rng):
+    level = np.float64(0.5) if x == 0 else 0.5
+    return rng.random() < level
+
+
+@attack()
+def says_it(x, *, rng):
+    print(x)  # noqa: T201
+    return int(rng.random() < 0.5)
+
+
+@attack()
+def raises_at_one(x, *, rng):
+    if x == 3:
+        raise ValueError("x is 3")
+    return int(rng.random() < 0.5)
+
+
+@attack()
+def warns_at_one(x, *, rng):
+    np.log(x)
+    return int(rng.random() < 0.5)
+
+
+@attack()
+def unhashed(x, *, rng):
+    a, b = int(rng.integers(1, 2**30)), int(rng.integers(2**30))
+    return a, b, a * x + b
+
+
+@attack()
+def hashed_and_shown(x, *, rng):
+    a = int(rng.integers(1, 2**30))
+    return a, (a * x) % 4
+
+
+@attack()
+def seed_of_the_right_parity(x, *, rng):
+    one, other = int(rng.integers(2**30)), int(rng.integers(2**30))
+    return one if one % 2 == x % 2 else other
+
+
+@attack()
+def seed_from_another_range(x, *, rng):
+    return int(rng.integers(2**30 if x == 0 else 2**20))
+
+
+@attack()
+def seed_and_the_same_or_another(x, *, rng):
+    one, other = int(rng.integers(2**30)), int(rng.integers(2**30))
+    return (one, one) if x == 0 else (one, other)
+
+
+@attack()
+def seed_plus_the_value(x, *, rng):
+    return int(rng.integers(2**30)) + x
+
+
+@attack()
+def type_of_a_hash(x, *, rng):
+    seed = rng.integers(2**30)
+    h = (seed if x == 0 else int(seed)) % 4
+    return h * 0
+
+
+@attack()
+def local_hash_kept_too_often(x, *, rng):
+    a, b = int(rng.integers(1, 2**30)), int(rng.integers(2**30))
+    h = (a * x + b) % 1048583 % 4
+    y = h if rng.random() < E1 / (E1 + 2) else int(rng.integers(4))
+    return a, b, y
+
+
+@attack()
+def hash_after_the_draw(x, *, rng):
+    keep = rng.random() < 0.6
+    if keep:
+        a = int(rng.integers(2**30))
+        return a, (a * x) % 2
+    return 0, int(rng.integers(2))
+
+
+@attack(2, LocalDP(20.0))
+def so_rare_that_it_never_is(x, *, rng):
+    return x if rng.random() < 1 - 1e-17 else 1 - x
+
+
+@attack(2, LocalDP(40.0))
+def keeps_all_but_never(x, *, rng):
+    return x if rng.random() < math.exp(39) / (1 + math.exp(39)) else 1 - x
+
+
+@attack()
+def between_two_levels(x, *, rng):
+    return x if 0.1 < rng.random() < 0.9 else int(rng.integers(4))
+
+
+@attack()
+def without_replacement(x, *, rng):
+    first, second = rng.choice(4, size=2, replace=False)
+    return int(x if second > first else first)
+
+
+@attack()
+def by_the_clock(x, *, rng):
+    import time
+
+    return x if time.time() % 1 < 0.5 else int(rng.integers(4))
+
+
+@attack(None, PureDP(1.0))
+def one_draw_for_all_records(scores, *, rng):
+    keep = rng.random() < E1 / (1 + E1)
+    return [int(s > 0.5) if keep else 1 - int(s > 0.5) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def in_order(scores, *, rng):
+    return [int((s > 0.5) == (rng.random() < E1 / (1 + E1))) for s in np.sort(scores)]
+
+
+@attack(None, PureDP(1.0))
+def chosen_records(scores, *, rng):
+    return [int(rng.random() < 0.5) for s in scores if s > 0.5]
+
+
+@attack(None, PureDP(1.0))
+def chosen_before(scores, *, rng):
+    return [int(rng.random() < 0.5) for s in scores[scores > 0.5]]
+
+
+@attack(None, PureDP(1.0))
+def two_thresholds_at_full_price(scores, *, rng):
+    keep = E1 / (1 + E1)
+    return [[int(rng.random() < keep) == int(s > t) for t in (0.3, 0.6)] for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def beside_the_largest(scores, *, rng):
+    return [int(rng.random() < (0.6 if s < scores.max() else 0.4)) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def chance_is_the_record(scores, *, rng):
+    return [int(rng.random() < s) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def bin_is_shown(scores, *, rng):
+    return [min(int(4 * s), 3) if rng.random() < 0.5 else int(rng.integers(3)) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def remembers_the_last(scores, *, rng):
+    out, last = [], 0
+    for s in scores:
+        out.append(int(s > 0.5) if rng.random() < E1 / (1 + E1) else last)
+        last = int(s > 0.5)
+    return out
+
+
+@attack(None, PureDP(1.0))
+def reads_what_it_appended(scores, *, rng):
+    out = [0]
+    for s in scores:
+        bit = int(s > 0.5) if rng.random() < E1 / (1 + E1) else 1 - int(s > 0.5)
+        out.append(max(bit, out[-1]))
+    return out
+
+
+@attack(None, PureDP(1.0))
+def appends_for_some(scores, *, rng):
+    out = []
+    for s in scores:
+        if s > 0.5:
+            out.append(int(rng.random() < 0.5))
+    return out
+
+
+@attack(None, PureDP(1.0))
+def appends_twice_for_some(scores, *, rng):
+    out = []
+    for s in scores:
+        out.append(int(rng.random() < 0.5))
+        if s > 0.5:
+            out.append(int(rng.random() < 0.5))
+    return out
+
+
+@attack(None, PureDP(1.0))
+def stops_at_a_record(scores, *, rng):
+    out = []
+    for s in scores:
+        if s > 0.9:
+            break
+        out.append(int(rng.random() < 0.5))
+    return out
+
+
+@attack(None, PureDP(1.0))
+def last_record_is_left(scores, *, rng):
+    out = []
+    for s in scores:
+        out.append(int(rng.random() < 0.5))
+    return out, s > 0.5
+
+
+@attack(None, PureDP(1.0))
+def counter_beside_reports(scores, *, rng):
+    out, count = [], 0
+    for s in scores:
+        out.append(int(rng.random() < 0.5))
+        count += int(s > 0.5)
+    return out, count
+
+
+@attack(None, PureDP(1.0))
+def to_one_of_two_lists(scores, *, rng):
+    high, low = [], []
+    for s in scores:
+        (high if s > 0.5 else low).append(int(rng.random() < 0.5))
+    return high, low
+
+
+@attack(None, PureDP(1.0))
+def by_a_helper_with_a_state(scores, *, rng):
+    seen = []
+
+    def respond(s):  # noqa: ANN202
+        seen.append(s)
+        return int(rng.random() < 0.5) if len(seen) < 2 else int(seen[0] > 0.5)
+
+    return [respond(s) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def prints_a_record(scores, *, rng):
+    def respond(s):  # noqa: ANN202
+        if s > 0.5:
+            print("high")  # noqa: T201
+        return int(rng.random() < 0.5)
+
+    return [respond(s) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def reports_twice(scores, *, rng):
+    keep = E1 / (1 + E1)
+    first = [int(s > 0.5) if rng.random() < keep else 1 - int(s > 0.5) for s in scores]
+    second = [int(s > 0.5) if rng.random() < keep else 1 - int(s > 0.5) for s in scores]
+    return first, second

@@ -1,0 +1,157 @@
+"""Laws of one report: right functions are proved at their exact ε, broken ones never."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proving.attack_functions_local import ATTACKS
+from proving.correct_functions_local import RIGHT
+
+import dpcp_audit as dp
+from dpcp_audit.proving import finite_laws, local_laws
+
+SLACK = 1e-9
+
+
+def proof_of(function, domain, epsilon) -> object:
+    """Return a proof of a function of one value, or of scores."""
+    if domain is None:
+        return dp.prove(function, dp.PureDP(epsilon), n=7)
+    return dp.prove(function, dp.LocalDP(epsilon), domain=domain)
+
+
+@pytest.mark.parametrize("row", RIGHT, ids=lambda row: row[0].__name__)
+def test_a_right_function_is_proved_at_its_own_loss(row) -> None:
+    function, domain, epsilon = row
+    exact = epsilon if float(epsilon).is_integer() else epsilon + SLACK
+    proof = proof_of(function, domain, exact)
+    assert proof.proved, proof.reason
+    assert proof.total == pytest.approx(epsilon, rel=SLACK)
+    assert not proof_of(function, domain, epsilon - 1e-6).proved
+
+
+@pytest.mark.parametrize("row", ATTACKS, ids=lambda row: row[0].__name__)
+def test_an_attack_is_not_proved(row) -> None:
+    function, domain, claim = row
+    proof = dp.prove(function, claim, n=7, domain=domain)
+    assert not proof.proved
+
+
+def test_reports_of_a_public_number_of_records_alone_are_private() -> None:
+    function = next(f for f, _, _ in RIGHT if f.__name__ == "loop_over_scores")
+    assert not dp.prove(function, dp.PureDP(1.0), neighbours="add-remove").proved
+
+
+TRACED = [row for row in RIGHT if row[0].__name__ in {"others_by_shift", "two_coins"}]
+
+
+@pytest.mark.parametrize("row", TRACED, ids=lambda row: row[0].__name__)
+def test_the_loss_is_that_of_the_traced_laws(row) -> None:
+    function, domain, epsilon = row
+    found = dp.audit(function, dp.LocalDP(epsilon + SLACK), kind="randomizer", domain=domain)
+    assert found[0].estimate.value == pytest.approx(epsilon, abs=1e-6)
+
+
+def chances(numbers) -> list[float]:
+    """Return chances that are whole percents."""
+    return [each / sum(numbers) for each in numbers]
+
+
+TABLES = st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), min_size=2, max_size=4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TABLES)
+def test_a_table_of_chances_loses_what_is_proved(table) -> None:
+    rows = tuple(map(tuple, table))
+
+    def respond(x, *, rng, rows=rows) -> int:
+        return int(rng.choice(3, p=[each / sum(rows[x]) for each in rows[x]]))
+
+    laws = [[Fraction(each, sum(row)) for each in row] for row in rows]
+    exact = max(
+        math.log(p / q)
+        for a, b in itertools.product(laws, repeat=2)
+        for p, q in zip(a, b, strict=True)
+    )
+    proof = dp.prove(respond, dp.LocalDP(100.0), domain=len(rows))
+    assert proof.proved
+    assert proof.total == pytest.approx(exact, abs=1e-9)
+    assert proof.total >= exact - 1e-12
+
+
+LEVELS = st.integers(1, 19).map(lambda each: each / 20)
+
+
+@settings(max_examples=40, deadline=None)
+@given(LEVELS, LEVELS, LEVELS, st.booleans())
+def test_two_uses_of_one_draw_lose_what_is_proved(low, high, flip, doubled) -> None:
+    low, high = min(low, high), max(low, high)
+
+    def respond(x, *, rng, low=low, high=high, flip=flip, doubled=doubled) -> tuple[int, int]:
+        u = rng.random()
+        first = x if u < low else (0 if u < high else 1 - x)
+        second = (rng.random() < flip) if doubled else u < flip
+        return first, int(second)
+
+    def law(x) -> dict[tuple[int, int], float]:
+        found: dict[tuple[int, int], float] = {}
+        grid = [(i + 0.5) / 20 for i in range(20)]
+        for u, v in itertools.product(grid, grid if doubled else [0.5]):
+            first = x if u < low else (0 if u < high else 1 - x)
+            key = first, int((v if doubled else u) < flip)
+            found[key] = found.get(key, 0) + 1 / (400 if doubled else 20)
+        return found
+
+    laws = [law(0), law(1)]
+    proof = dp.prove(respond, dp.LocalDP(100.0), domain=2)
+    if laws[0].keys() != laws[1].keys():
+        assert not proof.proved
+        return
+    exact = max(abs(math.log(laws[0][each] / laws[1][each])) for each in laws[0])
+    assert proof.proved
+    assert proof.total == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_ratio_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
+    whole = finite_laws.loss
+    monkeypatch.setattr(local_laws, "loss", lambda inputs: whole(inputs) * Fraction(9, 10))
+    for function, domain, epsilon in RIGHT:
+        assert proof_of(function, domain, 5.0).total < epsilon * 0.95
+
+
+def test_numbers_are_of_the_types_that_draws_give() -> None:
+    def of_each(x, *, rng) -> tuple[object, ...]:
+        return (
+            rng.integers(2), rng.choice(2), rng.choice([1, 2]), rng.choice([0.5, 1.0]),
+            rng.binomial(1, 0.5), rng.random() < 0.5, rng.random() < np.float64(0.5),
+            int(rng.integers(2)), float(rng.integers(2)), rng.integers(2) + 1,
+        )  # fmt: skip
+
+    seen: set[tuple[str, ...]] = set()
+    whole = finite_laws.loss
+
+    def loss(inputs) -> Fraction:
+        for path in inputs[0]:
+            for _, law in path.groups:
+                seen.update((kinds[0],) for value in law for kinds in value)
+        return whole(inputs)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local_laws, "loss", loss)
+        assert dp.prove(of_each, dp.LocalDP(0.1), domain=2).proved
+    real = {(type(each).__name__,) for each in of_each(0, rng=np.random.default_rng(1))}
+    assert seen == real
+
+
+def test_a_domain_goes_with_a_claim_of_local_privacy() -> None:
+    with pytest.raises(ValueError, match="one of LocalDP"):
+        dp.prove(RIGHT[0][0], dp.PureDP(1.0), domain=4)
+    with pytest.raises(ValueError, match="domain=K"):
+        dp.prove(RIGHT[0][0], dp.LocalDP(1.0))
