@@ -359,7 +359,7 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
         if isinstance(each, Once)
         or (isinstance(each, Reference) and reader.cells(each).kind == "list")
     ]
-    if rule.name in _TELLING and not all(map(is_known, values)):
+    if rule.name == "print" or (rule.name in _TELLING and not all(map(is_known, values))):
         reader.doubt(f"{rule.name} is used")
     if not lists or "." in rule.name or rule.name in _ELEMENTS_ONLY:
         return

@@ -87,9 +87,6 @@ def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value]
         return _choice(reader, _bound(reader, ("a", "size", "replace", "p"), args, kw))
     if name in {"rand", "randn"}:
         return _rand(reader, name, args)
-    if name == "permutation" and len(args) == 1 and isinstance(args[0], Records):
-        made = {"order": next(tokens), "placed": False, "entry_type": NUMPY}
-        return args[0].within(args[0].low, args[0].high, **made)
     if name in {"random", "random_sample", "uniform"}:
         return _uniform(reader, name, args, kw)
     if name in _PUBLIC_DRAWS or name == "permutation":
@@ -148,12 +145,15 @@ def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Valu
         return gaps.uniform(reader, ends[0], ends[1])
     unit = all(is_known(each) and is_scalar(each) for each in ends) and ends == [0, 1]
     shape = () if given.get("size") is None else _size(reader, given["size"])
-    if not unit or shape is None or reader.each_record:
+    if not unit or shape is None:
         return _public(reader, name, args, kw)
     return Noise((next(tokens),), "uniform", Surd.of(1), shape, reader.line)
 
 
 def _public(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
+    if name == "permutation" and len(args) == 1 and isinstance(args[0], Records):
+        made = {"order": next(tokens), "placed": False, "entry_type": NUMPY}
+        return args[0].within(args[0].low, args[0].high, **made)
     for each in (*args, *kw.values()):
         reader.public(each, "the law of a draw")
     if name == "permutation":

@@ -49,7 +49,7 @@ def places(reader: Interpreter, given: dict[str, Value]) -> SampledPlaces | None
     """Return a choice of some of the n places without replacement; None of any other choice."""
     n, size = reader.n, given.get("size")
     of_all = n is not None and type(given.get("a")) is int and given["a"] == n
-    if not of_all or n is None or type(size) is not int or not 1 <= size < n or reader.each_record:
+    if not of_all or n is None or type(size) is not int or not 1 <= size < n:
         return None
     if given.get("replace", True) is not False or given.get("p") is not None:
         return None

@@ -314,7 +314,23 @@ def not_a_number_beside_infinity(scores):
     return np.quantile(np.append(scores, np.inf), (len(scores) - 1) / len(scores), method="linear")
 
 
+def choices_of_a_size(scores, *, rng):
+    return np.sort(scores)[rng.choice([18, 19], [1, 2])]
+
+
+def answer_in_an_array(scores, *, rng):
+    answer = np.asarray(rng.random() < 0.99)
+    other = answer
+    other ^= True
+    return np.max(scores) if answer else 0.0
+
+
+def too_large_for_a_double(scores):
+    return 10**400
+
+
 WRONG = [
+    choices_of_a_size, answer_in_an_array, too_large_for_a_double,
     not_a_number, not_a_number_beside_infinity,
     scaled, of_other_numbers, of_squares, of_some, of_clipped, cut_off, cut_off_by_numpy,
     rounded_down, rounded_scores, narrow, unsorted, another_place, with_minus_infinity,

@@ -220,6 +220,7 @@ class Clocked:
         (by_sequence, "Match is not"),
         (by_default, "an attribute is assigned"),
         (Printed(), "an object is taken as text"),
+        (lambda value, rng: (print(value), response(value, rng))[1], "print is used"),  # noqa: T201
         (Hidden(), "attribute __calls__ is not"),
         (
             lambda value, rng: value if operator.is_(rng.random() < RARE, True) else 0,

@@ -15,6 +15,7 @@ from proving import (
     attack_functions_noise,
     attack_functions_order,
     attack_functions_python,
+    attack_functions_records,
     attack_functions_rounding,
     attack_functions_rules,
     attack_functions_sampling,
@@ -46,6 +47,7 @@ ATTACKS = [
     *attack_functions_values.ATTACKS,
     *attack_functions_order.ATTACKS,
     *attack_functions_types.ATTACKS,
+    *attack_functions_records.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
 
