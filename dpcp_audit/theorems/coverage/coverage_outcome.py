@@ -97,12 +97,6 @@ class Report:
     def _n(self) -> int:
         return self.case.contender.n
 
-    def _claim(self) -> str:
-        guarantee = self.case.side.guarantee
-        if guarantee.at_most >= 1:
-            return f"coverage ≥ {guarantee.at_least:.6g}"
-        return f"coverage in [{guarantee.at_least:.6g}, {guarantee.at_most:.6g}]"
-
     def _note(self) -> str:
         case, coverage = self.case, self.case.coverage
         tried = f"{_number(self.laws_tried, 'law')} tried in {_number(self.calls, 'call')}. "
