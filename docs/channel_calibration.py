@@ -27,7 +27,6 @@ from dpcp_audit.extensions.claims import LocalDP
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import (
-    LabelledCalibration,
     OnMiss,
     WindowSearch,
     label_users,
@@ -103,7 +102,7 @@ class MatrixChannel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelCalibration(WindowSearch, LabelledCalibration):
+class ChannelCalibration(WindowSearch):
     """LDP-CP-L with another channel than k-RR; scores lie in [0, 1].
 
     Parameters
@@ -123,19 +122,33 @@ class ChannelCalibration(WindowSearch, LabelledCalibration):
         """The channel's."""
         return self.channel.guarantee
 
-    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
-        """Return scores of every label, shape (n, k) in [0, 1], and true labels, shape (n,)."""
-        return label_users(scores, labels, k=self.channel.k)
-
-    def releases(
-        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
+    def sample(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        size: int,
+        *,
+        rng: np.random.Generator | int | None = None,
     ) -> FloatArray:
-        """Draw the reports and search, ``size`` times; shape (size,)."""
-        order = np.argsort(scores, axis=None, kind="stable")
-        ranked, sums = scores.ravel()[order], np.zeros((size, scores.size + 1))
+        """Draw the reports and search, ``size`` times; shape (size,).
+
+        Parameters
+        ----------
+        scores : array_like, shape (n, k)
+            Scores of every label of the users, in [0, 1].
+        labels : array_like, shape (n,)
+            Their true labels.
+        size : int
+            Number of releases.
+        """
+        values, true = label_users(scores, labels, k=self.channel.k)
+        _validate.integer(size=size, at_least=1)
+        generator = _validate.generator(rng)
+        order = np.argsort(values, axis=None, kind="stable")
+        ranked, sums = values.ravel()[order], np.zeros((size, values.size + 1))
         for run in range(size):  # a report of k weights a user: memory for one release at a time
-            weights = self.channel.weights(labels, rng=rng)
-            sums[run, 1:] = np.cumsum(weights.ravel()[order]) / labels.size
+            weights = self.channel.weights(true, rng=generator)
+            sums[run, 1:] = np.cumsum(weights.ravel()[order]) / true.size
 
         def estimate(_: int, q: FloatArray, which: IntArray) -> FloatArray:
             return np.asarray(sums[which, np.searchsorted(ranked, q, side="right")])

@@ -21,17 +21,17 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import ZCDP
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import FixedScores, LabelledCalibration
+from dpcp_audit.extensions.mechanisms import FixedScores
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.extensions.claims import FloatArray, IntArray
+    from dpcp_audit.extensions.claims import FloatArray
     from dpcp_audit.extensions.mechanisms import PCOQS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassConditional(LabelledCalibration):
+class ClassConditional:
     """A threshold for each class, by one search each.
 
     Parameters
@@ -53,20 +53,31 @@ class ClassConditional(LabelledCalibration):
         """2ρ-zCDP of all thresholds together, under replacing one record."""
         return ZCDP(2 * self.search.rho)
 
-    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
-        """Return scores of the true labels, within the bounds, and the labels; both (n,)."""
-        values = _validate.scores(scores, within=self.search.bounds)
-        return values, _validate.labels(labels, n_classes=self.n_classes, shape=values.shape)
-
-    def releases(
-        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
+    def sample(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        size: int,
+        *,
+        rng: np.random.Generator | int | None = None,
     ) -> FloatArray:
         """Search each class, ``size`` times; shape (size, n_classes).
 
         A class without scores is searched as well: that it has none is private.
+
+        Parameters
+        ----------
+        scores, labels : array_like, shape (n,)
+            Scores of the true labels, within the bounds, and the labels.
+        size : int
+            Number of releases.
         """
+        values = _validate.scores(scores, within=self.search.bounds)
+        true = _validate.labels(labels, n_classes=self.n_classes, shape=values.shape)
+        _validate.integer(size=size, at_least=1)
+        generator = _validate.generator(rng)
         found = [
-            self._search(np.sort(scores[labels == label]), size, rng)
+            self._search(np.sort(values[true == label]), size, generator)
             for label in range(self.n_classes)
         ]
         return np.stack(found, axis=1)

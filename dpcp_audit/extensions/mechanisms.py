@@ -12,11 +12,8 @@ from dpcp_audit.mechanisms.calibrate import calibrate as calibrate
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator as ProvedCalibrator
 from dpcp_audit.mechanisms.calibrators import calibrators as calibrators
 from dpcp_audit.mechanisms.conformal import FixedScores as FixedScores
-from dpcp_audit.mechanisms.conformal import LabelledCalibration as LabelledCalibration
 from dpcp_audit.mechanisms.conformal import SplitConformal as SplitConformal
 from dpcp_audit.mechanisms.conformal import conformal_rank as conformal_rank
-from dpcp_audit.mechanisms.conformal import label_users as label_users
-from dpcp_audit.mechanisms.conformal import score_table as score_table
 from dpcp_audit.mechanisms.dpsgd import require_torch as require_torch
 from dpcp_audit.mechanisms.dpsgd.examples import Examples as Examples
 from dpcp_audit.mechanisms.dpsgd.examples import GradientCanaries as GradientCanaries
@@ -46,6 +43,8 @@ from dpcp_audit.mechanisms.histlap import HistLap as HistLap
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels as LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.label_calibration import NoiseAwareLabels as NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width as dkw_width
+from dpcp_audit.mechanisms.ldpcp.label_calibration import label_users as label_users
+from dpcp_audit.mechanisms.ldpcp.label_calibration import score_table as score_table
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts as CellCounts
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores as LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.score_calibration import decision_laws as decision_laws

@@ -1,14 +1,11 @@
 """Split conformal calibration: the rank, the threshold, and the exact law of its coverage.
 
-Calibration on labelled users: what mechanisms that take scores and labels have in common.
-
 Counting the scores at or below a moving point, many releases side by side.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -22,8 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
-    from dpcp_audit.words.guarantees import ZCDP, LocalDP
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 
 def conformal_rank(n: int, *, alpha: float) -> int:
@@ -49,8 +45,8 @@ def _covered(alpha: float) -> tuple[int, int]:
     return (1 - Fraction(repr(alpha))).as_integer_ratio()
 
 
-class ConformalTrials(NamedTuple):
-    """Thresholds and their coverage on fresh scores; both of shape (trials,)."""
+class ThresholdTrials(NamedTuple):
+    """Thresholds of independent runs, and their coverage on fresh scores; shape (trials,)."""
 
     threshold: FloatArray
     coverage: FloatArray
@@ -81,7 +77,7 @@ class SplitConformal:
         n: int,
         trials: int,
         rng: np.random.Generator | int | None = None,
-    ) -> ConformalTrials:
+    ) -> ThresholdTrials:
         """Calibrate ``trials`` times on n fresh i.i.d. scores, drawing one number a trial.
 
         In terms of U = F(S) the r-th smallest score is Beta(r, n+1−r).
@@ -90,71 +86,9 @@ class SplitConformal:
         generator = _validate.generator(rng)
         rank = conformal_rank(n, alpha=self.alpha)
         if rank > n:
-            return ConformalTrials(np.full(trials, np.inf), np.ones(trials))
+            return ThresholdTrials(np.full(trials, np.inf), np.ones(trials))
         threshold = population.quantile(generator.beta(rank, n + 1 - rank, size=trials))
-        return ConformalTrials(threshold, population.cdf(threshold))
-
-
-class LabelledCalibration(ABC):
-    """Thresholds from scores and labels: a mechanism says how it checks users and releases."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def guarantee(self) -> LocalDP | ZCDP:
-        """The privacy guarantee of a release."""
-
-    @abstractmethod
-    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
-        """Return the users' scores and labels as arrays, or raise a ValueError."""
-
-    @abstractmethod
-    def releases(
-        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
-    ) -> FloatArray:
-        """Draw ``size`` releases from users that are checked."""
-
-    def sample(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        size: int,
-        *,
-        rng: np.random.Generator | int | None = None,
-    ) -> FloatArray:
-        """Draw ``size`` independent releases from the same users.
-
-        Parameters
-        ----------
-        scores, labels : array_like
-            The users' scores, and their true labels in {0, ..., k−1}, shape (n,).
-        size : int
-            Number of releases.
-
-        Returns
-        -------
-        ndarray, shape (size,) or (size, k)
-            A threshold a release, or one for each label.
-        """
-        values, true = self.users(scores, labels)
-        _validate.integer(size=size, at_least=1)
-        return self.releases(values, true, size, rng=_validate.generator(rng))
-
-
-def score_table(scores: ArrayLike, *, k: int) -> FloatArray:
-    """Return scores of every label in [0, 1], shape (n, k)."""
-    values = _validate.array(scores, name="scores", ndim=2)
-    if values.shape[1] != k:
-        raise ValueError(f"scores must have k = {k} columns, got shape {values.shape}")
-    _validate.scores(values.ravel(), within=(0.0, 1.0))
-    return values
-
-
-def label_users(scores: ArrayLike, labels: ArrayLike, *, k: int) -> tuple[FloatArray, IntArray]:
-    """Return users whose features are open: scores of every label (n, k), true labels (n,)."""
-    values = score_table(scores, k=k)
-    return values, _validate.labels(labels, n_classes=k, shape=values.shape[:1])
+        return ThresholdTrials(threshold, population.cdf(threshold))
 
 
 class FixedScores:

@@ -12,12 +12,13 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit.laws.laws import FiniteLaw
+from dpcp_audit.mechanisms.conformal import ThresholdTrials
 from dpcp_audit.mechanisms.worst_neighbours import WorstPair, worst_pair
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import PureDP
@@ -106,13 +107,6 @@ def _shares(mass: FloatArray, within: FloatArray, edges: IntArray) -> FloatArray
 
 
 _CLIP = 1 - 1e-12
-
-
-class ThresholdTrials(NamedTuple):
-    """Independent runs on fresh i.i.d. scores; each array has shape (trials,)."""
-
-    threshold: FloatArray
-    coverage: FloatArray
 
 
 class Normaliser(StrEnum):

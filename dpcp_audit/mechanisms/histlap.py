@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import gammainccinv
 
 from dpcp_audit.laws.laws import LaplacePair
+from dpcp_audit.mechanisms.conformal import ThresholdTrials
 from dpcp_audit.mechanisms.exponential_quantile import (
-    ThresholdTrials,
     bin_index,
     drawn_mass,
 )

@@ -17,7 +17,7 @@ from dpcp_audit.audits.exact import exact_outcome
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.conformal import ConformalTrials, SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.conformal import SplitConformal, ThresholdTrials, conformal_rank
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
@@ -232,12 +232,12 @@ class DrawnConformal:
         n: int,
         trials: int,
         rng: np.random.Generator | int | None = None,
-    ) -> ConformalTrials:
+    ) -> ThresholdTrials:
         rank = conformal_rank(n, alpha=self.alpha) - self.lower
         scores = drawn_scores(population, (trials, n), np.random.default_rng(rng))
         threshold = np.partition(scores, rank - 1, axis=1)[:, rank - 1]
         cover = population.cdf_left if self.strict else population.cdf
-        return ConformalTrials(threshold, cover(threshold))
+        return ThresholdTrials(threshold, cover(threshold))
 
 
 class RankTooLow(PCOQS):

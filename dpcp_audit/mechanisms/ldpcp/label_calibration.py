@@ -23,7 +23,6 @@ import numpy as np
 
 from dpcp_audit.laws.populations import Pool
 from dpcp_audit.laws.scores import true_label_scores
-from dpcp_audit.mechanisms.conformal import LabelledCalibration, label_users, score_table
 from dpcp_audit.mechanisms.ldpcp.label_trials import SearchedPool
 from dpcp_audit.mechanisms.ldpcp.window import LDPTrials, SearchResult, WindowSearch, asked_places
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf
@@ -42,7 +41,7 @@ _CHUNK = 2**21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LDPCPLabels(WindowSearch, LabelledCalibration):
+class LDPCPLabels(WindowSearch):
     """Users send their features and a k-RR label; the aggregator searches noise-aware.
 
     Only the label is private. Scores lie in [0, 1].
@@ -75,21 +74,40 @@ class LDPCPLabels(WindowSearch, LabelledCalibration):
         """The randomizer that each user runs on its label (Algorithm 1)."""
         return KaryRandomizedResponse(self.epsilon, self.k)
 
-    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
-        """Return scores of every label, shape (n, k) in [0, 1], and true labels, shape (n,)."""
-        return label_users(scores, labels, k=self.k)
-
-    def releases(
-        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
+    def sample(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        size: int,
+        *,
+        rng: np.random.Generator | int | None = None,
     ) -> FloatArray:
-        """Randomise the labels and search, ``size`` times; shape (size,)."""
+        """Randomise the labels of the same users and search, ``size`` times.
+
+        Parameters
+        ----------
+        scores : array_like, shape (n, k)
+            Scores of every label of the users, in [0, 1].
+        labels : array_like, shape (n,)
+            Their true labels in {0, ..., k−1}.
+        size : int
+            Number of releases.
+
+        Returns
+        -------
+        ndarray, shape (size,)
+            A threshold a release.
+        """
+        values, true = label_users(scores, labels, k=self.k)
+        _validate.integer(size=size, at_least=1)
+        generator = _validate.generator(rng)
         return np.concatenate(
             [
                 self.from_noisy(
-                    scores,
-                    self.response.sample(np.broadcast_to(labels, (runs, labels.size)), rng=rng),
+                    values,
+                    self.response.sample(np.broadcast_to(true, (runs, true.size)), rng=generator),
                 )
-                for runs in _chunks(size, labels.size)
+                for runs in _chunks(size, true.size)
             ]
         )
 
@@ -143,7 +161,7 @@ class LDPCPLabels(WindowSearch, LabelledCalibration):
         labels : array_like, shape (m,)
             The pool's true labels.
         """
-        values, true = self.users(scores, labels)
+        values, true = label_users(scores, labels, k=self.k)
         _validate.integer(n=n, at_least=1)
         _validate.integer(trials=trials, at_least=1)
         generator = _validate.generator(rng)
@@ -167,6 +185,21 @@ class LDPCPLabels(WindowSearch, LabelledCalibration):
             return debiased_cdf(noisy, uniform(q, which), beta=beta)
 
         return self.search(estimate, runs=noisy_scores.shape[0])
+
+
+def score_table(scores: ArrayLike, *, k: int) -> FloatArray:
+    """Return scores of every label in [0, 1], shape (n, k)."""
+    values = _validate.array(scores, name="scores", ndim=2)
+    if values.shape[1] != k:
+        raise ValueError(f"scores must have k = {k} columns, got shape {values.shape}")
+    _validate.scores(values.ravel(), within=(0.0, 1.0))
+    return values
+
+
+def label_users(scores: ArrayLike, labels: ArrayLike, *, k: int) -> tuple[FloatArray, IntArray]:
+    """Return users whose features are open: scores of every label (n, k), true labels (n,)."""
+    values = score_table(scores, k=k)
+    return values, _validate.labels(labels, n_classes=k, shape=values.shape[:1])
 
 
 def dkw_width(*, n: int, beta: float, delta: float) -> float:
