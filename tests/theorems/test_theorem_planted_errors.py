@@ -9,30 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
 from support.plain_pcoqs import drawn_scores
 from support.samplers import context
 
-from dpcp_audit.audits.exact import exact_outcome
-from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.conformal import SplitConformal, ThresholdTrials, conformal_rank
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent
 from dpcp_audit.theorems.mean_checks import MeanBound
-from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, NoiseBound
 from dpcp_audit.theorems.split import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.theorem import FailureRate
-from dpcp_audit.words.computed import Computation
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.pcoqs.noise import noise_exceeds
-from dpcp_ledger.pcoqs.privacy import zcdp_supremum
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.theorem import Theorem
@@ -95,39 +84,6 @@ class WithoutH(UniformEvent):
 def test_theorem_1_without_h() -> None:
     assert judged(uniform_event(WithoutH)) is Verdict.REFUTED
     assert judged(uniform_event()) is Verdict.CONSISTENT
-
-
-class LabelsWithoutH(LabelTheorem):
-    """LDP-CP-L with Δ = sqrt(log(4/δ)/(2n)) as its window and in its bound."""
-
-    @property
-    def mechanism(self) -> LDPCPLabels:
-        return LDPCPLabels(
-            alpha=self.alpha,
-            epsilon=self.epsilon,
-            k=self.k,
-            rounds=self.rounds,
-            window_width=dkw_width(n=self.n, beta=0.0, delta=self.delta),
-            on_miss=self.on_miss,
-        )
-
-
-def test_theorem_3_without_h() -> None:
-    """Where a miss returns the upper end, so that the window alone decides: 0.116 for 0.1."""
-    wrong, right = (
-        cls(
-            pool_name="ten",
-            pool=ten_class_pool,
-            k=10,
-            n=2000,
-            epsilon=2.0,
-            delta=0.1,
-            on_miss=OnMiss.UPPER_END,
-        )
-        for cls in (LabelsWithoutH, LabelTheorem)
-    )
-    assert judged(wrong, trials=60_000) is Verdict.REFUTED
-    assert judged(right) is not Verdict.REFUTED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,15 +196,6 @@ class DrawnConformal:
         return ThresholdTrials(threshold, cover(threshold))
 
 
-class RankTooLow(PCOQS):
-    """Searches for rank r − 1."""
-
-    __slots__ = ()
-
-    def rank(self, n: int) -> int:
-        return PCOQS.rank(self, n) - 1
-
-
 @pytest.mark.parametrize("population", [Uniform(), Beta(5, 0.2)], ids=lambda p: p.name)
 @pytest.mark.parametrize("n", [9, 49])
 def test_a_rank_too_low(population: Population, n: int) -> None:
@@ -258,88 +205,6 @@ def test_a_rank_too_low(population: Population, n: int) -> None:
         assert judged_mean(right, population, n=n) is Verdict.CONSISTENT
 
 
-@pytest.mark.parametrize("n", [9, 49])
-def test_a_rank_too_low_in_pcoqs(n: int) -> None:
-    """Almost without noise, P-COQS covers as split conformal prediction does."""
-    assert judged_mean(RankTooLow(alpha=0.1, rho=1e9), Uniform(), n=n) is Verdict.REFUTED
-    assert judged_mean(PCOQS(alpha=0.1, rho=1e9), Uniform(), n=n) is Verdict.CONSISTENT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneRoundForgotten(PCOQS):
-    """Scales the noise for N − 1 rounds, and makes N."""
-
-    @property
-    def noise_scale(self) -> float:
-        return math.sqrt((self.rounds - 1) / (2 * self.rho))
-
-
-@pytest.mark.parametrize("rho", [0.01, 0.5, 10.0])
-@pytest.mark.parametrize("resolution", [1e-10, 1e-3])
-def test_noise_for_one_round_less(rho: float, resolution: float) -> None:
-    """The exact supremum over all neighbours and orders is N/(N−1) times ρ."""
-    settings = {"alpha": 0.1, "rho": rho, "resolution": resolution}
-    wrong, right = (
-        zcdp_supremum(cls(**settings), n=50)  # type: ignore[arg-type]
-        for cls in (OneRoundForgotten, PCOQS)
-    )
-    assert wrong.verdict is Verdict.REFUTED
-    assert right.verdict is Verdict.PROVED
-    rounds = PCOQS(**settings).rounds  # type: ignore[arg-type]
-    assert wrong.value / rho == pytest.approx(rounds / (rounds - 1), rel=2e-3)
-
-
-def test_remark_3_for_one_round_less() -> None:
-    """τ* = σ·Φ⁻¹(1−β/(2N)) with σ of N−1 rounds is exceeded more often than β."""
-    mechanism = PCOQS(alpha=0.1, rho=0.5)
-    beta, rounds = 0.01, mechanism.rounds
-    right = noise_exceeds(mechanism, beta=beta, bound=NoiseBound.GAUSSIAN)
-    assert right.verdict is Verdict.PROVED
-    tau = OneRoundForgotten(alpha=0.1, rho=0.5).noise_scale * -float(ndtri(beta / (2 * rounds)))
-    tail = math.erfc(tau / mechanism.noise_scale / math.sqrt(2))
-    wrong = Computation(quantity=right.quantity, value=1 - (1 - tail) ** rounds, claimed=beta)
-    assert tau < right.witness["tau"]
-    assert wrong.verdict is Verdict.REFUTED
-
-
-class OverlappingBlocks(LDPCPScores):
-    """Starts each block at the last user of the one before."""
-
-    __slots__ = ()
-
-    def blocks_of(self, n: int) -> list[np.ndarray]:
-        each = n // self.rounds
-        starts = (j * each - (j > 0) for j in range(self.rounds))
-        return [np.arange(start, start + each) for start in starts]
-
-
-def busiest_user(mechanism: LDPCPScores, n: int) -> Computation:
-    """Test ε-LDP against the exact laws of all answers of the user who is asked most often.
-
-    Its score lies below every midpoint it is asked about, or above: that tells most.
-    """
-    asked = int(np.bincount(np.concatenate(mechanism.blocks_of(n)), minlength=n).max())
-    zero, one = (law.log_mass for law in mechanism.response.laws())
-    answers = np.array(list(itertools.product((0, 1), repeat=asked)))
-    laws = (FiniteLaw(log[answers].sum(axis=1), np.zeros(len(answers))) for log in (zero, one))
-    return exact_outcome(
-        mechanism.guarantee,
-        [FinitePair(*laws)],
-        argument="The answers of a user are independent, and each tells the bits apart by ε.",
-    )
-
-
-@pytest.mark.parametrize("n", [40, 83, 1000])
-def test_overlapping_blocks_spend_a_user_twice(n: int) -> None:
-    settings = {"alpha": 0.4, "epsilon": 2.0, "rounds": 4, "window_width": 0.1}
-    wrong = busiest_user(OverlappingBlocks(**settings), n)  # type: ignore[arg-type]
-    assert wrong.verdict is Verdict.REFUTED
-    assert wrong.value == pytest.approx(2 * 2.0)
-    right = busiest_user(LDPCPScores(**settings), n)  # type: ignore[arg-type]
-    assert right.verdict is Verdict.CONSISTENT  # equality, in a table of doubles
-    assert right.value == pytest.approx(2.0)
-
-
 def test_a_strict_prediction_set_on_atoms() -> None:
     """{y : s(y) < q} leaves out the labels at the threshold; without atoms it is as good."""
     votes = atoms(np.arange(8) / 7, [30, 20, 15, 10, 10, 5, 5, 5], name="votes-7")
@@ -347,38 +212,3 @@ def test_a_strict_prediction_set_on_atoms() -> None:
     assert judged_mean(strict, votes, n=99) is Verdict.REFUTED
     assert judged_mean(DrawnConformal(alpha=0.1), votes, n=99) is Verdict.CONSISTENT
     assert judged_mean(strict, Uniform(), n=99) is Verdict.CONSISTENT
-
-
-class AtAlpha(CoverageTheorem):
-    """Corollary 1's promise of a run at α in place of α*."""
-
-    __slots__ = ()
-
-    @property
-    def calibrator(self) -> PCOQS:
-        return self.mechanism
-
-
-def test_corollary_1_at_alpha() -> None:
-    """Given the noise, many a run covers less than 1−α on average; at α* few of 400 do.
-
-    The twin's test is undecided at β = 0.1, but bounds its failure probability below the wrong
-    one's.
-    """
-    wrong, right = (
-        cls(
-            mechanism=PCOQS(alpha=0.1, rho=0.5),
-            n=500,
-            beta=0.1,
-            reading=CoverageReading.MARGINAL,
-            corrected=True,
-        )
-        for cls in (AtAlpha, CoverageTheorem)
-    )
-    found, twin = (
-        FailureRate(theorem=each, n_trials=400, stops_early=True)(context(0, significance=1e-6))
-        for each in (wrong, right)
-    )
-    assert found.verdict is Verdict.REFUTED
-    assert twin.verdict is not Verdict.REFUTED
-    assert twin.evidence.upper < found.evidence.lower
