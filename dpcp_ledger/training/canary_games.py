@@ -20,7 +20,6 @@ from dpcp_audit.extensions.mechanisms import (
     Adam,
     Examples,
     GradientCanaries,
-    Poisson,
     digits,
 )
 
@@ -60,7 +59,7 @@ class Watcher:
     ----------
     attack : CanaryStatistic
     settings : DPSGD
-        With Poisson sampling.
+        The training's own.
     coordinates : ndarray of int, shape (m,)
         The canaries' weights.
     """
@@ -71,12 +70,6 @@ class Watcher:
     _total: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
     _fed: _FedToAdam | None = field(init=False, default=None)
     _noise: list[FloatArray] = field(init=False, default_factory=list["FloatArray"])
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.settings.sampling, Poisson):
-            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-                "sampling must be Poisson where there are canaries"
-            )
 
     @property
     def scores(self) -> FloatArray:
@@ -121,8 +114,7 @@ class Watcher:
 
     def _log_ratio(self, sums: FloatArray) -> FloatArray:
         """Return log(((1−q)·φ(s) + q·φ(s−1))/φ(s)), φ the density of N(0, σ²)."""
-        sampling, sigma = self.settings.sampling, self.settings.noise_multiplier
-        q = sampling.rate if isinstance(sampling, Poisson) else 1.0
+        q, sigma = self.settings.sampling.rate, self.settings.noise_multiplier
         exponent = (sums - 0.5) / sigma**2
         if q == 1:  # where log1p(expm1(x)) would be −∞ from x = −37 on
             return np.asarray(exponent)

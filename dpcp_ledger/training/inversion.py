@@ -386,9 +386,8 @@ class ClassInversion:
         )
 
     def _witness(self) -> PlainData:
-        rate = self.training.sampling
         return {
-            "sampling_rate": rate.rate if isinstance(rate, Poisson) else 1.0,
+            "sampling_rate": self.training.sampling.rate,
             "steps": self.training.steps,
             "noise_multiplier": self.training.noise_multiplier,
             "clip_norm": self.training.clip_norm,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import DPSGD, SGD, Examples, Poisson
+from dpcp_audit.extensions.mechanisms import DPSGD, SGD, Examples
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -109,19 +109,15 @@ class TraceAttack:
 
     def __post_init__(self) -> None:
         _validate.positive(assumed_noise=self.assumed_noise)
-        if not isinstance(self.training.sampling, Poisson) or not isinstance(
-            self.training.optimiser, SGD
-        ):
+        if not isinstance(self.training.optimiser, SGD):
             raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-                "training must be plain descent under Poisson sampling, got "
-                f"{self.training.optimiser} and {self.training.sampling}"
+                f"training must be plain descent, got {self.training.optimiser}"
             )
 
     @property
     def rate(self) -> float:
         """The probability with which an example enters a step."""
-        sampling = self.training.sampling
-        return sampling.rate if isinstance(sampling, Poisson) else 1.0
+        return self.training.sampling.rate
 
     def hits(self, prior: Prior, *, trainings: int, rng: np.random.Generator) -> BoolArray:
         """Return which of several independent trainings gave their target away.

@@ -23,7 +23,6 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd import training as lots
 from dpcp_audit.mechanisms.dpsgd.networks import (
     Trained,
     finished,
@@ -66,8 +65,8 @@ def opacus_train(
 ) -> Trained:
     """Train replicas of a network with Opacus, one after the other in every step.
 
-    Parameters and errors are those of ``training.train``, whose initial parameters and shuffled
-    batches it draws from the same ``rng``; Poisson lots come from Opacus's own sampler.
+    Parameters and errors are those of ``training.train``, whose initial parameters it
+    draws from the same ``rng``; lots come from Opacus's own sampler.
     """
     generator = _validate.generator(rng)
     inside = member_table(members, replicas=replicas, n=len(data))
@@ -82,7 +81,7 @@ def opacus_train(
             for flat, size in zip(start, sizes, strict=True)
         ]
         flat = start
-        for index, lot in enumerate(_lots(data, inside, settings, seeds[1], generator)):
+        for index, lot in enumerate(_lots(data, inside, settings, seeds[1])):
             for part, own in zip(parts, lot, strict=True):
                 part.step(own, place)
             after = torch.stack([part.flat() for part in parts])
@@ -159,20 +158,15 @@ def _descent(module: nn.Module, settings: DPSGD) -> torch.optim.Optimizer:
 
 
 def _lots(
-    data: Examples, members: BoolArray, settings: DPSGD, seed: int, rng: np.random.Generator
+    data: Examples, members: BoolArray, settings: DPSGD, seed: int
 ) -> Iterator[list[tuple[Tensor, Tensor]]]:
     """Yield every replica's inputs and labels of each step."""
     inputs, labels = torch.tensor(data.inputs), torch.tensor(data.labels)
-    for drawn in _places(members, settings, seed, rng):
+    for drawn in _places(members, settings, seed):
         yield [(inputs[places], labels[places]) for places in drawn]
 
 
-def _places(
-    members: BoolArray, settings: DPSGD, seed: int, rng: np.random.Generator
-) -> Iterator[list[IntArray]]:
-    if not isinstance(settings.sampling, Poisson):
-        yield from map(list, lots.batches(members, settings.lot_size, settings.steps, rng=rng))
-        return
+def _places(members: BoolArray, settings: DPSGD, seed: int) -> Iterator[list[IntArray]]:
     generator = torch.Generator().manual_seed(seed)
     owned = [np.flatnonzero(inside) for inside in members]
     samplers = [

@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from dpcp_audit.mechanisms.dpsgd.training import PoissonLots
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw, Poisson
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
@@ -57,22 +57,11 @@ def lots_and_noise(
     generator = torch.Generator().manual_seed(noise)
     shape = (len(members), d)
     drawn = torch.stack([torch.randn(shape, generator=generator) for _ in range(settings.steps)])
-    if isinstance(settings.sampling, Poisson):
-        coins = torch.Generator().manual_seed(sampler)
-        poisson = PoissonLots(torch.as_tensor(members), settings.sampling.rate, coins)
-        steps = (poisson.draw() for _ in range(settings.steps))
-        lots = [
-            [at[weight == 1].numpy() for at, weight in zip(*step, strict=True)] for step in steps
-        ]
-        return lots, drawn.double()
-    size, by_replica = settings.lot_size, []
-    for inside in members:
-        own, batches = np.flatnonzero(inside), []
-        while len(batches) < settings.steps:
-            order = rng.permutation(own)
-            batches += [order[i : i + size] for i in range(0, len(own) - size + 1, size)]
-        by_replica.append(batches[: settings.steps])
-    return [list(step) for step in zip(*by_replica, strict=True)], drawn.double()
+    coins = torch.Generator().manual_seed(sampler)
+    poisson = PoissonLots(torch.as_tensor(members), settings.sampling.rate, coins)
+    steps = (poisson.draw() for _ in range(settings.steps))
+    lots = [[at[weight == 1].numpy() for at, weight in zip(*step, strict=True)] for step in steps]
+    return lots, drawn.double()
 
 
 def plain_train(module, data, settings: DPSGD, *, seed, initial, members) -> torch.Tensor:

@@ -12,7 +12,6 @@ from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,
     Poisson,
-    ShuffledBatches,
 )
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ DATA = Examples(
     labels=RNG.integers(CLASSES, size=N),
     n_classes=CLASSES,
 )
-POISSON, SHUFFLED = Poisson(0.4), ShuffledBatches()
+POISSON = Poisson(0.4)
 
 
 def settings(**changes: object) -> DPSGD:

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 import torch
 
 from dpcp_audit.mechanisms.dpsgd import linear
@@ -29,16 +28,15 @@ from dpcp_audit.mechanisms.dpsgd.networks import (
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Augmentation, Flaw, Poisson
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Augmentation, Flaw
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    import numpy as np
     from torch import Tensor, nn
 
     from dpcp_audit.mechanisms.dpsgd.examples import Examples, GradientCanaries
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,30 +90,6 @@ class PoissonLots:
         if self.rate == 1:
             return torch.ones_like(drawn)
         return drawn.neg_().log1p_().div_(math.log1p(-self.rate)).floor_().add_(1)
-
-
-def batches(members: BoolArray, size: int, steps: int, *, rng: np.random.Generator) -> IntArray:
-    """Return shuffled batches of every replica, shape (steps, replicas, size).
-
-    An epoch is a new permutation of the replica's members, cut into batches; what is left over
-    waits for the next epoch.
-
-    Raises
-    ------
-    ValueError
-        If a replica has fewer members than a batch.
-    """
-    fewest = int(members.sum(axis=1).min())
-    if fewest < size:
-        raise ValueError(f"lot_size must not exceed a replica's {fewest} members, got {size}")
-    lots = np.empty((steps, len(members), size), dtype=np.int64)
-    for replica, inside in enumerate(members):
-        own = np.flatnonzero(inside)
-        whole = len(own) // size
-        epochs = -(-steps // whole)
-        order = [rng.permutation(own)[: whole * size].reshape(whole, size) for _ in range(epochs)]
-        lots[:, replica] = np.concatenate(order)[:steps]
-    return lots
 
 
 __all__ = ["Observer", "Step", "Trained", "train"]
@@ -174,7 +148,7 @@ def train(
     members : ndarray of bool, shape (replicas, n), optional
         True where an example is in a replica's data; all of them are by default.
     canaries : GradientCanaries, optional
-        Examples of the attacker's choice beside the data; Poisson sampling alone.
+        Examples of the attacker's choice beside the data.
     initial : ndarray, shape (d,) or (replicas, d), optional
         The start of the descent; drawn anew for each replica by default.
     observer : Observer, optional
@@ -211,7 +185,7 @@ def train(
             ),
         )
         with in_mode(model.module, training=True):
-            parameters = run.descend(start, observer, generator)
+            parameters = run.descend(start, observer)
     return finished(model, parameters)
 
 
@@ -243,10 +217,6 @@ class _Run:
             )
         if self.canaries is None:
             return
-        if not isinstance(self.settings.sampling, Poisson):
-            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-                "sampling must be Poisson where there are canaries"
-            )
         if len(self.canaries.members) != len(self.members):
             raise ValueError(
                 f"canaries.members must have {len(self.members)} rows, one for each replica, "
@@ -259,11 +229,13 @@ class _Run:
         self.canary_lots = PoissonLots(self.canary_members, rate, self.sampler)
         self.coordinates = torch.as_tensor(self.canaries.coordinates).to(place)
 
-    def descend(self, flat: Tensor, observer: Observer | None, rng: np.random.Generator) -> Tensor:
+    def descend(self, flat: Tensor, observer: Observer | None) -> Tensor:
         """Take all steps from ``flat``, shape (replicas, d), and return where they lead."""
         adam, divisor = self.settings.optimiser, self._divisor()
         moments = AdamMoments(adam, flat) if isinstance(adam, Adam) else None
-        for index, (places, weights) in enumerate(self._lots(rng)):
+        lots = PoissonLots(self.members, self.settings.sampling.rate, self.sampler)
+        for index in range(self.settings.steps):
+            places, weights = lots.draw()
             clean = self._sum(flat, places, weights)
             noise = self._noise(flat)
             mean, noisy = clean / divisor, (clean + noise) / divisor
@@ -274,20 +246,6 @@ class _Run:
                 observer(Step(index=index, before=flat, after=after))
             flat = after
         return flat
-
-    def _lots(self, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield places and weights of every step's lot, each of shape (replicas, b)."""
-        sampling, steps = self.settings.sampling, self.settings.steps
-        if isinstance(sampling, Poisson):
-            drawn = PoissonLots(self.members, sampling.rate, self.sampler)
-            yield from (drawn.draw() for _ in range(steps))
-            return
-        inside = self.members.cpu().numpy()
-        for places in batches(inside, self.settings.lot_size, steps, rng=rng):
-            yield (
-                torch.as_tensor(places).to(self.members.device),
-                torch.ones(places.shape, device=self.members.device),
-            )
 
     def _sum(self, flat: Tensor, places: Tensor, weights: Tensor) -> Tensor:
         """Return the sum of the lot's clipped gradients, canaries among them."""
@@ -347,8 +305,7 @@ class _Run:
 
     def _divisor(self) -> Tensor | float:
         """Return what the noisy sum is divided by: L, or by a planted bug q·N."""
-        sampling = self.settings.sampling
-        if self.settings.flaw is not Flaw.DIVIDES_BY_SIZE or not isinstance(sampling, Poisson):
+        if self.settings.flaw is not Flaw.DIVIDES_BY_SIZE:
             return float(self.settings.lot_size)
         sizes = self.members.sum(dim=1, keepdim=True)
         if self.canary_members is not None:
@@ -357,7 +314,7 @@ class _Run:
             raise ValueError(
                 f"members must hold an example of every replica with {Flaw(self.settings.flaw)!r}"
             )
-        return sampling.rate * sizes
+        return self.settings.sampling.rate * sizes
 
     def _direction(self, mean: Tensor, noisy: Tensor, moments: AdamMoments | None) -> Tensor:
         """Return the step's direction; Adam's moments are updated in place."""

@@ -23,18 +23,6 @@ class Poisson:
         _validate.closed_unit(rate=self.rate)
 
 
-@dataclass(frozen=True, slots=True)
-class ShuffledBatches:
-    """Batches of exactly the lot size, cut from a new permutation each epoch.
-
-    What practice does, and what no amplification theorem for Poisson sampling speaks of. The
-    examples left over at an epoch's end wait for the next.
-    """
-
-
-Sampling = Poisson | ShuffledBatches
-
-
 class Clipping(StrEnum):
     """The gradients that are clipped to norm C."""
 
@@ -101,10 +89,10 @@ class DPSGD:
 
     Parameters
     ----------
-    sampling : Poisson or ShuffledBatches
-        The sampling scheme of the lots.
+    sampling : Poisson
+        The sampling of the lots.
     lot_size : int
-        L, by which the noisy sum is divided, a public constant; the size of a shuffled batch.
+        L, by which the noisy sum is divided, a public constant.
     steps : int
         T, the number of steps (not of epochs).
     noise_multiplier : float
@@ -120,7 +108,7 @@ class DPSGD:
     flaw : Flaw
     """
 
-    sampling: Sampling
+    sampling: Poisson
     lot_size: int
     steps: int
     noise_multiplier: float
@@ -142,12 +130,10 @@ class DPSGD:
             _validate.positive(clip_norm=self.clip_norm)
         if math.isinf(self.clip_norm) and self.noise_multiplier > 0:
             raise ValueError("noise_multiplier must be 0 where clip_norm is infinite")
-        _validate.instance(Poisson, ShuffledBatches, sampling=self.sampling)
+        _validate.instance(Poisson, sampling=self.sampling)
         _validate.instance(SGD, Adam, optimiser=self.optimiser)
         if self.flaw is Flaw.UNNOISED_MOMENTS and not isinstance(self.optimiser, Adam):
             raise ValueError(f"optimiser must be Adam for the flaw {self.flaw!r}")
-        if self.flaw is Flaw.DIVIDES_BY_SIZE and not isinstance(self.sampling, Poisson):
-            raise ValueError(f"sampling must be Poisson for the flaw {self.flaw!r}")
 
     @property
     def noise_scale(self) -> float:

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.training import Step
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson, ShuffledBatches
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
 from dpcp_ledger.training.canary_games import (
     BlackBoxGame,
     CanaryStatistic,
@@ -173,10 +173,4 @@ def test_games_that_cannot_be_played_are_refused() -> None:
     with pytest.raises(ValueError, match="canaries must be at most 12 here"):
         BlackBoxGame(settings=SETTINGS, inputs=OutsideCanaries.LONE_PIXELS, canaries=13).play(
             1, rng=np.random.default_rng(0)
-        )
-    with pytest.raises(ValueError, match="sampling must be Poisson"):
-        Watcher(
-            attack=CanaryStatistic.LIKELIHOOD,
-            settings=DPSGD(sampling=ShuffledBatches(), lot_size=5, steps=2, noise_multiplier=1.0),
-            coordinates=PLACES,
         )

@@ -9,7 +9,6 @@ import pytest
 import torch
 from support.small_trainings import (
     DATA,
-    SHUFFLED,
     N,
     beginning,
     head,
@@ -109,7 +108,3 @@ class TestCanaries:
                 canaries=self.canaries(**changes),
                 **{"replicas": 2} | options,
             )
-
-    def test_shuffled_batches_have_no_room_for_them(self) -> None:
-        with pytest.raises(ValueError, match="sampling must be Poisson where there are canaries"):
-            train(head(), DATA, settings(sampling=SHUFFLED), replicas=2, canaries=self.canaries())

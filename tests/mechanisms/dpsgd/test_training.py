@@ -15,7 +15,6 @@ from support.small_trainings import (
     FEATURES,
     POISSON,
     RNG,
-    SHUFFLED,
     N,
     beginning,
     head,
@@ -57,12 +56,11 @@ def against_the_plain_loop(module: nn.Module, data: Examples, chosen: DPSGD) -> 
 
 
 class TestAlgorithms:
-    @pytest.mark.parametrize("sampling", [POISSON, SHUFFLED])
     @pytest.mark.parametrize("clipping", list(Clipping))
     @pytest.mark.parametrize("optimiser", [SGD(), ADAM])
     @pytest.mark.parametrize("network", [head, lambda: networks.logistic(FEATURES, CLASSES)])
-    def test_every_line_is_the_printed_one(self, sampling, clipping, optimiser, network) -> None:
-        chosen = settings(sampling=sampling, clipping=clipping, optimiser=optimiser)
+    def test_every_line_is_the_printed_one(self, clipping, optimiser, network) -> None:
+        chosen = settings(clipping=clipping, optimiser=optimiser)
         against_the_plain_loop(network(), DATA, chosen)
 
     @pytest.mark.parametrize("clipping", list(Clipping))
@@ -167,7 +165,7 @@ class TestRandomness:
         full = settings(sampling=Poisson(1.0), noise_multiplier=0, learning_rate=1e-9, steps=1)
         drawn = train(head(), DATA, full, rng=0, replicas=2).parameters
         assert not torch.allclose(drawn[0], drawn[1])
-        for sampling, sigma in ((POISSON, 0.0), (SHUFFLED, 0.0), (Poisson(1.0), 1.0)):
+        for sampling, sigma in ((POISSON, 0.0), (Poisson(1.0), 1.0)):
             chosen = settings(sampling=sampling, noise_multiplier=sigma)
             start = beginning(head())
             left = train(head(), DATA, chosen, rng=0, replicas=2, initial=start).parameters
@@ -343,10 +341,6 @@ class TestRefusals:
     def test_options(self, options, message) -> None:
         with pytest.raises(ValueError, match=message):
             train(head(), DATA, settings(), **options)
-
-    def test_batches_that_no_replica_can_fill(self) -> None:
-        with pytest.raises(ValueError, match="lot_size must not exceed a replica's 8 members"):
-            train(head(), DATA, settings(sampling=SHUFFLED, lot_size=9), members=MEMBERS)
 
     def test_a_divisor_of_zero(self) -> None:
         nobody = np.zeros((1, N), dtype=np.bool_)

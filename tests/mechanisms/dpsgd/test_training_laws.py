@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from torch import nn
 from dpcp_audit.mechanisms.dpsgd import training as lots
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson, ShuffledBatches
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
@@ -60,7 +60,6 @@ def noise_of(fit, **changes: object) -> np.ndarray:
     [
         {},
         {"clipping": Clipping.PER_LAYER},
-        {"sampling": ShuffledBatches()},
         {"sampling": Poisson(1e-9)},  # lots that are empty have the same noise
     ],
 )
@@ -118,51 +117,3 @@ def test_lots_of_successive_steps_are_independent() -> None:
     sizes = np.array([sum(bits) for bits in product([0, 1], repeat=3)])
     law = 0.3**sizes * 0.7 ** (3 - sizes)
     assert not disagreeing_cells(counts, law, trials=50_000, level=LEVEL).size
-
-
-def test_every_order_of_an_epoch_is_equally_likely_and_epochs_are_independent() -> None:
-    """Two epochs of three examples, one a batch: 36 orders. False alarm: 1e-7."""
-    trials = 5_000
-    members = np.ones((trials, 3), dtype=np.bool_)
-    drawn = lots.batches(members, 1, 6, rng=np.random.default_rng(5))[:, :, 0].T
-    orders = {order: i for i, order in enumerate(permutations(range(3)))}
-    cells = [orders[tuple(row[:3])] * 6 + orders[tuple(row[3:])] for row in drawn.tolist()]
-    counts = np.bincount(cells, minlength=36)
-    assert not disagreeing_cells(counts, np.full(36, 1 / 36), trials=trials, level=LEVEL).size
-
-
-@pytest.mark.statistical(false_alarm=2e-7)
-def test_a_trained_networks_lots_are_poisson_in_both_trainings() -> None:
-    """A step moves a bias by half the lot's size: of 12 examples, Binomial(12, q).
-
-    False alarm: 2e-7.
-    """
-    settings = DPSGD(
-        sampling=Poisson(0.35),
-        lot_size=1,
-        steps=60,
-        noise_multiplier=0.0,
-        clip_norm=100.0,
-        learning_rate=1e-6,
-    )
-    one_class = Examples(inputs=STILL.inputs, labels=np.zeros(12, dtype=np.int64), n_classes=2)
-    for fit in (train, opacus_train):
-        moves: list[np.ndarray] = []
-        fit(
-            nn.Linear(40, 2),
-            one_class,
-            settings,
-            rng=8,
-            replicas=2,
-            initial=np.zeros(82),
-            observer=lambda step, moves=moves: moves.append(
-                (step.after - step.before)[:, -2].cpu().numpy()
-            ),
-        )
-        sizes = np.rint(np.concatenate(moves) / (0.5 * settings.learning_rate)).astype(int)
-        counts = np.bincount(sizes, minlength=13)
-        law = [
-            float(len(list(combinations(range(12), k))) * 0.35**k * 0.65 ** (12 - k))
-            for k in range(13)
-        ]
-        assert not disagreeing_cells(counts, law, trials=120, level=LEVEL).size

@@ -149,17 +149,3 @@ def test_a_lot_holds_members_alone_each_once_and_padding_weighs_nothing(mask, se
             assert chosen == sorted(set(chosen))
             assert set(chosen) <= set(np.flatnonzero(row))
             assert rate < 1 or chosen == np.flatnonzero(row).tolist()
-
-
-@given(st.integers(1, 6), st.integers(0, 8), st.integers(1, 12), seeds)
-def test_a_shuffled_epoch_holds_no_example_twice(size, more, steps, seed) -> None:
-    members = np.zeros((2, 20), dtype=np.bool_)
-    members[0, : size + more], members[1, 5 : 5 + size] = True, True
-    drawn_ = lots.batches(members, size, steps, rng=np.random.default_rng(seed))
-    assert drawn_.shape == (steps, 2, size)
-    for replica, inside in enumerate(members):
-        epoch = inside.sum() // size
-        for start in range(0, steps, epoch):
-            seen = drawn_[start : start + epoch, replica].ravel()
-            assert len(set(seen)) == len(seen)
-            assert inside[seen].all()

@@ -18,7 +18,6 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     Adam,
     Flaw,
     Poisson,
-    ShuffledBatches,
 )
 from dpcp_ledger.mechanisms import residual_networks
 
@@ -35,7 +34,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"sampling": 0.1}, "sampling must be Poisson or ShuffledBatches, got 0.1"),
+            ({"sampling": 0.1}, "sampling must be Poisson, got 0.1"),
             ({"lot_size": 0}, "lot_size must be an integer >= 1, got 0"),
             ({"lot_size": 2.5}, "lot_size must be an integer, got 2.5"),
             ({"steps": 0}, "steps must be an integer >= 1"),
@@ -50,10 +49,6 @@ class TestSettings:
             ({"clipping": "flat"}, "clipping must be a Clipping"),
             ({"flaw": "none"}, "flaw must be a Flaw"),
             ({"flaw": Flaw.UNNOISED_MOMENTS, "optimiser": SGD()}, "optimiser must be Adam"),
-            (
-                {"flaw": Flaw.DIVIDES_BY_SIZE, "sampling": ShuffledBatches()},
-                "sampling must be Poisson for the flaw",
-            ),
         ],
     )
     def test_bad_settings_are_named(self, changes, message) -> None:
