@@ -20,13 +20,12 @@ from dpcp_audit.audits.search.record_pairs import (
 )
 from dpcp_audit.audits.search.row_pairs import ClientPairs, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.laws.pools import RowPool, made_classes, made_outcomes
+from dpcp_audit.laws.pools import made_classes, made_outcomes
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, RowLaws
-from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
-from dpcp_audit.words.guarantees import ApproxDP, Coverage, LocalDP, PureDP, SetSize
+from dpcp_audit.words.guarantees import ApproxDP, Coverage, LocalDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 _SEARCHED, _CALLS = 600, 300
 """Outputs of a search on all inputs, and calibrations."""
 _VALUES, _CLIENTS, _USERS = 3, 2, 5
-_COVERED, _HELD = 0.9, 1.5
+_COVERED = 0.9
 """What is claimed of coverage, and of the labels in a set."""
 
 
@@ -122,12 +121,6 @@ def shape_cases() -> Iterator[LevelCase]:
             trial=CheckTrial(tight=check(_COVERED), twice=check(2 * _COVERED - 1)),
             at_twice="twice the misses",
         )
-    yield LevelCase(
-        auditor="set-size audit",
-        claim="mean size of sets that hold all labels or none",
-        trial=CheckTrial(tight=_sizes(_HELD / _VALUES), twice=_sizes(1.4 * _HELD / _VALUES)),
-        at_twice="1.4 times the size",
-    )
 
 
 def _histogram(scores: Any) -> Any:
@@ -225,16 +218,4 @@ def _audit(kind: Kind, share: float, laws: LawCatalogue | RowLaws) -> CoverageAu
         n=9,
         draws=_CALLS,
         laws=laws,
-    )
-
-
-def _sizes(share: float) -> SetSizeAudit:
-    pool: RowPool = made_classes()
-    return SetSizeAudit(
-        calibrate=AllOrNothing(Kind.PREDICTOR, share),
-        guarantee=SetSize(_HELD),
-        pool=pool,
-        labels=_VALUES,
-        n=(9,),
-        draws=_CALLS,
     )

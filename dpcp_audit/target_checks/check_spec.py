@@ -41,7 +41,7 @@ from dpcp_audit.target_checks.one_meaning import (
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 from dpcp_audit.words import options
 from dpcp_audit.words.evidence import DETECT, Representation
-from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation, SetSize
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import Group, dashed, option, options_of
 from dpcp_audit.words.values import (
     MOST_DRAWS,
@@ -82,7 +82,7 @@ class CheckSpec:
     ----------
     target : TargetSpec
         The code.
-    guarantees : tuple of PrivacyGuarantee, Coverage or SetSize
+    guarantees : tuple of PrivacyGuarantee or Coverage
         What it claims; of coverage, and of size, at most one.
     name : str
         What the findings are called.
@@ -433,15 +433,6 @@ def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
     _require_records(spec, spell)
     if spec.pair is not None:
         _require_pair(spec.pair, spec, spell)
-    labels = spec.target.domain
-    for each in spec.guarantees:
-        if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
-            raise wrong(
-                "set_size_at_most",
-                f"below the number of classes, {labels}",
-                each.at_most,
-                hint="sets of all classes are never larger",
-            )
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
         raise wrong(

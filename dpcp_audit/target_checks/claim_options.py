@@ -16,14 +16,12 @@ from dpcp_audit.words.guarantees import (
     PrivacyGuarantee,
     PureDP,
     RenyiDP,
-    SetSize,
 )
 from dpcp_audit.words.options import Group, Option, Spelling, dashed, not_of, read
 from dpcp_audit.words.plain import is_sequence, shown
 from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.values import (
     KeywordTable,
-    Positive,
     Probability,
     Text,
     Value,
@@ -39,25 +37,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-_OBJECT = "hand over an object with fit and predict_set (kind predictor)"
 _OF_ALL = "claim the coverage of all of them"
 _NO_SETS: dict[str, str] = {
     Kind.VECTOR: "return the one threshold that sets are made with (kind quantile)",
     Kind.RANDOMIZER: "claim it of the threshold that is made of the reports (kind quantile)",
     Kind.LOCAL: "claim it of the threshold that is made of the reports (kind quantile)",
-    Kind.MODEL: f"{_OBJECT}, or with predict_interval (kind regression)",
+    Kind.MODEL: (
+        "hand over an object with fit and predict_set (kind predictor), "
+        "or with predict_interval (kind regression)"
+    ),
 }
 _NO_LABELS = f"a score has no label: take probabilities and labels (kind calibrator), or {_OF_ALL}"
 _NO_CLASSES: dict[str, str] = {
     Kind.QUANTILE: _NO_LABELS,
     Kind.FEDERATED: _NO_LABELS,
     Kind.REGRESSION: f"outcomes have no classes: {_OF_ALL}",
-}
-_NO_SIZES: dict[str, str] = {
-    Kind.QUANTILE: f"a threshold alone has no sets: {_OBJECT}",
-    Kind.CALIBRATOR: f"a threshold alone has no sets: {_OBJECT}",
-    Kind.FEDERATED: f"a threshold alone has no sets: {_OBJECT}",
-    Kind.REGRESSION: "an interval holds no number of labels: claim its coverage",
 }
 _VALUES = kinds_that(take=Takes.VALUE)
 
@@ -71,7 +65,6 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     "coverage_at_least": _NO_SETS,
     "class_conditional_coverage": _NO_SETS | _NO_CLASSES,
     "with_confidence": _NO_SETS,
-    "set_size_at_most": _NO_SETS | _NO_SIZES,
     "shuffle_n": _others(
         _VALUES, "hand over the function of one user's value (kind randomizer or local)"
     ),
@@ -95,7 +88,7 @@ def kinds_for(claim: str) -> tuple[Kind, ...]:
     return tuple(kind for kind in Kind if kind not in REFUSED[claim])
 
 
-Guarantee = PrivacyGuarantee | Coverage | SetSize
+Guarantee = PrivacyGuarantee | Coverage
 _ALSO = {"eps": "epsilon"}
 """Other common names of parameters."""
 COVERAGE = "coverage"
@@ -167,10 +160,10 @@ def _privacy(
     )
 
 
-def _of_some_kinds(name: str, help_: str, metavar: str, value: Value | None = None) -> Option:
+def _of_some_kinds(name: str, help_: str, metavar: str) -> Option:
     return Option(
         name=name,
-        value=Probability() if value is None else value,
+        value=Probability(),
         help=help_,
         group=Group.CLAIM,
         metavar=metavar,
@@ -204,14 +197,8 @@ PER_CLASS = _of_some_kinds(
 CONFIDENCE = _of_some_kinds(
     "with_confidence", "the coverage holds with probability P over calibration data and noise", "P"
 )
-SET_SIZE = _of_some_kinds(
-    "set_size_at_most",
-    "at most S labels a set, on average over test points, calibration data and noise",
-    "S",
-    Positive(),
-)
 _COVERAGES = (AT_LEAST, PER_CLASS)
-CLAIMS = (*PRIVACY, *_COVERAGES, CONFIDENCE, SET_SIZE)
+CLAIMS = (*PRIVACY, *_COVERAGES, CONFIDENCE)
 
 
 def claims_with(word: str) -> dict[str, str]:
@@ -260,8 +247,6 @@ def _option_of(guarantee: Guarantee) -> Option:
         assert isinstance(each.value, Claims)  # noqa: S101  (for the type checker)
         if type(guarantee) is each.value.guarantee:
             return each
-    if type(guarantee) is SetSize:
-        return SET_SIZE
     if type(guarantee) is not Coverage:
         raise UsageError(
             f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}",
@@ -307,10 +292,8 @@ def guarantees_of(
             hint=f"such as {spell(AT_LEAST.name)} 0.9",
         )
     found += covering
-    if SET_SIZE.name in values:
-        found.append(SetSize(values[SET_SIZE.name]))
     if required and not found:
-        known = ", ".join(spell(each.name) for each in (*PRIVACY, *_COVERAGES, SET_SIZE))
+        known = ", ".join(spell(each.name) for each in (*PRIVACY, *_COVERAGES))
         raise UsageError("nothing is claimed", hint=f"give at least one of {known}")
     return tuple(found)
 
@@ -366,8 +349,6 @@ def claims_as_data(guarantees: Iterable[Guarantee]) -> dict[str, Any]:
             data[dashed((PER_CLASS if one.per_class else AT_LEAST).name)] = one.at_least
             if one.confidence < 1:
                 data[dashed(CONFIDENCE.name)] = one.confidence
-        if isinstance(one, SetSize):
-            data[dashed(SET_SIZE.name)] = one.at_most
     return data
 
 

@@ -1,4 +1,4 @@
-"""A target's claims of privacy, of coverage and of set sizes, each opened where its check runs."""
+"""A target's claims of privacy and of coverage, each opened where its check runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTarget
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, RowLaws
-from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
 from dpcp_audit.theorems.coverage.worst_law import sides
 from dpcp_audit.words.evidence import violation_by
 from dpcp_audit.words.results import Verdict
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets.degenerate import Drawable
     from dpcp_audit.words.arrays import IntArray
     from dpcp_audit.words.checks import Check, Context, Planned
-    from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP, SetSize
+    from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP
     from dpcp_audit.words.results import Outcome, PlainData, Power
 
 
@@ -369,53 +368,3 @@ def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
         )
     pool = rows_for(kind, spec.data)
     return RowLaws(pool=pool, per_class=guarantee.per_class)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetSetSize(TargetClaim):
-    """A target's claim on the mean size of its sets."""
-
-    guarantee: SetSize
-
-    @property
-    def fewest(self) -> int:
-        """As many calls as settle a mean to a few hundredths of a label."""
-        return 2**10
-
-    def __call__(self, context: Context) -> Outcome:
-        """Open the target, and fit and predict with it on fresh rows."""
-        with self.spec.target.open() as target:
-            calls = self.spec.calls(self.guarantee)
-            return self.audit(within(target, self.spec, calls), calls)(context)
-
-    def audit(self, target: Target | Timed, calls: int) -> SetSizeAudit:
-        """Return the audit of an opened target."""
-        return replace(self._unopened(calls), calibrate=target)
-
-    def violation(self, factor: float) -> float:
-        """Return the mean size at which the claim is broken by a factor, at most half-way to K."""
-        claimed = self.guarantee.at_most
-        return min(factor * claimed, (claimed + self._labels) / 2)
-
-    def confirm(self, witness: PlainData, context: Context) -> Outcome:
-        """Test the claim at the size of a witness on fresh calls of the code as it is."""
-        with self.spec.target.open() as target:
-            audit = self.audit(target, _AGAIN * witness["calls"] + 100)
-            again = replace(audit, n=(witness["n"],))
-            return again(replace(context, effort=1.0))
-
-    @property
-    def _labels(self) -> int:
-        labels = self.spec.target.domain
-        return rows_for(self.spec.target.kind, self.spec.data).classes if labels is None else labels
-
-    def _unopened(self, calls: int) -> SetSizeAudit:
-        return SetSizeAudit(
-            calibrate=closed,
-            guarantee=self.guarantee,
-            pool=rows_for(self.spec.target.kind, self.spec.data),
-            labels=self._labels,
-            n=self.spec.n or (COVERAGE_SIZE,),
-            draws=calls,
-            detect=self.spec.detect,
-        )

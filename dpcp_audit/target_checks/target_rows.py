@@ -27,7 +27,6 @@ from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import (
     Coverage,
     Relation,
-    SetSize,
 )
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
@@ -87,10 +86,6 @@ def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetClaim:
         from dpcp_audit.target_checks.target_claims import TargetCoverage  # noqa: PLC0415
 
         return TargetCoverage(spec=spec, guarantee=guarantee)
-    if isinstance(guarantee, SetSize):
-        from dpcp_audit.target_checks.target_claims import TargetSetSize  # noqa: PLC0415
-
-        return TargetSetSize(spec=spec, guarantee=guarantee)
     if spec.shuffle_n is not None:
         return TargetShuffled(spec=spec, guarantee=guarantee)
     from dpcp_audit.target_checks.target_claims import TargetPrivacy  # noqa: PLC0415
@@ -125,7 +120,7 @@ def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
         fixed["alpha"] = spec.alpha
     if spec.shuffle_n is not None:
         fixed["shuffle_n"] = spec.shuffle_n
-    if not isinstance(guarantee, Coverage | SetSize):
+    if not isinstance(guarantee, Coverage):
         fixed["neighbours"] = str(spec.neighbours)
     return fixed | guarantee.parameters
 
@@ -137,8 +132,6 @@ def _short(spec: CheckSpec, guarantee: Guarantee) -> str:
         )
         each = "class-" if guarantee.per_class else ""
         return f"{each}coverage>={all_digits(guarantee.at_least)}{confident}"
-    if isinstance(guarantee, SetSize):
-        return f"set-size<={all_digits(guarantee.at_most)}"
     values = ",".join(f"{name}={all_digits(value)}" for name, value in guarantee.parameters.items())
     shuffled = "" if spec.shuffle_n is None else f",shuffled={spec.shuffle_n}"
     return f"{type(guarantee).__name__.lower()}:{values}{shuffled}"
@@ -154,9 +147,6 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
         )
         of = "of each class " if guarantee.per_class else ""
         return f"{spec.name} covers at least {all_digits(guarantee.at_least)} {of}{how}"
-    if isinstance(guarantee, SetSize):
-        most = all_digits(guarantee.at_most)
-        return f"The sets of {spec.name} hold at most {most} labels on average over even rows"
     if spec.shuffle_n is not None:
         return (
             f"The shuffled reports of {spec.shuffle_n} users of {spec.name} are "
@@ -180,8 +170,7 @@ def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
 
 def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
     """Return the sizes that a claim speaks of; a claim of privacy speaks of all."""
-    of_sets = isinstance(guarantee, Coverage | SetSize)
-    return (spec.n or (COVERAGE_SIZE,)) if of_sets else ()
+    return (spec.n or (COVERAGE_SIZE,)) if isinstance(guarantee, Coverage) else ()
 
 
 SUITE = Suite(

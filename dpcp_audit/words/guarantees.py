@@ -86,26 +86,6 @@ class Coverage:
         return (values >= self.at_least) & (values <= self.at_most)
 
 
-@dataclass(frozen=True, slots=True)
-class SetSize:
-    """The mean number of labels in a prediction set is at most ``at_most``.
-
-    On average over calibration data, noise and a test point, all of one law.
-    """
-
-    of_one_report: ClassVar[bool] = False
-
-    at_most: float
-
-    def __post_init__(self) -> None:
-        _validate.positive(at_most=self.at_most)
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The parameter by name, as the constructor takes it."""
-        return {"at_most": self.at_most}
-
-
 __all__ = [
     "ZCDP",
     "ApproxDP",
@@ -115,7 +95,6 @@ __all__ = [
     "PrivacyGuarantee",
     "PureDP",
     "RenyiDP",
-    "SetSize",
 ]
 _ORDERS = 1 + np.logspace(-3, 3, 193)
 

@@ -31,7 +31,6 @@ VALUES: dict[str, Any] = {
     "gdp": 1.0,
     "coverage_at_least": 0.8,
     "class_conditional_coverage": 0.8,
-    "set_size_at_most": 2.0,
 }
 BESIDE = {"with_confidence": {"coverage-at-least": 0.8}, "shuffle_n": {"approx-dp": [1.0, 0.01]}}
 VALUES |= {"with_confidence": 0.5, "shuffle_n": 3}

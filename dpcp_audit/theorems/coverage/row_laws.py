@@ -58,24 +58,18 @@ class LawOfRows:
         The class whose coverage is meant; None of all.
     whole : bool
         True if labels are classes.
-    sizes : int
-        Of a claim on the size of sets, the number K of labels: a call is then worth 1 − its sets'
-        mean size over K.
     """
 
     pool: RowPool
     law: PiecewiseConstant
     of_class: int | None = None
     whole: bool = True
-    sizes: int = 0
 
     takes_arrays: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """The law in words."""
-        if self.sizes:
-            return "even rows of the data"
         place = "" if self.of_class is None else f", class {self.of_class}"
         return f"rows of the data by {self.law.name}{place}"
 
@@ -94,8 +88,6 @@ class LawOfRows:
             Sets as indicators, or intervals.
         """
         del strict
-        if self.sizes:
-            return self._unused(thresholds)
         weights = self.weights
         if weights.sum() <= 0:
             return np.ones(len(thresholds))
@@ -123,23 +115,12 @@ class LawOfRows:
     def as_data(self) -> PlainData:
         """Return the law and the rows as plain data."""
         data = {"family": "rows-by-law", "law": self.law.as_plain(), "of_class": self.of_class}
-        sizes = {"labels": self.sizes} if self.sizes else {}
-        return data | {"whole": self.whole} | self.pool.as_data() | sizes
+        return data | {"whole": self.whole} | self.pool.as_data()
 
     def _rows(self, points: FloatArray) -> IntArray:
         m = len(self.pool.labels)
         places = np.searchsorted(np.arange(1, m) / m, points, side="right")
         return np.asarray(places, dtype=np.int64)
-
-    def _unused(self, sets: FloatArray) -> FloatArray:
-        """Return 1 − (mean size)/K of each call."""
-        m = len(self.pool.labels)
-        if sets.ndim != 2 or sets.shape[1] != m * self.sizes:
-            raise DegenerateTargetError(
-                f"calibrate must return sets of shape ({m}, {self.sizes}) for {m} new rows, got "
-                f"{sets[0].size} numbers"
-            )
-        return np.asarray(1 - sets.mean(axis=1))
 
     def _covered(self, said: FloatArray) -> FloatArray:
         m, labels = len(self.pool.labels), self.pool.labels

@@ -59,16 +59,10 @@ class Side:
         The claim; ``confidence`` 1 speaks of the mean coverage, less of single calibrations.
     upper : bool
         True if the upper bound of a mean is meant.
-    size : float
-        Of a claim on the mean size of sets, which is at most this; X is then 1 − size/K.
-    labels : int
-        K, of such a claim.
     """
 
     guarantee: Coverage
     upper: bool = False
-    size: float = 0.0
-    labels: int = 0
 
     @property
     def per_calibration(self) -> bool:
@@ -84,36 +78,32 @@ class Side:
 
     @property
     def quantity(self) -> Quantity:
-        """The quantity that the claim bounds: the coverage, how often it fails, or the size."""
-        if self.labels:
-            return Quantity.SET_SIZE
+        """The quantity that the claim bounds: the coverage, or how often it fails."""
         return Quantity.COVERAGE_FAILURE if self.per_calibration else Quantity.COVERAGE
 
     @property
     def bound(self) -> Bound:
         """On which side the claim bounds its quantity."""
-        from_above = self.upper or self.per_calibration or self.labels
+        from_above = self.upper or self.per_calibration
         return Bound.AT_MOST if from_above else Bound.AT_LEAST
 
     @property
     def bounded(self) -> float:
         """The claimed bound of the quantity."""
-        return self.size if self.labels else self.natural((self.claimed, self.claimed))[0]
+        return self.natural((self.claimed, self.claimed))[0]
 
     def natural(self, interval: tuple[float, float]) -> tuple[float, float]:
         """Return an interval of the mean of X as one of the quantity."""
         low, high = interval
         if self.bound is Bound.AT_LEAST:
             return low, high
-        scale = self.labels or 1
-        return scale * (1 - high), scale * (1 - low)
+        return 1 - high, 1 - low
 
     def power(self, shortfall: float, detail: str) -> Power:
         """Return the power to refute a mean of X that falls short by so much."""
-        miss = (self.labels or 1) * shortfall
         return Power(
             quantity=self.quantity,
-            smallest=self.bounded + (miss if self.bound is Bound.AT_MOST else -miss),
+            smallest=self.bounded + (shortfall if self.bound is Bound.AT_MOST else -shortfall),
             claimed=self.bounded,
             bound=self.bound,
             detail=detail,
@@ -354,7 +344,6 @@ class JudgedLaw:
                 confidence=confidence,
                 detail=detail,
             )
-        scale = side.labels or 1
         mean, _ = side.natural((float(values.mean()), float(values.mean())))
         return of_mean(
             side.quantity,
@@ -363,9 +352,9 @@ class JudgedLaw:
             claimed=side.bounded,
             confidence=confidence,
             trials=values.size,
-            variance=scale**2 * float(values.var(ddof=1)) if values.size > 1 else 0.0,
+            variance=float(values.var(ddof=1)) if values.size > 1 else 0.0,
             bound=side.bound,
-            limits=(0.0, float(scale)),
+            limits=(0.0, 1.0),
             detail=detail,
         )
 
