@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +14,6 @@ from dpcp_audit.audits.blackbox import confirm
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
-from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, Relation
 from dpcp_audit.words.results import Verdict
@@ -30,45 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.known_bad
 
-FIXED = ScorePairs(sizes=(100, 1, 2, 3, 5, 10, 20))
 ADDED = ScorePairs(sizes=(50, 2, 5), relation=Relation.ADD_REMOVE)
-SEARCH = PCOQS(alpha=0.1, rho=0.5)
-EXPONQ = ExponQ(alpha=0.1, epsilon=1.0, n_candidates=200, gamma=0.01)
-LAPLACE, GAUSSIAN = laplace_mean(1.0), gaussian_mean(1.0)
-HISTLAP = HistLap(alpha=0.5, epsilon=1.0, n_bins=2)
-
-
-def falls_back(scores, size, *, rng) -> np.ndarray:
-    """Without privacy where there are few scores."""
-    if len(scores) < 20:
-        return np.full(size, np.quantile(scores, 0.9))
-    return SEARCH.sample(scores, size, rng=rng)
-
-
-def rounded(scores, size, *, rng) -> np.ndarray:
-    """Rounding what is released already loses no privacy."""
-    return np.round(SEARCH.sample(scores, size, rng=rng), 2)
-
-
-def own_range(scores, size, *, rng) -> np.ndarray:
-    """Clips to the least and largest score, in place of public bounds."""
-    noisy = laplace_mean(1.0)(scores, size, rng=rng)
-    return np.clip(noisy, np.min(scores), np.max(scores))
-
-
-def response(kept_as: int) -> Sampler:
-    """Randomised response over ten values with the keep probability of ``kept_as``."""
-    keep = math.e / (math.e + kept_as - 1)
-
-    def sample(value, size, *, rng) -> np.ndarray:
-        other = (value + rng.integers(1, 10, size)) % 10
-        return np.where(rng.random(size) < keep, value, other)
-
-    return sample
-
-
-def right_response(value, size, *, rng) -> np.ndarray:
-    return KaryRandomizedResponse(1.0, 10).sample(np.full(size, value), rng=rng)
 
 
 def calibrated(scale: float) -> Sampler:
@@ -85,37 +40,14 @@ def calibrated(scale: float) -> Sampler:
 @pytest.mark.parametrize(
     ("bad", "correct", "guarantee", "pairs", "draws"),
     [
-        (laplace_mean(0.5), LAPLACE, PureDP(1.0), FIXED, 4000),
-        (laplace_mean(0.8), LAPLACE, PureDP(1.0), FIXED, 50_000),
-        (gaussian_mean(0.5), GAUSSIAN, ZCDP(0.5), FIXED, 20_000),
-        (gaussian_mean(0.8), GAUSSIAN, ZCDP(0.5), FIXED, 200_000),
         (gaussian_sum(0.5), gaussian_sum(1.0), ZCDP(0.5), ADDED, 20_000),
         (
             gaussian_mean(0.6),
             gaussian_mean(1.0),
             ApproxDP(1.0, GaussianPair(1.0).delta_at(1.0)),
-            FIXED,
+            ScorePairs(sizes=(100, 1, 2, 3, 5, 10, 20)),
             20_000,
         ),
-        (gaussian_mean(1.0), LAPLACE, PureDP(1.0), FIXED, 100_000),
-        (replace(SEARCH, rho=2.0).sample, SEARCH.sample, ZCDP(0.5), FIXED, 60_000),
-        (
-            replace(EXPONQ, normaliser=Normaliser.PUBLISHED).sample,
-            EXPONQ.sample,
-            PureDP(1.0),
-            ScorePairs(sizes=(500, 1, 2, 5)),
-            4000,
-        ),
-        (
-            replace(HISTLAP, noise=Relation.ADD_REMOVE).sample,
-            HISTLAP.sample,
-            PureDP(1.0),
-            FIXED,
-            60_000,
-        ),
-        (falls_back, SEARCH.sample, ZCDP(0.5), FIXED, 4000),
-        (own_range, rounded, ZCDP(0.5), FIXED, 4000),
-        (response(2), right_response, LocalDP(1.0), ValuePairs(n_values=10), 4000),
         (calibrated(0.5), calibrated(1.0), PureDP(1.0), RecordPairs(), 20_000),
         (
             calibrated(0.5),
@@ -125,36 +57,14 @@ def calibrated(scale: float) -> Sampler:
             20_000,
         ),
     ],
-    ids=[
-        "laplace-0.5",
-        "laplace-0.8",
-        "gaussian-0.5",
-        "gaussian-0.8",
-        "gaussian-add-remove",
-        "gaussian-approx",
-        "wrong-noise",
-        "pcoqs-0.5",
-        "exponq",
-        "histlap",
-        "fallback",
-        "own-range",
-        "response",
-        "calibrator",
-        "one-label",
-    ],
+    ids=["gaussian-add-remove", "gaussian-approx", "calibrator", "one-label"],
 )
 def test_a_planted_bug_is_found_and_its_twin_is_not(
     bad, correct, guarantee, pairs, draws: int
 ) -> None:
+    """Of shapes and claims that the zoo does not have."""
     assert search(bad, guarantee, pairs, draws=draws).verdict is Verdict.REFUTED
-    judged = of_twin(correct, guarantee, pairs, min(draws, 20_000))
-    assert judged in {Verdict.CONSISTENT, Verdict.INCONCLUSIVE}  # the latter: a twin needs more
-
-
-@cache
-def of_twin(correct, guarantee, pairs, draws: int) -> Verdict:
-    """Return the verdict on correct code, some of which is the twin of several bugs."""
-    return search(correct, guarantee, pairs, draws=draws).verdict
+    assert search(correct, guarantee, pairs, draws=draws).verdict is not Verdict.REFUTED
 
 
 @pytest.mark.parametrize(("leak", "draws"), [(scattered, 20_000)])
