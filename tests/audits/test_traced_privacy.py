@@ -253,13 +253,6 @@ def test_a_whole_law_is_exact(function, guarantee, inputs, options) -> None:
     assert "whole law" in wrong.note
 
 
-@pytest.mark.known_bad
-def test_a_correct_sparse_vector_is_not_refuted_and_a_reused_threshold_is_no_excuse() -> None:
-    ends = np.zeros(12), np.concatenate([[1.0], np.zeros(11)])
-    assert outcome(mine.sparse_vector, PureDP(1.0), ends).verdict is Verdict.CONSISTENT
-    assert outcome(mine.sparse_vector, PureDP(0.1), ends).verdict is Verdict.REFUTED
-
-
 def test_no_noise_at_all_is_an_infinite_loss() -> None:
     found = outcome(lambda scores: float(scores.sum()), PureDP(1.0))
     assert found.verdict is Verdict.REFUTED

@@ -230,28 +230,6 @@ def one_value_kept(correct: bool) -> Function:
     return release
 
 
-def scattered_numbers(correct: bool) -> Callable[..., Any]:
-    """Ten thousand scattered numbers on the inputs 0 and 1; their loss is ±1, or ±0.2."""
-    epsilon = 0.2 if correct else 1.0
-
-    def sample(value: int, size: int, *, rng: np.random.Generator) -> np.ndarray:
-        keeps = rng.random(size) < 1 / (1 + math.exp(-epsilon))
-        return _TABLE[5000 * (keeps ^ (value == 1)) + rng.integers(5000, size=size)]
-
-    return sample
-
-
-def scattered_vectors(correct: bool) -> Callable[..., Any]:
-    """The same as vectors of two coordinates."""
-    numbers = scattered_numbers(correct)
-
-    def sample(value: int, size: int, *, rng: np.random.Generator) -> np.ndarray:
-        drawn = numbers(value, size, rng=rng)
-        return np.stack([drawn, np.modf(1000 * drawn)[0]], axis=1)
-
-    return sample
-
-
 granular, trailing_digits, middle_digit, last_bit_of_sum = (
     written(change) for change in (_granular, _trailing, _middle_digit, _last_bit)
 )

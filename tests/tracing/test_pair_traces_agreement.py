@@ -18,7 +18,6 @@ from support.followed_paths import enumerated, trace_pair
 
 from dpcp_audit.laws.laws import FinitePair, LaplacePair
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, report_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -93,22 +92,6 @@ def test_a_noisy_histogram_has_the_loss_of_histlap() -> None:
     assert found.forward.largest == pytest.approx(1.0)
 
 
-def test_the_quantile_of_a_noisy_histogram_loses_no_more_than_its_counts() -> None:
-    mechanism = HistLap(alpha=0.5, epsilon=1.0, n_bins=4)
-
-    def quantile(scores, *, rng) -> Any:
-        counts, edges = np.histogram(scores, bins=4, range=(0, 1))
-        noisy = np.maximum(counts + rng.laplace(scale=2.0, size=4), 0)
-        shares = np.cumsum(noisy) / max(noisy.sum(), 1e-9)
-        return edges[1:][np.searchsorted(shares, 0.5).clip(max=3)]
-
-    assert mechanism.epsilon == 1.0
-    inputs = np.full(12, 0.05), np.append(np.full(11, 0.05), 0.95)
-    found = trace_pair(quantile, *inputs, draws=50, rng=4)
-    assert found.followed
-    assert max(found.forward.largest, found.backward.largest) <= 1.0 + 1e-9
-
-
 def exponq(scores, *, rng, epsilon=1.0, candidates=100, alpha=0.1) -> Any:
     """ExponQ: an edge by the exponential mechanism on its distance in rank from the quantile."""
     edges = np.linspace(0, 1, candidates + 1)[1:]
@@ -157,18 +140,6 @@ def test_exponq_itself_is_followed_to_its_law() -> None:
     assert found.exact is not None
     for epsilon in (0.0, 0.1, 0.3):
         assert found.exact.delta_at(epsilon) == pytest.approx(exact.delta_at(epsilon), abs=1e-9)
-
-
-@pytest.mark.parametrize("k", [2, 10])
-def test_randomised_response_is_exact(k) -> None:
-    response = KaryRandomizedResponse(epsilon=1.5, k=k)
-    exact = FinitePair(*response.laws()[:2])
-    options = {"epsilon": 1.5, "k": k}
-    found = trace_pair(mine.randomised_response, 0, 1, draws=2, rng=0, options=options).exact
-    assert found is not None
-    for alpha in (1.0, 2.0, 8.0):
-        assert found.renyi(alpha) == pytest.approx(exact.renyi(alpha), abs=1e-12)
-    assert found.rho() == pytest.approx(exact.rho())
 
 
 def asked_once(scores, *, rng, epsilon=2.0, rounds=3) -> Any:

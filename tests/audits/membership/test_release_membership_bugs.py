@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-import numpy as np
 import pytest
 from support.membership import game, played
 from support.refusals import most_refusals
 from support.samplers import context, laplace
 
-from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import LocalDP, PureDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.mechanisms.release_games import (
@@ -26,10 +21,6 @@ from dpcp_ledger.mechanisms.release_games import (
     pcoqs_threshold,
     score_answer,
 )
-
-if TYPE_CHECKING:
-    from dpcp_audit.audits.local import Randomizer
-    from dpcp_audit.words.arrays import IntArray
 
 pytestmark = pytest.mark.known_bad
 
@@ -65,47 +56,6 @@ def test_reports_of_twice_the_epsilon() -> None:
 
 
 _GAMES = 60
-
-
-@dataclass(frozen=True)
-class Response:
-    """k-ary response that keeps the label with some probability, whatever ε and k are."""
-
-    keep: float
-    k: int
-    reach: int = 0
-    """How many of the other labels are drawn from; all of them unless given."""
-
-    def __call__(self, values: IntArray, *, rng: np.random.Generator) -> IntArray:
-        kept = rng.random(values.shape) < self.keep
-        moved = values + rng.integers(1, (self.reach or self.k - 1) + 1, size=values.shape)
-        return np.where(kept, values, moved % self.k)
-
-
-def local_verdict(randomizer: Randomizer, *, epsilon: float, k: int) -> Verdict:
-    check = LocalPrivacy(randomizer=randomizer, guarantee=LocalDP(epsilon), n_inputs=k, n_outputs=k)
-    return check(context(0, significance=1e-6)).verdict
-
-
-def keep(epsilon: float, k: int) -> float:
-    return math.exp(epsilon) / (math.exp(epsilon) + k - 1)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "epsilon", "k"),
-    [
-        (Response(keep(1.0, 2), k=10), 1.0, 10),
-        (Response(keep(1.0, 5), k=6, reach=4), 1.0, 6),
-        (Response(keep(1.0, 5), k=5, reach=2), 1.0, 5),
-        (Response(1 - 1 / (1 + math.e**2), k=2), 1.0, 2),
-        (Response(keep(1.0, 4) + (1 - keep(1.0, 4)) / 4, k=4), 1.0, 4),
-    ],
-    ids=["keeps-as-for-two", "a-label-short", "near-alternatives", "flips-for-2ε", "beta-and-keep"],
-)
-def test_responses_gone_wrong(wrong: Response, epsilon: float, k: int) -> None:
-    right = KaryRandomizedResponse(epsilon, k)
-    assert local_verdict(wrong, epsilon=epsilon, k=k) is Verdict.REFUTED
-    assert local_verdict(right.sample, epsilon=epsilon, k=k) is Verdict.CONSISTENT
 
 
 def test_the_largest_measured_advantage_taken_as_the_truth_breaks_the_level() -> None:

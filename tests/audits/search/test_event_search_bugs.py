@@ -5,50 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.refusals import most_refusals, refusals
-from support.samplers import context, on_pair, pair
+from support.samplers import context, on_pair
 
-from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.feature_cells import classifier_score
-from dpcp_audit.audits.search.pair_space import FixedPairs
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.targets import degenerate
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
 
 pytestmark = pytest.mark.known_bad
-
-CORRECT = PCOQS(alpha=0.1, rho=0.5)
-
-
-class LessNoise(PCOQS):
-    """Scales the noise down to 0.4 of what it must be."""
-
-    @property
-    def noise_scale(self) -> float:
-        return 0.4 * super().noise_scale
-
-
-def verdict(mechanism: PCOQS, bounds: tuple[float, float] | None) -> Verdict:
-    check = BlackBoxPrivacy(
-        sample=mechanism.sample,
-        guarantee=mechanism.guarantee,
-        pairs=FixedPairs((pair(*mechanism.worst_pair(50)),), bounds=bounds),
-        draws=40_000,
-    )
-    return check(context(0, significance=1e-6)).verdict
-
-
-def test_too_little_noise_in_a_bisection_shows_in_its_ones_alone() -> None:
-    bad = LessNoise(alpha=0.1, rho=0.5)
-    assert verdict(bad, (0.0, 1.0)) is Verdict.REFUTED
-    assert verdict(bad, None) is not Verdict.REFUTED
-    assert verdict(CORRECT, (0.0, 1.0)) is Verdict.CONSISTENT
-
-
-def test_bits_of_the_wrong_interval_miss_it() -> None:
-    """Decoded between bounds ten times as wide, the bits are others and show less."""
-    assert verdict(LessNoise(alpha=0.1, rho=0.5), (0.0, 10.0)) is not Verdict.REFUTED
 
 
 def rate_gap(seed: int, *, held_out: bool) -> float:

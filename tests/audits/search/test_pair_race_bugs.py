@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from support import blind_spots
-from support.blackbox import search
 
-from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.words.checks import Context
@@ -119,17 +117,3 @@ def test_it_is_found_at_other_seeds(name: str, seed: int) -> None:
 def test_its_correct_twin_is_not_refuted(name: str) -> None:
     """False alarm at most 1e-7, the significance of the check."""
     assert verdict(name, 0, correct=True, level=1e-7) is not Verdict.REFUTED
-
-
-@pytest.mark.parametrize(
-    "leak",
-    [
-        blind_spots.scattered_numbers,
-        pytest.param(blind_spots.scattered_vectors, marks=pytest.mark.study),
-    ],
-)
-def test_ten_thousand_scattered_outcomes_are_told_apart(leak: Callable[[bool], Any]) -> None:
-    """Numbers that are not whole, and vectors: 20,000 outputs, at most 10,000 of either input."""
-    pairs, claim = ValuePairs(n_values=2), LocalDP(0.2)
-    assert search(leak(False), claim, pairs, draws=20_000).verdict is Verdict.REFUTED
-    assert search(leak(True), claim, pairs, draws=20_000).verdict is not Verdict.REFUTED
