@@ -20,6 +20,7 @@ from unittest import mock
 from joblib import Parallel, delayed
 
 from dpcp_audit.audits.search import event_search, pair_race, pilot_hypotheses
+from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.words.checks import Context
@@ -57,7 +58,7 @@ _BITS = (
     LeftOut(event_search, "_BITS", ()),
     LeftOut(event_search, "_RESOLUTIONS", ()),
 )
-_DECIMALS = (LeftOut(event_search, "DecimalPlaces", lambda _most: event_search.ScalarValue()),)
+_DECIMALS = (LeftOut(event_search, "DecimalPlaces", lambda _most: ScalarValue()),)
 _RARE_ATOMS = (
     LeftOut(pair_race, "promise_of_atoms", _returns(-float("inf"))),
     LeftOut(pair_race, "claims_delta", _returns(value=False)),

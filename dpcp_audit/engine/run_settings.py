@@ -276,7 +276,8 @@ def _code(target: TargetSpec) -> list[str]:
     place = target.target.rpartition(":")[0]
     if target.command or place.endswith(".py"):
         return [*target.command, place]
-    found, folders = None, [str(Path.cwd()), *sys.path]
+    found = None
+    folders: list[str] | None = [str(Path.cwd()), *sys.path]
     for end in itertools.accumulate(place.split("."), "{}.{}".format):
         found = PathFinder.find_spec(end, folders)
         if found is None:

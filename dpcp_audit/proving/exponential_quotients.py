@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Terms = tuple[tuple[Fraction, Fraction], ...]
 """Exponents, upwards, each with its coefficient, which is not 0."""
+_ONE: Terms = ((Fraction(0), Fraction(1)),)
 _MOST_TERMS = 64
 _STEEPEST = 500
 _PRECISIONS = (64, 256, 1024, 4096)
@@ -74,8 +75,7 @@ class ExponentialQuotient:
     @classmethod
     def of(cls, number: Fraction | int, exponent: Fraction | int = 0) -> ExponentialQuotient:
         """Return a rational number times e to a rational number."""
-        one = ((Fraction(0), Fraction(1)),)
-        return cls(_terms([(Fraction(exponent), Fraction(number))]), one)
+        return cls(_terms([(Fraction(exponent), Fraction(number))]), _ONE)
 
     @classmethod
     def _reduced(cls, top: Terms, bottom: Terms) -> ExponentialQuotient:
@@ -124,7 +124,7 @@ class ExponentialQuotient:
         """The number where it is rational and written without exponentials, else None."""
         if not self.top:
             return Fraction(0)
-        plain = self.bottom == ((0, 1),) and len(self.top) == 1 and not self.top[0][0]
+        plain = self.bottom == _ONE and len(self.top) == 1 and not self.top[0][0]
         return self.top[0][1] if plain else None
 
     @property

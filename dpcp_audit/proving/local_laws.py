@@ -75,7 +75,7 @@ def _by_cell(paths: list[tuple[LocalReader, PathLaw]]) -> list[list[PathLaw]]:
 
 
 def _epsilon(reader: Reader, inputs: list[list[PathLaw]]) -> Fraction:
-    reader.rules.add(_RULE)
+    reader.rule(_RULE)
     try:
         found = loss(inputs)
     except TooManyOutcomesError:

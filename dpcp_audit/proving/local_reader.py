@@ -377,7 +377,10 @@ class LocalReader(PathReader):
             index = None if isinstance(node, ast.Slice | ast.Tuple) else self.read(node)
             if index is None:
                 return super().entry_of(value, node)
-            at = lambda i: gathering.element(self, value, self.public(i, "an index"))  # noqa: E731
+
+            def at(place: Value) -> Value:
+                return gathering.element(self, value, self.public(place, "an index"))
+
             return self.combined(at, index) if isinstance(index, Drawn) else at(index)
         index = self.read_index(node)
         if type(plain(index)) not in {int, np.int64} or not 0 <= index < len(value.items):

@@ -127,7 +127,7 @@ def hashed(reader: LocalReader, name: str, a: Value, b: Value) -> Value:
         found = reader.choices.choose(size)
         reader.residues += (found,)
         return np.int64(found) if of_numpy else found
-    size = {"Add": sum, "Sub": sum, "Mult": math.prod}.get(name, lambda _: _LARGEST)(sizes)
+    size = {"Add": sum(sizes), "Sub": sum(sizes), "Mult": math.prod(sizes)}.get(name, _LARGEST)
     if size >= _LARGEST:
         raise reader.refuse("a number is hashed by what is not followed, or may wrap around")
     return Hashed(size, of_numpy)

@@ -171,8 +171,10 @@ def card(result: ProofResult) -> str:
 
 
 def _head(result: ProofResult) -> list[str]:
-    sizes = "every n ≥ 1" if result.n is None else f"n = {result.n}"
-    said = f"{result.name} is {', '.join(map(str, result.claims))}, for {sizes}"
+    covered = "every n ≥ 1" if result.n is None else f"n = {result.n}"
+    if any(getattr(each, "of_one_report", False) for each in result.claims):
+        covered = "every two values of a user"
+    said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}"
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
         return [f"PROVED for every input: {said}{' alone' if result.n else ''} ({shown})"]

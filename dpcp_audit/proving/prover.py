@@ -186,6 +186,7 @@ def _of_one_report(
     return ProofResult(
         name=str(getattr(function, "__qualname__", function)),
         claims=(claim,),
+        n=None,
         totals=totals,
         ledger=ledger,
         rules=tuple(reader.rules),

@@ -468,8 +468,9 @@ class Finding:
     def statement(self) -> str:
         """The claim in words; of one that is proved from the source, for the n of the proof."""
         said, proof = self.claim.statement, None if self.outcome is None else self.outcome.proof
-        named = proof is None or not proof.sizes or "n" in self.claim.parameters
-        return said if named else f"{said.removesuffix('.')}, {proof.sizes}."
+        if proof is None or not proof.sizes or "n" in self.claim.parameters:
+            return said
+        return f"{said.removesuffix('.')}, {proof.sizes}."
 
     @property
     def verdict(self) -> Verdict:
