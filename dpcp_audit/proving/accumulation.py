@@ -31,6 +31,7 @@ class Accumulation:
     frame: int
     each_record: bool
     for_some: bool
+    reports: Any
     quiet: bool
     unbounded: bool
     trying: bool

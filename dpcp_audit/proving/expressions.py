@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_NO_DOUBLE = 2**1000
+NO_DOUBLE = 2**1000
 """Size of a whole number beside which a double's operators raise an error."""
 
 
@@ -79,7 +79,7 @@ class Expressions(Statements):
     def _may_raise(node: ast.expr, value: Value) -> bool:
         """Tell whether an expression may be an error where its value is another public one."""
         if isinstance(value, int):
-            return abs(value) > _NO_DOUBLE
+            return abs(value) > NO_DOUBLE
         named = isinstance(node, ast.Name | ast.Attribute)
         missing = isinstance(value, BoundMethod)  # perhaps: no attribute is looked up here
         return missing or (isinstance(value, Public | Shifted) and not named)

@@ -65,10 +65,14 @@ class Reader(Expressions):
         The number of records; None where it is not public.
     answers : ThresholdAnswers, optional
         The answers of comparisons with noisy thresholds on the path that is read.
+    reports : type, optional
+        Reads a report of each record by draws of its own; without it such draws are refused.
     """
 
-    def __init__(self, n: int | None, answers: ThresholdAnswers | None = None) -> None:
-        self.n = n
+    def __init__(
+        self, n: int | None, answers: ThresholdAnswers | None = None, *, reports: Any = None
+    ) -> None:
+        self.n, self.reports = n, reports
         self.notes: dict[tuple[str, int], list[str]] = {}
         self.rules: dict[str, None] = {}
         self.steps = 0
@@ -270,13 +274,11 @@ class Reader(Expressions):
     def _over_records(self, node: Any, records: Records) -> Value:
         if len(node.generators) > 1 or self.each_record:
             raise self.refuse("a loop over records in a loop over records")
-        from dpcp_audit.proving import local_laws  # it reads with a reader of its own
-
         generator = node.generators[0]
-        if local_laws.draws(self, node.elt):
+        if self.reports is not None and self.reports.drawn(self, node.elt):
             if generator.ifs:
                 raise self.refuse("reports of the records that meet a condition")
-            return local_laws.Reports(self, records, generator.target).comprehension(node.elt)
+            return self.reports(self, records, generator.target).comprehension(node.elt)
         with self.for_each_record(records):
             self.bind(generator.target, self.single(records))
             tests: list[Value] = []

@@ -11,13 +11,13 @@ from dpcp_audit.proving.distances import Value, is_known
 from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.exact_numbers import form_of, is_scalar, plain
 from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
-from dpcp_audit.proving.finite_laws import ONE, Axis, Drawn, Entries
+from dpcp_audit.proving.path_laws import ONE, Axis, Drawn, Entries
 from dpcp_audit.proving.statistics import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpcp_audit.proving.local_reader import LocalReader
+    from dpcp_audit.proving.protocol import LocalInterpreter
 
 MOST_WAYS = 2_000
 """Outcomes of one draw that are told apart; a number of more values is a public random one."""
@@ -35,7 +35,7 @@ _TYPES: dict[str, Any] = {"integers": np.int64, "randint": int}
 """Of one number; those of an array are NumPy's."""
 
 
-def draw(reader: LocalReader, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
+def draw(reader: LocalInterpreter, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
     """Return what a method of a generator gives."""
     names = _ARGUMENTS.get(name)
     if names is None or len(args) > len(names):
@@ -62,11 +62,11 @@ def draw(reader: LocalReader, name: str, args: list[Value], kw: dict[str, Value]
     return _sized(reader, size, lambda: Drawn((Axis(next(tokens), tuple(chances)),), table))
 
 
-def _uniform(reader: LocalReader, size: Value) -> Value:
+def _uniform(reader: LocalInterpreter, size: Value) -> Value:
     return _sized(reader, size, lambda: UniformDraw(next(tokens)))
 
 
-def _sized(reader: LocalReader, size: Value, one: Callable[[], Value]) -> Value:
+def _sized(reader: LocalInterpreter, size: Value, one: Callable[[], Value]) -> Value:
     """Return one draw, or an array of a known number of them."""
     if size is None:
         return one()
@@ -83,7 +83,7 @@ def _is_whole(value: Value) -> bool:
 Law = tuple["Sequence[Value]", "list[ExponentialQuotient]"]
 
 
-def _integers(reader: LocalReader, given: dict[str, Value]) -> Law:
+def _integers(reader: LocalInterpreter, given: dict[str, Value]) -> Law:
     low, high = given.pop("low", 0), given.pop("high", None)
     low, high = (0, low) if high is None else (low, high)
     if given or not _is_whole(low) or not _is_whole(high) or not low < high:
@@ -92,7 +92,7 @@ def _integers(reader: LocalReader, given: dict[str, Value]) -> Law:
     return values, [ONE / ExponentialQuotient.of(len(values))] * min(len(values), MOST_WAYS)
 
 
-def _choice(reader: LocalReader, given: dict[str, Value]) -> Law:
+def _choice(reader: LocalInterpreter, given: dict[str, Value]) -> Law:
     """Return what is chosen from, each of the type it then has, and the chances."""
     a, p = given.pop("a", None), given.pop("p", None)
     if given:
@@ -114,18 +114,18 @@ def _choice(reader: LocalReader, given: dict[str, Value]) -> Law:
     return values, [each / total for each in weights]
 
 
-def _list(reader: LocalReader, value: Value) -> tuple[Value, ...]:
+def _list(reader: LocalInterpreter, value: Value) -> tuple[Value, ...]:
     return reader.entries(value, "the law of a choice")
 
 
-def _weight(reader: LocalReader, value: Value) -> ExponentialQuotient:
+def _weight(reader: LocalInterpreter, value: Value) -> ExponentialQuotient:
     form = form_of(value) if is_known(value) and is_scalar(value) else None
     if form is None or form.sign < 0:
         raise reader.refuse("a choice whose law is not known")
     return form
 
 
-def _binary(reader: LocalReader, given: dict[str, Value], size: Value) -> Value:
+def _binary(reader: LocalInterpreter, given: dict[str, Value], size: Value) -> Value:
     """``binomial(1, p)``: whether a uniform draw is below p, as a number."""
     p = reader.gathered(given.pop("p", None))
     if given.pop("n", None) != 1 or given:

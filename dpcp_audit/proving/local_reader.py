@@ -40,7 +40,7 @@ from dpcp_audit.proving.entry_types import NUMPY, PYTHON
 from dpcp_audit.proving.exact_numbers import as_numpy as numpy_number
 from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar, plain
 from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
-from dpcp_audit.proving.finite_laws import ONE, Axis, Drawn, Entries, PathLaw, axes_of, tabled
+from dpcp_audit.proving.expressions import NO_DOUBLE
 from dpcp_audit.proving.local_values import (
     Cut,
     Hashed,
@@ -52,6 +52,7 @@ from dpcp_audit.proving.local_values import (
     possible,
     typed,
 )
+from dpcp_audit.proving.path_laws import ONE, Axis, Drawn, Entries, PathLaw, axes_of, tabled
 from dpcp_audit.proving.path_reader import PathReader
 from dpcp_audit.proving.sources import is_function, is_plain
 from dpcp_audit.proving.statistics import tokens
@@ -276,9 +277,9 @@ class LocalReader(PathReader):
             a, b = self.gathered(a), self.gathered(b)
             return self.each(lambda x, y: self.operate(name, x, y), a, b)
         if isinstance(a, RecordNumber) or isinstance(b, RecordNumber):
-            return local_values.record_moved(self, name, a, b)
+            return local_values.record_moved(self._reader, name, a, b)
         if isinstance(a, Seed | Hashed) or isinstance(b, Seed | Hashed):
-            return local_values.hashed(self, name, a, b)
+            return local_values.hashed(self._reader, name, a, b)
         if computable(a, b):
             return self.combined(lambda x, y: arithmetic.known_binary(self, name, x, y), a, b)
         return super().operate(name, a, b)
@@ -356,6 +357,13 @@ class LocalReader(PathReader):
 
     # ------------------------------------------------------------------ entries and calls
 
+    @staticmethod
+    def _may_raise(node: ast.expr, value: Value) -> bool:  # noqa: ARG004
+        """Tell whether an expression may be an error; a path that meets one is not read on."""
+        if isinstance(value, BoundMethod):
+            return not isinstance(value.owner, Generator | Distribution | Entries | Reference)
+        return isinstance(value, int) and abs(value) > NO_DOUBLE
+
     def cells(self, reference: Reference) -> Contents:
         """Return what a reference refers to; a list of reports is not looked at."""
         self.looked_at.add(reference.address)
@@ -395,7 +403,7 @@ class LocalReader(PathReader):
             return super().call(function, args, kw)
         if function in GLOBAL_DRAWS:
             noise_rules.refuse_seeds(self)
-            return local_draws.draw(self, GLOBAL_DRAWS[function][1], args, kw)
+            return local_draws.draw(self._reader, GLOBAL_DRAWS[function][1], args, kw)
         if function is print:
             raise self.refuse("something is printed that depends on a value")
         if function is np.where and len(args) == 3 and not kw:
@@ -408,7 +416,7 @@ class LocalReader(PathReader):
     def _method(self, bound: BoundMethod, args: list[Value], kw: dict[str, Value]) -> Value:
         owner, name = bound.owner, bound.name
         if isinstance(owner, Generator):
-            return local_draws.draw(self, name, args, kw)
+            return local_draws.draw(self._reader, name, args, kw)
         if isinstance(owner, Distribution):
             raise self.refuse("a draw whose outcomes are not enumerated")
         if isinstance(owner, Reference) and owner.address in self.appended:

@@ -14,13 +14,13 @@ from dpcp_audit.proving.distances import Hidden, Value, is_known
 from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.entry_types import NUMPY
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
-from dpcp_audit.proving.finite_laws import Drawn, Entries
 from dpcp_audit.proving.local_draws import MOST_WAYS
+from dpcp_audit.proving.path_laws import Drawn, Entries
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from dpcp_audit.proving.local_reader import LocalReader
+    from dpcp_audit.proving.protocol import LocalInterpreter
 
 _LARGEST = 2**62
 """Size from which on whole numbers of NumPy may wrap around."""
@@ -96,7 +96,7 @@ def computable(*values: Value) -> bool:
     return any(drawn) and all(x or is_number(each) for x, each in zip(drawn, values, strict=True))
 
 
-def record_moved(reader: LocalReader, name: str, a: Value, b: Value) -> RecordNumber:
+def record_moved(reader: LocalInterpreter, name: str, a: Value, b: Value) -> RecordNumber:
     """Return a record's number plus, minus, times or over a known one."""
     record, other = (a, b) if isinstance(a, RecordNumber) else (b, a)
     exact = exact_of(other) if is_known(other) and is_scalar(other) else None
@@ -113,7 +113,7 @@ def record_moved(reader: LocalReader, name: str, a: Value, b: Value) -> RecordNu
     raise reader.refuse(f"{name} of a record and of what is no known number")
 
 
-def hashed(reader: LocalReader, name: str, a: Value, b: Value) -> Value:
+def hashed(reader: LocalInterpreter, name: str, a: Value, b: Value) -> Value:
     """Return a number that follows from seeds, or any number below a known one."""
     sizes = [_size(reader, each) for each in (a, b)]
     of_numpy = any(_of_numpy(each) for each in (a, b))
@@ -133,7 +133,7 @@ def hashed(reader: LocalReader, name: str, a: Value, b: Value) -> Value:
     return Hashed(size, of_numpy)
 
 
-def _size(reader: LocalReader, value: Value) -> int:
+def _size(reader: LocalInterpreter, value: Value) -> int:
     if isinstance(value, Seed):
         return max(abs(value.low), abs(value.low + value.size))
     if isinstance(value, Hashed):

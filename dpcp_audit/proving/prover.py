@@ -10,6 +10,7 @@ from dpcp_audit.proving.charges import Charge, Ledger
 from dpcp_audit.proving.currencies import PROVABLE, Total, account_rules, decimal, total
 from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.interpreter import Reader
+from dpcp_audit.proving.local_laws import RecordReports, report_loss
 from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import FunctionSource, source_of
 from dpcp_audit.proving.statistics import MOST_RECORDS
@@ -163,8 +164,6 @@ def _of_one_report(
     options: Mapping[str, Any],
 ) -> ProofResult:
     """Return the proof of a claim of one user's report, for every two values."""
-    from dpcp_audit.proving.local_laws import report_loss
-
     _validate.integer(domain=domain, at_least=2)
     (claim, *others) = guarantees
     if others or not isinstance(claim, LocalDP):
@@ -213,7 +212,7 @@ class ProofAttempt:
 
     def answer(self, answers: ThresholdAnswers) -> ProofResult:
         """Read the function, once for each sequence of answers of noisy thresholds."""
-        reader = Reader(self.n, answers)
+        reader = Reader(self.n, answers, reports=RecordReports)
         source, stop, ledger = None, None, None
         totals: tuple[Total, ...] = ()
         try:

@@ -366,10 +366,8 @@ class Statements(Accumulation):
     def _do_For(self, node: ast.For) -> Ends:
         iterable = self.read(node.iter)
         if isinstance(iterable, Records):
-            from dpcp_audit.proving import local_laws
-
-            if local_laws.draws(self._reader, *node.body):
-                local_laws.Reports(self._reader, iterable, node.target).loop(node)
+            if self.reports is not None and self.reports.drawn(self._reader, *node.body):
+                self.reports(self._reader, iterable, node.target).loop(node)
             else:
                 self._accumulate(node, iterable)
             return self.block(node.orelse)
