@@ -43,6 +43,14 @@ MECHANISMS = {
 """The source of each mechanism, by a part of its words in a charge."""
 
 
+class Rules(dict[str, None]):
+    """The rules that a proof rests on, in the order of their first uses."""
+
+    def add(self, said: str) -> None:
+        """Keep a rule."""
+        self[said] = None
+
+
 @dataclass(frozen=True, slots=True)
 class Charge:
     """One use of noise.

@@ -45,6 +45,10 @@ class Line(int):
         line.file = file
         return line
 
+    def __getnewargs__(self) -> tuple[int, str]:
+        """Return what a copy is made of."""
+        return int(self), self.file
+
     def __eq__(self, other: object) -> bool:
         """Return True if number and file are the same; a plain number has any file."""
         return int.__eq__(self, other) is True and getattr(other, "file", self.file) == self.file

@@ -282,7 +282,7 @@ def _released(reader: Interpreter, chosen: Chosen) -> Value:
     reader.use(chosen.draw, next(tokens))
     says = "exponential mechanism over gaps"
     reader.note("a uniform draw inside the chosen gap")
-    reader.rule("exponential mechanism over gaps: Smith 2011, Algorithm 2")
+    reader.rules.add("exponential mechanism over gaps: Smith 2011, Algorithm 2")
     reader.charge(Charge("range", chosen.span, reader.line, says))
     return SCALAR
 

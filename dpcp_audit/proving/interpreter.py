@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving import arithmetic, gathering, noise_rules
 from dpcp_audit.proving import known_calls as calls
-from dpcp_audit.proving.charges import MECHANISMS, Ledger
+from dpcp_audit.proving.charges import MECHANISMS, Ledger, Rules
 from dpcp_audit.proving.distances import (
     BoundMethod,
     Closure,
@@ -74,7 +74,7 @@ class Reader(Expressions):
     ) -> None:
         self.n, self.reports = n, reports
         self.notes: dict[tuple[str, int], list[str]] = {}
-        self.rules: dict[str, None] = {}
+        self.rules = Rules()
         self.steps = 0
         self.doubted: Refusal | None = None
         self.reset(ThresholdAnswers() if answers is None else answers)
@@ -129,11 +129,7 @@ class Reader(Expressions):
         self.path.ledger = self.path.ledger.add(charge)
         for named, source in MECHANISMS.items():
             if named in charge.says:
-                self.rule(source)
-
-    def rule(self, said: str) -> None:
-        """Keep a rule that the proof rests on, in the order of their first uses."""
-        self.rules[said] = None
+                self.rules.add(source)
 
     def use(self, draw: tuple[int, ...], token: int) -> bool:
         """Use a draw; return whether this very value was released before."""

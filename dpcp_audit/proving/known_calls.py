@@ -376,7 +376,7 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
 def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) -> Value:
     """Return a statistic of records as one of these records only; records as an array."""
     if not all(map(is_public, args)):
-        reader.rule(f"{rule.name}: {rule.source}")
+        reader.rules.add(f"{rule.name}: {rule.source}")
     if isinstance(found, Statistic) and found.size is not None:
         in_range(reader, found)
     if isinstance(found, Records) and rule.name.startswith("np."):

@@ -34,8 +34,6 @@ class ProofResult:
         The function.
     claims : tuple
         The claims.
-    n : int or None
-        The number of records; None where the proof is for every number.
     totals : tuple of Total
         The cost of the whole function in each claim's unit; none where the reading stopped.
     rules : tuple of str
@@ -48,11 +46,12 @@ class ProofResult:
         The function's source.
     notes : mapping
         Remarks on the lines of the source, by file and line.
+    n : int or None
+        The number of records; None where the proof is for every number, or of one user's report.
     """
 
     name: str
     claims: tuple[PrivacyGuarantee | Coverage, ...]
-    n: int | None
     totals: tuple[Total, ...]
     ledger: Ledger | None
     rules: tuple[str, ...]
@@ -60,6 +59,7 @@ class ProofResult:
     stop: Refusal | None
     source: FunctionSource | None
     notes: Mapping[tuple[str, int], list[str]]
+    n: int | None = None
 
     @property
     def proved(self) -> bool:
@@ -85,11 +85,14 @@ class ProofResult:
     @property
     def place(self) -> str:
         """The file, relative to the working directory, and line of ``line``; "" where unknown."""
-        line = self.line
-        file = self.source.file if self.source is not None else ""
-        if self.stop is not None:
-            file = self.stop.file or file
-        return "" if line is None else place_of(line, file)
+        return "" if self.line is None else place_of(self.line, self.file)
+
+    @property
+    def file(self) -> str:
+        """The file of ``line``; "" where there is no source."""
+        stopped = self.stop.file if self.stop is not None else ""
+        own = self.source.file if self.source is not None else ""
+        return stopped or getattr(self.line, "file", "") or own
 
     @property
     def reason(self) -> str | None:
@@ -119,7 +122,7 @@ def place_of(line: int, file: str = "") -> str:
     file = getattr(line, "file", "") or file
     if not file:
         return f"line {line}"
-    place = SourceLocation.of(file, line)
+    place = SourceLocation.of(file, int(line))
     return f"{place.file}:{place.line}"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dpcp_audit.proving.charges import Charge
+    from dpcp_audit.proving.charges import Charge, Rules
     from dpcp_audit.proving.distances import (
         Noisy,
         Records,
@@ -33,6 +33,7 @@ class Interpreter(Protocol):
     quiet: bool
     unbounded: bool
     answers: ThresholdAnswers
+    rules: Rules
     iterated: list[Value]
     vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
 
@@ -54,10 +55,6 @@ class Interpreter(Protocol):
 
     def decided(self, name: str, a: Value, b: Value) -> Value | None:
         """Return a comparison that the path decides which is read; None of any other."""
-        ...
-
-    def rule(self, said: str) -> None:
-        """Keep a rule that the proof rests on."""
         ...
 
     def charge(self, charge: Charge) -> None:

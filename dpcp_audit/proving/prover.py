@@ -220,7 +220,7 @@ class ProofAttempt:
             ledger = self._account(reader, source)
             totals = tuple(total(ledger, each) for each in self.claims)
             for said in (said for each in self.claims for said in account_rules(ledger, each)):
-                reader.rule(said)
+                reader.rules.add(said)
         except Refusal as refusal:
             stop, totals = refusal, ()
         except UsageError:

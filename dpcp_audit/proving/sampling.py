@@ -40,7 +40,7 @@ def poisson(reader: Interpreter, name: str, a: Value, b: Value) -> SampledPlaces
         if not each or share is None or not 0 < share < 1 or reader.each_record:
             return None
         reader.use(draws.draw, next(tokens))
-        reader.rule(_POISSON)
+        reader.rules.add(_POISSON)
         return SampledPlaces(Subsample(next(tokens), share), None)
     return None
 
@@ -53,7 +53,7 @@ def places(reader: Interpreter, given: dict[str, Value]) -> SampledPlaces | None
         return None
     if given.get("replace", True) is not False or given.get("p") is not None:
         return None
-    reader.rule(_WITHOUT)
+    reader.rules.add(_WITHOUT)
     return SampledPlaces(Subsample(next(tokens), Fraction(size, n)), size)
 
 
@@ -68,7 +68,7 @@ def sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> R
         raise reader.refuse(
             "one record may be more than once in a sample of the records", "give replace=False"
         )
-    reader.rule(_WITHOUT)
+    reader.rules.add(_WITHOUT)
     sample = Subsample(next(tokens), Fraction(size, n)) if records.sample is None else None
     return replace(_taken(records), count=size, sample=sample, entry_type=NUMPY)
 

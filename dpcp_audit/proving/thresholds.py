@@ -111,7 +111,7 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
     if not reader.use(threshold.draw, SHARED):
         cost = moved * threshold.scale.inverse().size_above
         reader.charge(Charge("aligned", cost, threshold.line, "a noisy threshold"))
-        reader.rule("noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017")
+        reader.rules.add("noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017")
     token = next(tokens)
     reader.use(query.noise.draw, token)
     paid = answers.next()

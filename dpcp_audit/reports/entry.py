@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.sentences import (
     calls_of,
+    only_above,
     only_below,
     power_sentence,
     sentence,
@@ -359,7 +360,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
         *([("Got worse", printable(finding["worse"]))] if finding.get("worse") else []),
         ("Quantity", printable(named(evidence))),
         ("Measured", measured),
-        ("Interval", limits or ("no upper limit" if only_below(evidence) else "a single point")),
+        ("Interval", limits or _side(evidence)),
         ("Claimed", number(evidence.get("claimed"), digits=digits)),
         ("Confidence", confidence(evidence["confidence"])),
         ("Samples", number(evidence.get("n_samples"))),
@@ -398,6 +399,13 @@ def _printed(
 def _page(finding: Mapping[str, Any]) -> str:
     page = printable((finding["source"].get("printed") or {}).get("page") or "")
     return page if page.startswith("https://") else ""
+
+
+def _side(evidence: Mapping[str, Any]) -> str:
+    """Return which side of a number is known, where no interval is shown."""
+    if only_below(evidence):
+        return "no upper limit"
+    return "an upper bound" if only_above(evidence) else "a single point"
 
 
 def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.witness import changed_records
+from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import end, interval, number, share, telling_digits, to_float
 from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.proofs import sizes_proved
@@ -36,6 +37,8 @@ def sentence(finding: Mapping[str, Any]) -> str:
         parts = [_broken(finding), _remedy(finding)]
     elif Verdict(finding["verdict"]) is Verdict.PROVED:
         parts = [_found(finding), _proved(finding)]
+    elif (finding.get("note") or "").startswith(NOT_PROVED.capitalize()):
+        parts = [finding["note"]]
     else:
         parts = [_found(finding), power_sentence(finding.get("power"), calls_of(finding))]
     return " ".join(_capital(_line(part)) for part in parts if part)
@@ -81,6 +84,19 @@ def only_below(evidence: Mapping[str, Any]) -> bool:
     )
 
 
+def only_above(evidence: Mapping[str, Any]) -> bool:
+    """Return True if a proof bounds a loss from above alone, so that no value is known.
+
+    Examples
+    --------
+    >>> only_above({"quantity": "rho", "kind": "exact", "lower": 0.0, "value": 0.5, "upper": 0.5})
+    True
+    """
+    lower, value, upper = (to_float(evidence[key]) for key in ("lower", "value", "upper"))
+    exact = evidence["kind"] == EvidenceKind.EXACT and Quantity(evidence["quantity"]).is_loss
+    return exact and lower == 0 < value == upper
+
+
 def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     """Return the number that an estimate shows, and its interval: one of them may say it all.
 
@@ -94,6 +110,8 @@ def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     """
     if only_below(shown):
         return interval({**shown, "partition_upper": None}).strip("()"), ""
+    if only_above(shown):
+        return f"≤ {number(shown['value'], digits=telling_digits(shown))}", ""
     return number(shown["value"], digits=telling_digits(shown)), interval(shown)
 
 
@@ -235,6 +253,8 @@ def _found(finding: Mapping[str, Any]) -> str:
     at = "".join(f" at {_symbol(k)} = {number(v)}" for k, v in (shown.get("at") or {}).items())
     named = "" if quantity.unit else f"{quantity.label} "
     found = f"found {named}{amount(quantity, shown['value'], digits=digits)}{between}{at}{detail}"
+    if only_above(shown):
+        found = f"found {named}{amount(quantity, shown['value'], '≤', digits=digits)}{at}"
     if one_sided:
         least = amount(quantity, end(shown, upper=False)[0], "≥", digits=digits)
         found = f"found {named}{least}{at} (no upper limit)"

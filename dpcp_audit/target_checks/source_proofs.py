@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.proving.proof_result import card, place_of
+from dpcp_audit.proving.exact_numbers import root_above
+from dpcp_audit.proving.proof_result import place_of
 from dpcp_audit.proving.prover import prove
 from dpcp_audit.proving.whole_functions import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, upper
@@ -27,13 +28,13 @@ from dpcp_audit.words.guarantees import (
 )
 from dpcp_audit.words.proofs import Proof, ProofMethod
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Verdict
+from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, SourceLocation, Verdict
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from fractions import Fraction
 
-    from dpcp_audit.proving.currencies import Total
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
@@ -49,6 +50,13 @@ _QUANTITIES = {
     GaussianDP: Quantity.MU,
 }
 _AT = {Quantity.DELTA: "epsilon", Quantity.RENYI_DIVERGENCE: "alpha"}
+_CLAIMED = {
+    Quantity.EPSILON: "epsilon",
+    Quantity.DELTA: "delta",
+    Quantity.RHO: "rho",
+    Quantity.RENYI_DIVERGENCE: "epsilon",
+    Quantity.MU: "mu",
+}
 _RELATIONS = {
     Relation.SUBSTITUTION: "one record is replaced by another, n public",
     Relation.ADD_REMOVE: "one record is added or taken away",
@@ -140,24 +148,38 @@ class SourceProof:
         )
         return Outcome(
             verdict=Verdict.PROVED,
-            evidence=self._evidence(worst),
+            evidence=self._evidence(worst.value),
             proof=proof,
             note=f"{spent or 'No private value is released'}.",
         )
 
-    def _evidence(self, worst: Total) -> Evidence:
-        assert worst.value is not None  # noqa: S101  (it is proved)
+    def unproved(self) -> Outcome:
+        """Return the outcome of a claim that is not proved, where nothing else may decide it."""
+        stopped = self.stopped
+        bound = stopped.totals[0].value if stopped.totals else None
+        line, file = stopped.line, stopped.file
+        return Outcome(
+            verdict=Verdict.INCONCLUSIVE,
+            evidence=self._evidence(bound),
+            note=self.reason(),
+            location=SourceLocation.of(file, int(line)) if line and file else None,
+        )
+
+    def _evidence(self, bound: Fraction | None) -> Evidence:
+        """Return the bound that is proved; without one, that there is none."""
         quantity = _QUANTITIES[type(self.guarantee)]  # pyright: ignore[reportArgumentType]
-        claimed = float(worst.limit)
-        most = min(upper(ball(worst.value)), claimed)
+        claimed = self.guarantee.parameters[_CLAIMED[quantity]]
+        if bound is not None and quantity is Quantity.MU:  # the account is of μ²
+            bound = root_above(bound)
+        most = math.inf if bound is None else upper(ball(bound))
         parameter = _AT.get(quantity)
         at = {parameter: self.guarantee.parameters[parameter]} if parameter else {}
         return Evidence(
             kind=EvidenceKind.EXACT,
             quantity=quantity,
-            value=most,
+            value=min(most, claimed) if self.proved else most,
             lower=0.0,
-            upper=most,
+            upper=min(most, claimed) if self.proved else most,
             claimed=claimed,
             at=at,
             detail="at most, for every input",
@@ -221,19 +243,19 @@ def answers(spec: CheckSpec, target: Target, context: Context) -> bool:
 def require_proof(
     spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target, context: Context
 ) -> Outcome:
-    """Return the outcome of a claim that is proved.
+    """Return the outcome of a claim that is proved, or not; nothing else decides it.
 
     Raises
     ------
     NotProvedError
-        Elsewhere, with the source and its remarks.
+        If the verifier does not take the claim or the target, or if no call answers.
     """
     found = SourceProof.of(spec, guarantee, target)
     if found is None:
         why = unfit(spec, guarantee, target) or "the target's options are not its arguments"
         raise NotProvedError(f"{NOT_PROVED}: {why}")
     if not found.proved:
-        raise NotProvedError(f"{NOT_PROVED}\n{card(found.stopped)}")
+        return found.unproved()
     if not answers(spec, target, context):
         raise NotProvedError(f"{NOT_PROVED}: its calls raise, or all return the same")
     return found.outcome()

@@ -280,12 +280,12 @@ class ProvedAlone(TargetPrivacy):
     """A claim of privacy that must be proved for every input: nothing else decides it."""
 
     def __call__(self, context: Context) -> Outcome:
-        """Open the target, and prove its claim.
+        """Open the target, and prove its claim: INCONCLUSIVE where the proof stops.
 
         Raises
         ------
         NotProvedError
-            With the source and its remarks, where the claim is not proved.
+            If the verifier does not take the claim or the target.
         """
         with self.spec.target.open() as target:
             return require_proof(self.spec, self.guarantee, target, context)

@@ -36,6 +36,7 @@ def audited(function: Any, *claims: Any, **settings: Any) -> Any:
     [
         (quantile, dp.ZCDP(0.5), {}),
         (quantile, dp.GaussianDP(1.0), {}),
+        (quantile, dp.GaussianDP(2.0), {}),
         (quantile, dp.RenyiDP(2.0, 1.0), {}),
         (quantile, dp.ApproxDP(5.0, 1e-3), {}),
         (enough_noise, dp.ZCDP(0.5), {"neighbours": "add-remove"}),
@@ -48,6 +49,8 @@ def test_a_correct_function_is_proved_for_every_input(function, claim, settings)
     assert found.estimate.n_samples is None
     assert 0 < found.estimate.value <= found.estimate.claimed
     assert found.estimate.detail == "at most, for every input"
+    if isinstance(claim, dp.GaussianDP):
+        assert (found.estimate.value, found.estimate.claimed) == (1.0, claim.mu)
     assert all(premise.holds for premise in found.proof.premises)
 
 

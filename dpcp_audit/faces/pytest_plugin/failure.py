@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.reports.sentences import sentence, violation
 from dpcp_audit.reports.witness import short, telling
+from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import confidence, number
 from dpcp_audit.words.results import Verdict
 
@@ -53,6 +54,21 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
     return "\n".join(lines)
 
 
+def unproved(where: str, claim: Claim, outcome: Outcome) -> str:
+    """Return the lines of the failure of a claim that must be proved and is not."""
+    reason, _, remedy = outcome.note.partition(" Hint: ")
+    return "\n".join(
+        [
+            f"{where} is {NOT_PROVED}",
+            *_wrapped("claim", claim.statement),
+            *_wrapped("reason", reason.partition(": ")[2]),
+            *_line(outcome),
+            *_wrapped("remedy", remedy),
+            *_wrapped("source", "dpcp-audit prove prints it, each line with what it costs"),
+        ]
+    )
+
+
 def _line(outcome: Outcome) -> list[str]:
     """Return the line of the code that spends the loss, as it is written."""
     place = outcome.location
@@ -90,6 +106,8 @@ def power_of(finding: Mapping[str, Any]) -> str:
     """
     if finding["verdict"] == Verdict.REFUTED:
         return "refuted"
+    if (finding.get("note") or "").startswith(NOT_PROVED.capitalize()):
+        return "not proved"
     if finding["verdict"] == Verdict.PROVED and finding["power"] is None:
         return "proved for every input"
     power = finding["power"]

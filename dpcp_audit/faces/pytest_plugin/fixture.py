@@ -29,7 +29,7 @@ from dpcp_audit.faces.pytest_plugin.baseline import (
     reference,
     worsening,
 )
-from dpcp_audit.faces.pytest_plugin.failure import failure
+from dpcp_audit.faces.pytest_plugin.failure import failure, unproved
 from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
 from dpcp_audit.targets import Kind
 from dpcp_audit.targets.answers import NOT_PROVED
@@ -293,8 +293,12 @@ class DPAudit:
         finding = audited.finding
         outcome = finding.outcome
         if outcome is None:
-            unproved = finding.error.startswith(NOT_PROVED)
-            _fail(f"{where} {'is' if unproved else 'could not be audited:'} {finding.error}")
+            unread = finding.error.startswith(NOT_PROVED)
+            _fail(f"{where} {'is' if unread else 'could not be audited:'} {finding.error}")
+        if "scope" not in finding.claim.parameters and outcome.note.startswith(
+            NOT_PROVED.capitalize()
+        ):
+            _fail(unproved(where, finding.claim, outcome))
         if outcome.verdict is Verdict.REFUTED:
             _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
         if audited.worse:

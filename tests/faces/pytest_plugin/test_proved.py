@@ -29,16 +29,17 @@ def test_vectorised(dp_audit):
 
 
 @pytest.mark.known_bad
-def test_a_proof_passes_and_a_failure_shows_the_source(pytester) -> None:
+def test_a_proof_passes_and_a_failure_names_the_line_and_the_remedy(pytester) -> None:
     result = run(pytester, tests=PROVED)
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
             "test_it.py:*: less is not proved for every input",
-            "*for all inputs ρ ≤ 0.617284 is proved, which is more than 0.5",
-            "*hint: σ ≥ 1 would prove it",
-            "*rng.normal(0, 0.9)*costs ρ 0.6173 (100%)",
-            "assumptions:",
+            "  claim     less is 0.5-zCDP, where one record is replaced by another.",
+            "  reason    test_it.py:*: for all inputs ρ ≤ 0.617284 is proved, which is more than*",
+            "  line      test_it.py:*: return *rng.normal(0, 0.9)",
+            "  remedy    σ ≥ 1 would prove it.",
             "test_it.py:*: mean is not proved for every input: it takes Python functions of one*",
+            "test_it.py::test_less*INCONCLUSIVE*not proved",
         ]
     )
