@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,11 +11,10 @@ import pytest
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.pytest_plugin.audit_session import COMPARED, AuditSession
 from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE
-from dpcp_audit.faces.pytest_plugin.failure import power_of
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.document import parse_reports, write_all
-from dpcp_audit.reports.sentences import shown_estimate, shown_numbers
-from dpcp_audit.words.formatting import number
+from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.words.formatting import counted
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.whole_files import IncompleteError, MissingExtraError, UsageError
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import PlainData
 
 
-_LONGEST_ID = 72
+_LONGEST_ID = 66
+_MOST_TOLD = 8
+"""So many audits that nothing refuted are told in a sentence each; of more, their verdicts."""
+_NARROWEST = 40
 
 
 def require_files(session: AuditSession) -> None:
@@ -120,41 +124,24 @@ def _overview(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
     findings = found["document"]["findings"]
     if not findings:
         return []
-    count, tests = len(findings), found["tests"]
     lines = [
         (
-            f"{count} audit{'s' * (count != 1)}; a session of correct mechanisms fails with "
-            f"probability at most {session.false_alarm:g}, shared by {tests} "
-            f"test{'s' * (tests != 1)}; seed {session.seed}"
+            f"{counted(len(findings), 'audit')}; false-alarm probability of the session "
+            f"{session.false_alarm:g}, in {counted(found['tests'], 'test')}; seed {session.seed}"
         )
     ]
-    rows = [
-        (
-            _clipped(finding["id"]),
-            str(finding["verdict"]),
-            _measured(finding),
-            power_of(finding),
-        )
-        for finding in sorted(findings, key=lambda each: each["verdict"] != Verdict.REFUTED)
-    ]
-    heads = ("audit", "verdict", "found (promised)", "refuted with probability 0.95")
-    return lines + _aligned([heads, *rows])
+    told = [each for each in findings if each["verdict"] not in {Verdict.REFUTED, Verdict.ERROR}]
+    for finding in sorted(findings, key=lambda each: each["verdict"] != Verdict.REFUTED):
+        lines.append(f"{finding['verdict']} {_clipped(finding['id'])}")
+        if finding in told and len(told) <= _MOST_TOLD:
+            lines += _paragraph(sentence(finding))
+    return lines
 
 
-def _measured(finding: Mapping[str, Any]) -> str:
-    """Return the estimate with both its sides, or the one that there is, and the claim."""
-    if finding["evidence"] is None:
-        return ""
-    shown = shown_estimate(finding)
-    return f"{' '.join(shown_numbers(shown)).rstrip()} ({number(shown['claimed'])})"
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+def _paragraph(text: str) -> list[str]:
+    """Return a text as an indented paragraph in the terminal's width."""
+    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    return textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")
 
 
 def _clipped(id_: str) -> str:
@@ -165,9 +152,9 @@ def _compared(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
     """Say what got worse than in the baseline; the tests in which it did have failed."""
     assert session.baseline is not None  # noqa: S101  (for the type checker)
     worse = [f for f in found["document"]["findings"] if f.get("worse")]
-    line = (
-        f"against {session.baseline.name}: {found['compared']} compared, "
-        f"{len(worse) or 'none'} got worse; if nothing had changed, anything would be said to have "
-        f"with probability at most {COMPARED * session.false_alarm:g}"
-    )
-    return [line, *(f"WORSE {finding['id']}: {finding['worse']}" for finding in worse)]
+    said = f"{found['compared']} compared, {len(worse) or 'none'} got worse"
+    chance = f"false-alarm probability {COMPARED * session.false_alarm:g}"
+    lines = [f"against {session.baseline.name}: {said}; {chance}"]
+    for finding in worse:
+        lines += [f"WORSE {_clipped(finding['id'])}", *_paragraph(finding["worse"])]
+    return lines

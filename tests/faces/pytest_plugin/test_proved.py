@@ -34,12 +34,14 @@ def test_a_proof_passes_and_a_failure_names_the_line_and_the_remedy(pytester) ->
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "test_it.py:*: less is not proved for every input",
+            "less is not proved for every input",
+            "  test      test_it.py:*",
             "  claim     less is 0.5-zCDP, where one record is replaced by another.",
-            "  reason    test_it.py:*: for all inputs ρ ≤ 0.617284 is proved, which is more than*",
+            "  reason    test_it.py:*: for all inputs ρ ≤ 0.617284 is proved, which is more*",
             "  line      test_it.py:*: return *rng.normal(0, 0.9)",
             "  remedy    σ ≥ 1 would prove it.",
             "test_it.py:*: mean is not proved for every input: it takes Python functions of one*",
-            "test_it.py::test_less*INCONCLUSIVE*not proved",
+            "INCONCLUSIVE test_it.py::test_less*",
+            "    Not proved for every input: test_it.py:*",
         ]
     )
