@@ -17,7 +17,12 @@ from dpcp_audit.reports.formats.html import page_environment
 from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.summary import run_facts
-from dpcp_audit.reports.terminal_findings import plain_line, print_indented, print_rows
+from dpcp_audit.reports.terminal_findings import (
+    console_of,
+    plain_line,
+    print_indented,
+    print_rows,
+)
 from dpcp_audit.reports.two_runs import Movement
 from dpcp_audit.words.formatting import DASH, counted, number, to_float
 
@@ -220,7 +225,7 @@ def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
     columns = columns_of(data)
     rows = [tuple(map(plain_line, cells_of(row))) for row in data["changes"] if row["changed"]]
     if rows:
-        wide = console if console.is_terminal else Console(file=stream, width=_WIDTH)
+        wide = console_of(stream, _WIDTH)
         print_rows(columns, rows, wide, folded=_FOLDED, style=_style, stacked=_print_stacked)
     console.print(Text(summary(comparison)), soft_wrap=not console.is_terminal)
 

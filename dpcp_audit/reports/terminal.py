@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
 import time
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -24,7 +25,13 @@ from dpcp_audit.engine.run_events import (
     StillRunning,
 )
 from dpcp_audit.reports.entry import overall_of, recorded, sampled, told
-from dpcp_audit.reports.terminal_findings import plain_line, print_findings, print_table
+from dpcp_audit.reports.terminal_findings import (
+    console_of,
+    plain_line,
+    print_findings,
+    print_indented,
+    print_table,
+)
 from dpcp_audit.reports.witness import one_line
 from dpcp_audit.words.formatting import counted, number, printable
 
@@ -172,9 +179,7 @@ def print_summary(
     display : Display
         The amount of output; a quiet display shows the sum alone.
     """
-    console = Console(file=stream)
-    if not console.is_terminal:
-        console = Console(file=stream, width=_PIPED)
+    console = console_of(stream, _PIPED)
     if not display.quiet:
         _print_body(document, console, results, display)
     if overall := overall_of(document):
@@ -335,27 +340,34 @@ _MARKED = "bold red"
 
 def print_tables(document: Mapping[str, Any], *, stream: TextIO) -> None:
     """Print every table of a run, with its notes; a name that repeats is printed once."""
-    console = Console(file=stream)
-    if not console.is_terminal:
-        console = Console(file=stream, width=_WIDTH)
+    console = console_of(stream, _WIDTH)
     for _, table in tables_of(document):
-        console.print(_shown(table))
+        console.print(Text(printable(table["title"]), style="italic"))
+        console.print(_shown(table, console.width))
         for note in table["notes"]:
-            console.print(Text(f"  {printable(note)}"))
+            print_indented(note, console)
         console.print()
 
 
-def _shown(table: Mapping[str, Any]) -> Table:
-    shown = Table(
-        title=Text(printable(table["title"])), title_justify="left", box=None, pad_edge=False
-    )
-    for column in table["columns"]:
-        name = Text(printable(column["name"]), style="bold")
+def _narrow(name: str, room: int) -> str:
+    """Return a column's name on lines no wider than its cells, or its longest word."""
+    return textwrap.fill(name, max(room, *map(len, name.split()), 1))
+
+
+def _shown(table: Mapping[str, Any], width: int) -> Table:
+    """Return a table to print; where it is too wide, its heads are folded."""
+    shown = Table(box=None, pad_edge=False)
+    names = [printable(column["name"]) for column in table["columns"]]
+    widest = [max(map(len, column)) for column in zip(names, *lines(table), strict=True)]
+    if sum(widest) + 2 * len(widest) > width:
+        cells = [max(map(len, column), default=1) for column in zip(*lines(table), strict=True)]
+        names = [_narrow(name, room) for name, room in zip(names, cells, strict=True)]
+    for name, column in zip(names, table["columns"], strict=True):
         shown.add_column(
-            name,
+            Text(name, style="bold"),
             justify="right" if numeric(column) else "left",
             overflow="fold",
-            min_width=max(map(len, name.plain.split()), default=0),
+            min_width=max(map(len, name.split()), default=0),
         )
     above = ""
     for place, (first, *rest) in enumerate(lines(table)):

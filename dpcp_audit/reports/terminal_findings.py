@@ -7,6 +7,7 @@ finding has two lines, the id on one of its own.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import os
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -22,6 +23,7 @@ from dpcp_audit.words.quantities import Bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import TextIO
 
 
 R = TypeVar("R", bound=tuple[str, ...])
@@ -119,7 +121,8 @@ def print_rows(
         Prints a row where the table does not fit.
     """
     needed = _needed(columns, rows, folded)
-    if console.is_terminal and needed > console.width:
+    fixed = console.is_terminal or "COLUMNS" in os.environ
+    if fixed and needed > console.width:
         for row in rows:
             stacked(row, console)
         return
@@ -132,6 +135,13 @@ def print_rows(
     if not console.is_terminal:
         console = Console(file=console.file, width=max(console.width, needed))
     console.print(table)
+
+
+def console_of(stream: TextIO, width: int) -> Console:
+    """Return a console for a stream, of a width where there is neither a terminal nor COLUMNS."""
+    console = Console(file=stream)
+    known = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return console if known else Console(file=stream, width=width)
 
 
 def plain_line(text: str) -> str:

@@ -102,8 +102,26 @@ def test_a_terminal_prints_a_repeated_name_once() -> None:
     stream = io.StringIO()
     print_tables(run(TABLE), stream=stream)
     assert stream.getvalue().count("1000") == 1
-    assert stream.getvalue().count(f" {HOSTILE}") == 2  # of the title and of the note
     assert stream.getvalue().count(HOSTILE) == 3
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_wide_table_folds_its_heads_and_not_its_title(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    heads = ["line", "law", "draws a run", "noise scale", "realised sensitivity", "mean loss a run"]
+    table = Table(
+        title="Which line spends the privacy loss",
+        columns=[TableColumn(name=head, texts=["mine.py:27"[: len(head)]]) for head in heads],
+    )
+    stream = io.StringIO()
+    print_tables(run(table), stream=stream)
+    title, *rest = stream.getvalue().splitlines()
+    assert title == table.title
+    assert max(map(len, rest)) <= columns
+    for word in " ".join(heads).split():
+        assert word in stream.getvalue()
 
 
 def test_cells_stand_on_one_line() -> None:
