@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
@@ -17,7 +18,7 @@ from dpcp_audit.stats.guessing import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut, within
 from dpcp_audit.target_checks.source_proofs import SourceProof, answers, require_proof
-from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
@@ -123,6 +124,10 @@ def closed(value: object, size: int = 1, /, *, rng: object) -> NoReturn:
 
 _CAUSE = "cause"
 """The key of a witness that says what keeps the noise the same in every call."""
+_ONLY_HERE = (
+    "Every call on one input of this pair returns the same, and on other inputs the outputs vary: "
+    "the noise that the code draws does not reach this output."
+)
 _AGAIN = 5
 """Times the outputs of a witness, on which the same loss is refuted almost surely."""
 _MOST_VALUES, _FEWEST_REPORTS = 128, 200
@@ -153,7 +158,7 @@ class TargetPrivacy(PrivacyClaim):
                 raise (error if place is None else error.of_seed(place)) from None
             if proof is not None and not proof.proved:
                 outcome = replace(outcome, note=f"{outcome.note} {proof.reason()}")
-            return with_cut(self, _with_cause(outcome, target, context), calls)
+            return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
 
     def _source_proof(self, target: Target) -> SourceProof | None:
         return SourceProof.of(self.spec, self.guarantee, target) if self.spec.prove else None
@@ -291,14 +296,22 @@ class ProvedAlone(TargetPrivacy):
             return require_proof(self.spec, self.guarantee, target, context)
 
 
-def _with_cause(outcome: Outcome, target: Target, context: Context) -> Outcome:
-    """Say beside a refutation that the noise is the same in every call, where it is."""
+def _with_cause(outcome: Outcome, target: Target, context: Context, usual: Any) -> Outcome:
+    """Say beside a refutation that the noise is the same in every call, where it is.
+
+    Where it varies on the neighbour or on a usual input, it is this input that it does not reach.
+    """
     if outcome.verdict is not Verdict.REFUTED or "value" not in outcome.witness:
         return outcome
     rng = replace(context, name=f"{context.name}, frozen").rng()
-    cause = target.frozen(input_from_data(outcome.witness["value"]), rng=rng)
+    value, neighbour = (input_from_data(outcome.witness[key]) for key in ("value", "neighbour"))
+    cause = target.frozen(value, rng=rng)
     if not cause:
         return outcome
+    if target.caller.fixed_seed() is None:
+        with suppress(TargetError, DegenerateTargetError):
+            if not all(target.frozen(each, rng=rng) for each in (neighbour, usual)):
+                return replace(outcome, note=f"{_ONLY_HERE} {outcome.note}")
     witness = {_CAUSE: cause} | outcome.witness
     return replace(outcome, witness=witness, note=f"{cause} {outcome.note}")
 

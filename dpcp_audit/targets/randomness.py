@@ -24,6 +24,7 @@ import numpy as np
 
 from dpcp_audit.targets.calling import draw_seed
 from dpcp_audit.targets.loading import code_of
+from dpcp_audit.words.results import SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -89,7 +90,7 @@ def _watching(plain: Any, name: str, file: str, calls: list[str]) -> Any:
         caller = wrapper and wrapper.f_back
         if numbers and caller and caller.f_code.co_filename == file:
             shown = name.replace("numpy", "np")
-            calls.append(f"{shown}({numbers[0]}) in line {caller.f_lineno}")
+            calls.append(f"{shown}({numbers[0]}) at {SourceLocation.of(file, caller.f_lineno)}")
 
     def called(*arguments: Any, **keywords: Any) -> Any:
         write(arguments, keywords)
@@ -151,7 +152,8 @@ def _in_source(function: FunctionType) -> str | None:
     first = 1 if code is None else code.co_firstlineno
     for call in _calls(tree):
         if _seeds(call, function.__globals__):
-            return f"{ast.unparse(call)} in line {first + call.lineno - 1}"
+            place = SourceLocation.of(inspect.getfile(function), first + call.lineno - 1)
+            return f"{ast.unparse(call)} at {place}"
     return None
 
 

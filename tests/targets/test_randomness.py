@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpcp_audit.targets import RandomStyle
 from dpcp_audit.words.results import Verdict
 
 SEED = 42
+HERE = Path(__file__).relative_to(Path.cwd()).as_posix()
 
 
 def cause(function, value=SCORES, **settings: Any) -> str:
@@ -54,7 +56,7 @@ def test_a_fixed_seed_is_shown(function, call, offset) -> None:
     line = (fixed if offset is None else function).__code__.co_firstlineno + 1
     said = cause(function)
     assert said.startswith("Every call on one input returns the same, since it seeds itself by")
-    assert f"{call} in line {line}: draw from the rng or seed that it is handed" in said
+    assert f"{call} at {HERE}:{line}: draw from the rng or seed that it is handed" in said
 
 
 def test_a_randomizer_with_a_fixed_seed_is_shown() -> None:
@@ -67,7 +69,7 @@ def test_a_randomizer_with_a_fixed_seed_is_shown() -> None:
 
 @pytest.mark.parametrize("function", [np.max, lambda scores, *, rng: scores.max()])
 def test_of_a_constant_without_a_fixed_seed_no_more_is_said(function) -> None:
-    assert "since no noise of it varies" in cause(function)
+    assert "since no noise reaches the output" in cause(function)
 
 
 def test_of_what_varies_nothing_is_said() -> None:
@@ -121,7 +123,7 @@ def test_a_seed_that_the_data_make_is_no_fixed_one() -> None:
             raise ValueError("too small")
         return np.random.default_rng(7 + len(scores) * 0).laplace()
 
-    assert "since no noise of it varies" in cause(hashed)
+    assert "since no noise reaches the output" in cause(hashed)
     assert "seeds itself by np.random.default_rng(7)" in cause(refuses)
 
 
@@ -240,7 +242,7 @@ def constant_report(value, *, rng) -> int:
 def test_a_seed_that_happens_to_hide_the_value_is_named_and_not_to_be_declared() -> None:
     line = hidden_by_its_seed.__code__.co_firstlineno + 1
     said = error_of(hidden_by_its_seed)
-    assert f"since it seeds itself by np.random.default_rng(0) in line {line}: draw from" in said
+    assert f"since it seeds itself by np.random.default_rng(0) at {HERE}:{line}: draw from" in said
     assert "none" not in said
     assert "randomness none" in error_of(constant_report)
 
