@@ -93,7 +93,7 @@ def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
         tables.append(lines_table(trace.lines))
     if trace.exact is not None:
         tables += [_exact_profile(trace.exact), _exact_parameters(trace.exact)]
-    elif trace.forward.size:
+    elif trace.forward.size and trace.followed:
         tables.append(_profile(trace))
     if trace.leaks:
         tables.append(_remarks("Data without noise", trace.leaks))

@@ -122,8 +122,7 @@ def place_of(line: int, file: str = "") -> str:
     file = getattr(line, "file", "") or file
     if not file:
         return f"line {line}"
-    place = SourceLocation.of(file, int(line))
-    return f"{place.file}:{place.line}"
+    return str(SourceLocation.of(file, int(line)))
 
 
 def exceeded(total: Total) -> str:

@@ -17,7 +17,7 @@ from dpcp_audit.words.formatting import end, interval, number, share, telling_di
 from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.proofs import sizes_proved
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
-from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_audit.words.results import TRANSCRIPT, EvidenceKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import PlainData
 
 _LARGEST_EXPONENT = 700.0
+_UNDECIDED = (
+    "Not decided: a trace bounds the loss of the release from above alone, since other noise may "
+    "give the same output; an infinite loss of what the noise reveals refutes nothing. Sample the "
+    "outputs (dpcp-audit check, dp.audit), or claim it of scope transcript."
+)
 _LAWS = {"laplace": "Laplace", "normal": "Gaussian"}
 
 
@@ -39,6 +44,8 @@ def sentence(finding: Mapping[str, Any]) -> str:
         parts = [_found(finding), _proved(finding)]
     elif (finding.get("note") or "").startswith(NOT_PROVED.capitalize()):
         parts = [finding["note"]]
+    elif finding["verdict"] == Verdict.INCONCLUSIVE and evidence.get("detail") == TRANSCRIPT:
+        parts = [_UNDECIDED]
     else:
         parts = [_found(finding), power_sentence(finding.get("power"), calls_of(finding))]
     return " ".join(_capital(_line(part)) for part in parts if part)
@@ -137,7 +144,7 @@ def power_sentence(power: Mapping[str, Any] | None, calls: int | None = None) ->
     tested = f"These {number(calls)} calls" if calls else "This check"
     if math.isinf(to_float(power["smallest"])):
         return f"{tested} would catch no violation."
-    if to_float(power["smallest"]) == to_float(power["claimed"]):
+    if math.isclose(to_float(power["smallest"]), to_float(power["claimed"]), rel_tol=1e-9):
         return f"{tested} would catch anything beyond the claim."
     detection = to_float(power["detection"])
     sure = f" with {share(detection)} probability" if detection < 1 else ""

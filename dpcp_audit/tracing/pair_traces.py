@@ -22,6 +22,7 @@ from dpcp_audit.tracing.draws import (
 from dpcp_audit.tracing.loss_samples import LineLoss, LossSample, composed_noise, line_losses
 from dpcp_audit.tracing.outputs import pair_of, rounded_output, without_marks, without_rounding
 from dpcp_audit.tracing.path_losses import (
+    NOT_SEEN,
     Departure,
     Divergence,
     is_shown_by_change,
@@ -333,7 +334,7 @@ def _remarks(paths: Sequence[PathLoss]) -> tuple[tuple[Remark, ...], tuple[Remar
             f"values, {found[0].says}",
             location=_at(line),
             paths=len(found),
-            blames=kind is not Departure.OUTPUT,
+            blames=kind is not Departure.OUTPUT and found[0].says != NOT_SEEN,
         )
         for (line, kind), found in departed.items()
     ]

@@ -49,6 +49,10 @@ class Departure(StrEnum):
     """It observes something else."""
 
 
+NOT_SEEN = "the noise of this line is not seen"
+"""Said of a line that is not to blame: an earlier one leads past it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
     """Data that reaches the output or the control flow without noise.
@@ -288,9 +292,10 @@ def _replayed(
     except PathDivergedError as end:
         return Divergence(departure=Departure.WAY, says=end.reason, line=end.line)
     if len(path.seen) < len(path.transcript):
-        return Divergence(
-            departure=Departure.WAY, says="less is observed of the noise", line=target.home
-        )
+        unseen = path.transcript[len(path.seen)]
+        drawn = [path.draws[each].line for each in unseen.draws if each < len(path.draws)]
+        line = drawn[0] if drawn else unseen.line
+        return Divergence(departure=Departure.WAY, says=NOT_SEEN, line=line)
     if not same_atoms(output, found):
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
         again = ForcedRun(path.transcript, values=path.values)

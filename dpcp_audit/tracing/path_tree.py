@@ -81,7 +81,10 @@ class ForcedRun(PathRun):
 
     def _next(self, kind: Seen, draws: tuple[int, ...], line: Line) -> Observation:
         if len(self.seen) >= len(self.transcript):
-            raise PathDivergedError("more is observed", line)
+            known = self.home is not None and draws and draws[0] < len(self.draws)
+            raise PathDivergedError(
+                "more is observed", self.draws[draws[0]].line if known else line
+            )
         entry = self.transcript[len(self.seen)]
         if entry.kind is not kind or entry.draws != draws:
             raise PathDivergedError(

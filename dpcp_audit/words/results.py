@@ -351,6 +351,9 @@ class SourceLocation:
     file: str
     line: Annotated[int, annotated_types.Ge(1)]
 
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
     @classmethod
     def of(cls, file: str, line: int) -> SourceLocation:
         """Return the location of a line, counted from 1."""
@@ -371,6 +374,8 @@ class SourceLocation:
         return cls.of(str(path), line)
 
 
+TRANSCRIPT = "of the transcript"
+"""The detail of evidence that bounds the loss of a release from above alone."""
 INDEPENDENT_DRAWS = (
     "outputs are independent draws; dependence is probed among those of one batch, in their order, "
     "and not between batches or processes"

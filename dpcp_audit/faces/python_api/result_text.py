@@ -25,7 +25,7 @@ from dpcp_audit.words.formatting import (
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.results import Standing, Verdict
+from dpcp_audit.words.results import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,8 @@ COLUMNS = (
 """The columns of the table that ``to_frame`` returns."""
 NO_TRUTH = "a result has no truth value: 'not refuted' is not 'true'; compare its verdict"
 _WIDTH = 80
-_MOST_ROWS = 18
+_MOST_ROWS, _MOST_TOLD = 18, 3
+_ASSUMED = "Assumptions, proof and witness"
 _MOST_LINES = 3
 """The most lines of a fact about one claim."""
 _SHOWN = (("verdict", 12), ("claim", 30), ("measured", 26), ("claimed", 9))
@@ -70,7 +71,15 @@ def row(key: str, entry: Mapping[str, Any]) -> PlainData:
 
 
 def table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the results as a text: what a reader must know first, then a line a claim."""
+    """Return the results as a text: what a reader must know first, then the claims.
+
+    Few claims have a sentence each, many a line of a table.
+    """
+    if 0 < len(rows) <= _MOST_TOLD:
+        entries = {entry["id"]: entry for entry in document["findings"]}
+        told = [line for each in rows for line in _told(each["claim"], entries[each["id"]])]
+        more = f"{_ASSUMED}: print(result[{rows[0]['claim']!r}])"
+        return "\n".join([*_heading(document), *told, more])
     cells = [tuple(name for name, _ in _SHOWN), *map(_cells, rows[:_MOST_ROWS])]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
@@ -78,6 +87,13 @@ def table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str
         for each in cells
     ]
     return "\n".join([*_heading(document), *lines, *_rest(rows)])
+
+
+def _told(key: str, entry: Mapping[str, Any]) -> list[str]:
+    """Return a claim's verdict, and its sentence below."""
+    said = textwrap.wrap(printable(sentence(entry)), _WIDTH - 4, max_lines=6, placeholder=" …")
+    head = f"{entry['verdict']} {clipped(printable(key), _WIDTH - 13)}"
+    return [head, *(f"    {line}" for line in said)]
 
 
 def html_table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -99,8 +115,7 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
     facts = {"found": printable(sentence(entry)), "claim": printable(entry["statement"])}
     if (standing := Standing(entry["standing"])) not in OWN:
         facts["standing"] = STANDINGS[standing]
-    if standing not in OWN or entry["verdict"] == Verdict.PROVED:
-        facts["assumes"] = printable(entry["assumptions"])
+    facts["assumes"] = printable(entry["assumptions"])
     if entry["evidence"]:
         facts["samples"] = number(entry["evidence"]["n_samples"])
     facts["proof"] = printable(proof_text(entry.get("proof")))

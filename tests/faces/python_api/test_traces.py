@@ -175,3 +175,24 @@ def test_a_function_without_a_return_is_not_cleared() -> None:
     trace = dp.trace(forgets, [0, 1], [0, 0], dp.PureDP(0.5), draws=50)
     assert trace.verdict is dp.Verdict.INCONCLUSIVE
     assert "returns None: return what is released" in repr(trace)
+
+
+def noise_on_one_branch(scores, *, rng) -> float:
+    noise = rng.laplace(scale=1)
+    if np.count_nonzero(scores <= 0.5) == 0:
+        return 0.0
+    return np.count_nonzero(scores <= 0.5) + noise
+
+
+@pytest.mark.known_bad
+def test_a_trace_that_decides_nothing_says_why_and_names_no_def() -> None:
+    found = dp.trace(noise_on_one_branch, np.ones(5), np.r_[np.zeros(1), np.ones(4)], dp.PureDP(1))
+    assert str(found.verdict) == "INCONCLUSIVE"
+    (claim,) = found.claims
+    assert claim.power is None
+    for said in (repr(claim), repr(found)):
+        assert "Not decided: a trace bounds the loss of the release from above alone" in " ".join(
+            said.split()
+        )
+    first = noise_on_one_branch.__code__.co_firstlineno
+    assert {leak.location.line for leak in found.leaks} == {first + 1}
