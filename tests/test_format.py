@@ -8,7 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpcp_audit.laws.populations import Beta
-from dpcp_audit.words.formatting import all_digits, exact, in_setting, setting
+from dpcp_audit.words.formatting import (
+    all_digits,
+    exact,
+    in_setting,
+    rounded_down,
+    rounded_up,
+    setting,
+)
 
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
@@ -61,3 +68,9 @@ def test_a_beta_law_is_read_back_from_its_name(a: float, b: float) -> None:
     first, second = Beta(a, b).name.removeprefix("beta(").removesuffix(")").split(",")
     assert (float(first), float(second)) == (a, b)
     assert all_digits(5.0) == "5"
+
+
+@given(value=st.floats(1e-12, 1e12), digits=st.integers(2, 8))
+def test_bounds_are_rounded_outward(value: float, digits: int) -> None:
+    assert read(rounded_down(value, digits=digits)) <= value
+    assert read(rounded_up(value, digits=digits)) >= value

@@ -26,8 +26,11 @@ from dpcp_audit.words.figures import Figure as Figure
 from dpcp_audit.words.figures import FigureKind as FigureKind
 from dpcp_audit.words.figures import Series as Series
 from dpcp_audit.words.formatting import clipped as clipped
+from dpcp_audit.words.formatting import limits as limits
 from dpcp_audit.words.formatting import number as number
 from dpcp_audit.words.formatting import power as power
+from dpcp_audit.words.formatting import rounded_down as rounded_down
+from dpcp_audit.words.formatting import rounded_up as rounded_up
 from dpcp_audit.words.guarantees import ZCDP as ZCDP
 from dpcp_audit.words.guarantees import ApproxDP as ApproxDP
 from dpcp_audit.words.guarantees import Coverage as Coverage

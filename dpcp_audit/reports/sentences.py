@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.witness import changed_records
 from dpcp_audit.targets.answers import NOT_PROVED
-from dpcp_audit.words.formatting import end, interval, number, share, telling_digits, to_float
+from dpcp_audit.words.formatting import (
+    end,
+    interval,
+    number,
+    rounded,
+    rounded_up,
+    share,
+    telling_digits,
+    to_float,
+)
 from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.proofs import sizes_proved
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
@@ -164,11 +173,14 @@ def violation(power: Mapping[str, Any]) -> str:
     if math.isinf(to_float(power["smallest"])):
         return "no violation"
     unit = "" if quantity.unit else f"{quantity.label} "
-    worse = unit + amount(quantity, power["smallest"], bound.opposite.sign)
+    smallest = rounded(to_float(power["smallest"]), 4, up=bound is Bound.AT_MOST)
+    worse = unit + amount(quantity, smallest, bound.opposite.sign)
     miss = quantity is Quantity.COVERAGE and bound is Bound.AT_LEAST
     factor = to_float(power["factor"])
     allowed = "the miscoverage allowed" if miss else "the claim"
-    return f"{worse} ({number(factor, digits=3)} × {allowed})" if math.isfinite(factor) else worse
+    if not math.isfinite(factor):
+        return worse
+    return f"{worse} ({rounded_up(factor, digits=3)} × {allowed})"
 
 
 def amount(quantity: Quantity, value: object, sign: str = "", *, digits: int = 4) -> str:

@@ -20,7 +20,7 @@ from dpcp_audit.reports.entry import (
 )
 from dpcp_audit.reports.families import families, lanes
 from dpcp_audit.words.checks import Skipped
-from dpcp_audit.words.formatting import DASH, clipped, counted, number, printable
+from dpcp_audit.words.formatting import DASH, clipped, counted, number, printable, rounded_up
 from dpcp_audit.words.results import Standing, Verdict
 
 if TYPE_CHECKING:
@@ -293,9 +293,9 @@ class Reading:
             return f"{said}."
         where = ", where" if len(factors) == len(tried) else f"; for {len(factors)} of them"
         return (
-            f"{said}{where} a violation of {number(max(factors), digits=3)} times what is allowed "
-            "or more, of the kind that its power names, would have been refuted with probability "
-            "at least 0.95."
+            f"{said}{where} a violation of {rounded_up(max(factors), digits=3)} times what is "
+            "allowed or more, of the kind that its power names, would have been refuted with "
+            "probability at least 0.95."
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.theorems.tightness import with_tightness
 from dpcp_audit.words.computed import Computed
-from dpcp_audit.words.formatting import in_setting
+from dpcp_audit.words.formatting import in_setting, rounded_down, rounded_up
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Source, Standing, Verdict
 
@@ -137,8 +137,8 @@ def promises_nothing(theorem: Stated) -> str:
     case: Any = theorem
     lower, *upper = case.bounds.values()
     if lower <= 0 and all(bound >= 1 for bound in upper):
-        most = "".join(f" and ≤ {bound:.3g}" for bound in upper)
-        least = f"{lower:.3g}".replace("-", "−")
+        most = "".join(f" and ≤ {rounded_up(bound)}" for bound in upper)
+        least = rounded_down(lower).replace("-", "−")
         return f"Vacuous: it promises coverage ≥ {least}{most}, which every set satisfies."
     search: Any = getattr(case, "mechanism", None)
     level = 1 - search.alpha + search.window_width if getattr(search, "starred", False) else 0.0

@@ -16,6 +16,7 @@ from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, decide, of_rate, settled
 from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.formatting import number, rounded_down, rounded_up
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Count, Power, Verdict
 
@@ -278,9 +279,9 @@ def with_its_side(outcome: Outcome, spread: Spread, theorem: Theorem) -> Outcome
         outcome,
         evidence=replace(outcome.evidence, quantity=Quantity.OVER_COVERAGE),
         note=(
-            f"{outcome.note} Every failure covers more than the upper bound, {upper[0]:.4g}. The "
-            f"lower bound, {lower:.4g}, held in every trial: no promise of at least so much "
-            "coverage is broken."
+            f"{outcome.note} Every failure covers more than the upper bound, "
+            f"{rounded_up(upper[0])}. The lower bound, {rounded_down(lower)}, held in every trial: "
+            "no promise of at least so much coverage is broken."
         ),
     )
 
@@ -321,8 +322,9 @@ def mean_note(spread: Spread, theorem: Theorem) -> str:
     Where the trials differ by rounding alone, no standard deviation is told.
     """
     alike = spread.deviation <= ROUNDING * abs(spread.mean)
-    told = "in every trial" if alike else f"(standard deviation {spread.deviation:.2g})"
-    return f"Mean {theorem.statistic} {spread.mean:.4g} {told}."
+    deviation = number(spread.deviation, digits=2)
+    told = "in every trial" if alike else f"(standard deviation {deviation})"
+    return f"Mean {theorem.statistic} {number(spread.mean)} {told}."
 
 
 def case(theorem: Theorem, *, trials: int, context: Context) -> PlainData:

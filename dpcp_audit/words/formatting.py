@@ -364,6 +364,27 @@ def end(evidence: Mapping[str, Any], *, upper: bool) -> tuple[float, bool]:
     return (limit, True) if reaches else (shown, False)
 
 
+def rounded_down(value: float, *, digits: int = 4) -> str:
+    """Return a lower bound for readers: never above the number.
+
+    Examples
+    --------
+    >>> rounded_down(0.12349), rounded_up(0.12341), limits(0.12349, 0.45671)
+    ('0.1234', '0.1235', '[0.1234, 0.4568]')
+    """
+    return number(rounded(value, digits, up=False), digits=digits)
+
+
+def rounded_up(value: float, *, digits: int = 4) -> str:
+    """Return an upper bound for readers: never below the number."""
+    return number(rounded(value, digits, up=True), digits=digits)
+
+
+def limits(lower: float, upper: float) -> str:
+    """Return an interval, rounded outward."""
+    return f"[{rounded_down(lower)}, {rounded_up(upper)}]"
+
+
 def rounded(value: float, digits: int, *, up: bool) -> float:
     """Return a number rounded up, or down, to so many significant digits.
 

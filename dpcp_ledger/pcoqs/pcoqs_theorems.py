@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import Computed, Quantity, Source, Standing, Verdict
+from dpcp_audit.extensions.claims import (
+    Computed,
+    Quantity,
+    Source,
+    Standing,
+    Verdict,
+    rounded_up,
+)
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Classifier, Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS, rank_law
@@ -214,7 +221,7 @@ class FixedRankError(Stated):
             f"Computed over the noise. The rank is r = {rank}. The most likely threshold has "
             f"#{{s ≤ q}} = {end}, with probability {max(masses):.4g}: a rank error of "
             f"{abs(end - rank)}, where {limit - self.windows * self.window_count:.4g} + "
-            f"{self.windows}·{self.window_count} = {limit:.4g} is allowed."
+            f"{self.windows}·{self.window_count} = {rounded_up(limit)} is allowed."
         )
         event = {"rank": rank, "count": end, "probability": max(masses), "error": abs(end - rank)}
         found = failure_evidence(self, note=note)

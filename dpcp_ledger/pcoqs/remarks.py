@@ -15,6 +15,7 @@ from dpcp_audit.extensions.claims import (
     Quantity,
     Standing,
     Verdict,
+    rounded_down,
 )
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Uniform
@@ -170,7 +171,10 @@ def one_class(mechanism: PCOQS, *, n: int, beta: float, share: float) -> Computa
         claimed=bound,
         slack=error,
         witness={"share": share, "n": n, "alpha": mechanism.alpha, "rho": mechanism.rho},
-        note=f"Theorem 1's lower bound of the coverage over all classes is {bound:.4g} there.",
+        note=(
+            "Theorem 1's lower bound of the coverage over all classes is "
+            f"{rounded_down(bound)} there."
+        ),
     )
     return found.between(
         at_most("coverage of the class < 1−α−τ/(n+1)", above + error, decimal(bound)),

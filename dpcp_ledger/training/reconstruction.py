@@ -34,7 +34,9 @@ from dpcp_audit.extensions.claims import (
     Quantity,
     Series,
     conclude,
+    limits,
     of_rate,
+    rounded_up,
 )
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.statistics import clopper_pearson, rate_power
@@ -76,7 +78,7 @@ class Success:
     def __str__(self) -> str:
         return (
             f"{self.prior} (κ = {self.baseline:.4g}): {self.rate:.4g} "
-            f"[{self.lower:.4g}, {self.upper:.4g}] of at most {self.allowed:.4g}"
+            f"{limits(self.lower, self.upper)} of at most {rounded_up(self.allowed)}"
         )
 
 

@@ -16,6 +16,7 @@ from dpcp_audit.audits.search.event_search import quantile_cuts
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.roc import RocCurve, log_ratio_limits
 from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.formatting import limits, number
 from dpcp_audit.words.results import Estimate
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Rate(NamedTuple):
     upper: float
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.lower:.4g}, {self.upper:.4g}]"
+        return f"{number(self.value)} {limits(self.lower, self.upper)}"
 
 
 def attack_loss(

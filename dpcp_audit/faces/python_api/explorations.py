@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import asdict, dataclass
+from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.keywords import seed_of
@@ -102,7 +103,7 @@ class Exploration:
                 *(_column(name, [each.case[name] for each in cells]) for name in self.varied),
                 TableColumn(
                     name=cells[0].name,
-                    texts=["vacuous" if each.vacuous else _decimal(each.level) for each in cells],
+                    texts=["vacuous" if each.vacuous else _promised(each.level) for each in cells],
                     values=levels,
                 ),
                 TableColumn(
@@ -313,6 +314,11 @@ def _column(name: str, values: list[Any]) -> TableColumn:
     return TableColumn(name=name, texts=[number(value) for value in values], values=values)
 
 
-def _decimal(value: float) -> str:
+def _promised(level: float) -> str:
+    """Return a lower bound on the coverage, rounded down to four places."""
+    return _decimal(Decimal(repr(level)).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR))
+
+
+def _decimal(value: float | Decimal) -> str:
     """Return a coverage to four places: columns of them line up."""
     return f"{value:.4f}".replace("-", "−")
