@@ -20,7 +20,7 @@ from dpcp_audit.words.values import Duration, is_whole, whole_of
 from dpcp_audit.words.whole_files import HINT, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dpcp_audit.words.options import Option
 
@@ -53,13 +53,25 @@ _DEST = "option."
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
-def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
-    """End with a usage error where words were left over, naming the nearest options."""
+def refuse_unknown(
+    parser: argparse.ArgumentParser,
+    unknown: Sequence[str],
+    *,
+    instead: Mapping[str, str] | None = None,
+) -> None:
+    """End with a usage error where words were left over, naming the nearest options.
+
+    Parameters
+    ----------
+    instead : mapping, optional
+        By the names of options that are not taken, what to give in their place.
+    """
     if not unknown:
         return
     names = sorted(set(_OPTION.findall(parser.format_usage() + parser.format_help())))
     given = [word.partition("=")[0] for word in unknown if word.startswith("--")]
-    gone = [REMOVED[each] for word in given if (each := word.removeprefix("--")) in REMOVED]
+    hints = REMOVED | dict(instead or {})
+    gone = [hints[each] for word in given if (each := word.removeprefix("--")) in hints]
     near = [" or ".join(meant) for word in given if (meant := _meant(word, names))]
     hint = f"{HINT}did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
     hint = f"{HINT}{'; '.join(gone)}" if gone else hint

@@ -42,6 +42,8 @@ exit codes:
   3  something could not be completed (with --strict, or could not be decided)
 """
 _WIDTH = 80
+_ALIKE = (("epsilon", "rho"), ("delta", "beta"))
+"""Parameters that stand for the same thing in theorems of different privacy."""
 _OF_ONE_CASE = (
     *("report", "journal", "resume", "log", "memory", "jobs", "profile"),
     *("false_alarm", "strict", "quiet", "verbose", "show"),
@@ -104,9 +106,20 @@ def execute(options: argparse.Namespace) -> int:
 def _parsed(named: NamedTheorem, words: list[str]) -> argparse.Namespace:
     parser = parser_of(named)
     parsed, unknown = parser.parse_known_args(words)
-    arguments.refuse_unknown(parser, unknown)
+    arguments.refuse_unknown(parser, unknown, instead=_instead(named))
     parsed.command = f"theorem {named.name}"
     return parsed
+
+
+def _instead(named: NamedTheorem) -> dict[str, str]:
+    """Return what the theorem takes in place of another theorem's privacy or failure parameter."""
+    taken = {each.name: each for each in named.parameters}
+    return {
+        absent: f"{named.name} takes --{name}: {taken[name].help}"
+        for pair in _ALIKE
+        for absent, name in (pair, pair[::-1])
+        if name in taken and absent not in taken
+    }
 
 
 def parser_of(named: NamedTheorem) -> argparse.ArgumentParser:

@@ -225,6 +225,21 @@ def test_options_of_other_theorems_are_not_in_the_help(capsys) -> None:
     assert "--rho" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "hint"),
+    [
+        ("pcoqs-theorem-1", "--epsilon", "pcoqs-theorem-1 takes --rho: ρ of zCDP"),
+        ("pcoqs-corollary-1", "--delta", "pcoqs-corollary-1 takes --beta: β"),
+        ("ldpcp-4", "--rho", "ldpcp-4 takes --epsilon: ε"),
+    ],
+)
+def test_another_theorems_privacy_parameter_is_told_from_this_ones(
+    name: str, word: str, hint: str, capsys
+) -> None:
+    assert main(["theorem", name, word, "1"]) == 2
+    assert hint in capsys.readouterr().err
+
+
 def test_a_table_says_how_far_it_has_come(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every case is told here; else one where nothing was told for five seconds."""
     monkeypatch.setattr("dpcp_audit.faces.python_api.explorations._QUIET_SECONDS", -1.0)
