@@ -21,9 +21,8 @@ Replace the mechanism, the claims and the words of the paper by yours.
 
 from __future__ import annotations
 
-import numpy as np
-
 import dpcp_audit as dp
+import numpy as np
 
 EPSILON, ALPHA = 1.0, 0.1
 GRID = np.linspace(0.0, 1.0, 101)
@@ -42,31 +41,45 @@ def private_threshold(scores: np.ndarray, *, rng: np.random.Generator) -> float:
     return float(GRID[np.argmax(quality)])
 
 
-def claims() -> dp.Result:
-    """Test every claim of the paper."""
+def privacy() -> dp.Result:
+    """Test the privacy that the paper claims: of every input, whatever its law."""
     return dp.audit(
         private_threshold,
         dp.PureDP(EPSILON),  # dp.ZCDP(rho), dp.ApproxDP(epsilon, delta), dp.LocalDP(epsilon), ...
-        dp.Coverage(0.85),  # dp.Coverage(0.85, confidence=0.95): for 95 % of calibrations
-        n=200,
-        alpha=ALPHA,
         neighbours="substitution",
+        n=200,
         paper="PAPER",
         theorem="Theorem 1",
+    )
+
+
+def coverage() -> dp.Result:
+    """Test the coverage that the paper claims, under its hypotheses."""
+    return dp.audit(
+        private_threshold,
+        dp.Coverage(0.85),  # dp.Coverage(0.85, confidence=0.95): for 95 % of calibrations
+        alpha=ALPHA,
+        n=200,
+        paper="PAPER",
+        theorem="Theorem 2",
         hypotheses="exchangeable scores in [0, 1]",
     )
 
 
+CLAIMS = {"privacy": privacy, "coverage": coverage}
+
+
 def test_no_claim_is_refuted() -> None:
     """Fail where a claim is refuted, or cannot be tested; the message says on which inputs."""
-    for claim in claims():
-        assert claim.verdict not in {dp.Verdict.REFUTED, dp.Verdict.ERROR}, claim
+    for test in CLAIMS.values():
+        for claim in test():
+            assert claim.verdict not in {dp.Verdict.REFUTED, dp.Verdict.ERROR}, claim
 
 
 if __name__ == "__main__":
-    found = claims()
-    print(found)
-    print("report:", found.report("claims.md"))
+    for name, test in CLAIMS.items():
+        found = test()
+        print(found, found.report(f"{name}.md"), found.report(f"{name}.json"), sep="\\n")
 '''
 
 
