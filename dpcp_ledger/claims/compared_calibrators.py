@@ -32,13 +32,12 @@ from dpcp_ledger.comparison.study_heatmaps import (
     choice_figure,
     comparison_tables,
     elected,
-    number_figures,
     told,
 )
 from dpcp_ledger.reproduce.experiments import Extent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dpcp_audit.extensions.claims import Context, Figure
     from dpcp_ledger.comparison.study_heatmaps import Panel
@@ -204,7 +203,7 @@ class Compared:
                 "seed": grid.seed,
             },
             note=_note(comparison),
-            figures=tuple(_figures(comparison)),
+            figures=_figures(comparison),
             tables=comparison_tables(comparison),
         )
 
@@ -306,14 +305,12 @@ def _elected(comparison: Comparison, panel: Panel) -> str:
     return told(elected(comparison, subject=name, alpha=alpha, panel=panel))
 
 
-def _figures(comparison: Comparison) -> Iterator[Figure]:
-    """Yield the choice over the whole grid and the numbers at the quick one's n and ε."""
+def _figures(comparison: Comparison) -> tuple[Figure, ...]:
+    """Return the choice over the whole grid; laws of scores have no sets to choose by."""
     (name,), alpha = comparison.names, _nearest(comparison)
-    if any(row.labels for row in comparison.rows):
-        yield choice_figure(comparison, subject=name, alpha=alpha)
-    yield from number_figures(
-        comparison, subject=name, alpha=alpha, sizes=QUICK.sizes, epsilons=QUICK.epsilons
-    )
+    if not any(row.labels for row in comparison.rows):
+        return ()
+    return (choice_figure(comparison, subject=name, alpha=alpha),)
 
 
 def _nearest(comparison: Comparison) -> float:

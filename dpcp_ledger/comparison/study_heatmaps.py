@@ -1,14 +1,11 @@
-"""The comparison as tables of a results document.
-
-Which calibrator to use when, the smallest sets among those that cover; and heat maps of it.
-"""
+"""The comparison as tables of a results document, and a map of which calibrator to use when."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import (
     Figure,
@@ -23,13 +20,10 @@ from dpcp_ledger.comparison.calibrator_study import method
 from dpcp_ledger.comparison.method import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable
 
     from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow
     from dpcp_ledger.comparison.method import Method
-
-    Cell = tuple[float, str]
-    """The number that colours a cell, and the text in it."""
 
 
 NUMBERS = {
@@ -233,9 +227,6 @@ def _eligible(candidate: Method, panel: Panel) -> bool:
     )
 
 
-_ERRORS = 3.0
-"""Standard errors by which a mean coverage that is marked falls short: ``ComparisonRow.covers``."""
-_CAP = 3.0
 _KEYS = (
     "Of P-COQS, claimed has the noise of its zCDP claim, proven what its bits are proved to need, "
     "coarse the same with Δ = 1/n; exponq-full spends all of ε; proved is what dp.calibrate "
@@ -282,99 +273,9 @@ def choice_figure(comparison: Comparison, *, subject: str, alpha: float) -> Figu
             "coverage reaches 1−α; none, where no sets hold less than 90 % of all labels. First "
             "among those with a theorem about their coverage, then among all, then among those "
             "that need no curator. The colour is the number of labels a set holds more than "
-            "without privacy."
+            f"without privacy. {_KEYS}"
         ),
     )
-
-
-def number_figures(
-    comparison: Comparison,
-    *,
-    subject: str,
-    alpha: float,
-    sizes: Sequence[int],
-    epsilons: Sequence[float],
-) -> Iterator[Figure]:
-    """Yield every method at chosen n and ε: mean coverage, failure rate and, on a pool, set size.
-
-    The failure rate is how often one calibration covers less than 1−α.
-    """
-    allowed = comparison.grid.failure
-    measures: dict[str, _Measure] = {
-        f"Mean coverage on {subject}, α = {alpha:g}": _Measure(
-            _coverage,
-            {f"✗ short of 1−α by over {_ERRORS:g} errors": 1.0},
-            "Mean of F(q̂) over calibrations. The colour is what it lacks of 1−α, in "
-            f"units of {_ERRORS:g} standard errors, strongest from {_CAP:g} on. {_KEYS}",
-        ),
-        f"P(F(q̂) < 1−α) on {subject}, α = {alpha:g}": _Measure(
-            _failure_rate,
-            {f"above {allowed:g}": allowed},
-            "Share of calibrations whose sets cover less than 1−α: the PAC failure rate. "
-            f"Calibrators with a star aim at {allowed:g}; a mean coverage of just 1−α has about "
-            "0.5.",
-        ),
-        f"Mean set size on {subject}, α = {alpha:g}": _Measure(
-            _set_size,
-            {},
-            "Labels in a set, on average over calibrations and the pool.",
-        ),
-    }
-    rows = [row for row in comparison.rows if row.subject == subject]
-    if not any(row.labels for row in rows):
-        measures.popitem()
-    cases = [(n, epsilon, alpha) for n in sizes for epsilon in epsilons]
-    for title, measure in measures.items():
-        cells = {(row.method, row.n, row.epsilon, row.alpha): measure.cell(row) for row in rows}
-        yield Figure(
-            kind=FigureKind.HEATMAP,
-            title=title,
-            x_label="n, ε",
-            y_label="",
-            columns=[f"{power(n)}, {epsilon:g}" for n, epsilon, _ in cases],
-            series=list(_by_method(comparison.grid.methods, cells, cases)),
-            marks=measure.marks,
-            description=measure.description,
-        )
-
-
-class _Measure(NamedTuple):
-    """The rendering of a row in a heat map: colour, text, marks and meaning."""
-
-    cell: Callable[[ComparisonRow], Cell]
-    marks: dict[str, float]
-    description: str
-
-
-def _coverage(row: ComparisonRow) -> Cell:
-    short = max(0.0, 1 - row.alpha - row.coverage)
-    strain = short / (_ERRORS * row.coverage_error) if row.coverage_error else math.inf
-    return min(strain, _CAP) if short else 0.0, f"{'' if row.covers else '✗'}{row.coverage:.3f}"
-
-
-def _failure_rate(row: ComparisonRow) -> Cell:
-    return row.failure_rate, f"{row.failure_rate:.2f}"
-
-
-def _set_size(row: ComparisonRow) -> Cell:
-    return (math.nan, "") if row.set_size is None else (row.set_size, f"{row.set_size:.2f}")
-
-
-def _by_method(
-    keys: Iterable[str],
-    found: Mapping[tuple[str, int, float, float], Cell],
-    cases: Sequence[tuple[int, float, float]],
-) -> Iterator[Series]:
-    for key in keys:
-        private = method(key).private
-        cells = [found.get((key, n, e if private else math.inf, a)) for n, e, a in cases]
-        if any(cells):
-            yield Series(
-                name=_short(key),
-                x=[float(place) for place in range(len(cells))],
-                y=[math.nan if one is None else one[0] for one in cells],
-                texts=["" if one is None else one[1] for one in cells],
-            )
 
 
 def _short(key: str) -> str:

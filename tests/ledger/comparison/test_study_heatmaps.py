@@ -19,7 +19,6 @@ from dpcp_ledger.comparison.study_heatmaps import (
     choice_figure,
     choose,
     elected,
-    number_figures,
     shortfalls,
 )
 
@@ -126,29 +125,6 @@ def measured() -> Comparison:
         delta=1e-3,
     )
     return compare(grid)
-
-
-def test_figures_hold_a_row_for_each_calibrator(measured) -> None:
-    at = {"alpha": 0.1, "sizes": (300, 1000), "epsilons": (4.0,)}
-    *_, sizes = number_figures(measured, subject=POOL, **at)
-    assert [row.name for row in sizes.series] == ["split", "exponq-full", "histlap"]
-    assert sizes.columns == ["300, 4", "1000, 4"]
-    split, exponq, _ = sizes.series
-    assert exponq.y[0] > exponq.y[1] > split.y[1]
-    assert exponq.texts[0] == f"{exponq.y[0]:.2f}"
-    coverage, failure = number_figures(measured, subject="uniform", **at)
-    assert [text[0] for text in coverage.series[1].texts] == ["0", "0"]
-    assert all(0 <= y <= 1 for row in failure.series for y in row.y)
-    assert failure.marks == {"above 0.1": 0.1}
-
-
-def test_a_short_coverage_is_crossed_and_coloured() -> None:
-    short = row("histlap", 1.0, coverage=0.88, coverage_error=0.005)
-    at = {"subject": POOL, "alpha": 0.1, "sizes": (1000,), "epsilons": (1.0,)}
-    drawn, *_ = number_figures(comparison(short), **at)
-    assert drawn.series[1].texts == ["✗0.880"]
-    assert drawn.series[1].y[0] == pytest.approx(0.02 / 0.015)
-    assert drawn.series[0].y == [0.0]
 
 
 def test_the_choice_names_what_has_the_smallest_sets() -> None:
