@@ -39,6 +39,5 @@ SUITE = Suite(
         "reproduced.pcoqs-table-12",
         "reproduced.pcoqs-table-6",
         "reproduced.pcoqs-table-4",
-        "reproduced.pcoqs-figure-1",
     ),
 )

@@ -12,7 +12,6 @@ from dpcp_ledger.reproduce import (
     dpskin_experiments,
     ldpcp_experiments,
     pcoqs_experiments,
-    pcoqs_networks,
 )
 from dpcp_ledger.reproduce.simulation_study import Effort
 
@@ -63,7 +62,6 @@ def experiments() -> dict[str, Experiment]:
     """Return all experiments by id, in the order of the papers."""
     papers = (
         *pcoqs_experiments.experiments(),
-        *pcoqs_networks.experiments(),
         *ldpcp_experiments.experiments(),
         *dpskin_experiments.experiments(),
     )

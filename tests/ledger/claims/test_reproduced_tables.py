@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import pickle
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.claims import reproduced_tables
 from dpcp_ledger.claims.reproduced_tables import Reproduced, WithPrivateModels
-from dpcp_ledger.reproduce import experiments, pcoqs_networks, simulation_study
+from dpcp_ledger.reproduce import experiments, simulation_study
 from dpcp_ledger.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
 from dpcp_ledger.reproduce.table_cells import (
     Experiment,
@@ -86,16 +85,7 @@ def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
 
 
 @pytest.mark.parametrize("id_", EXPERIMENTS)
-def test_what_is_said_to_be_compared_is_what_cells_compare(
-    id_: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A fitted classifier stands in for the figures' networks, whose training is tested apart."""
-    (fitted,) = experiments.DIGITS
-    monkeypatch.setattr(
-        pcoqs_networks,
-        "dpsgd_pool",
-        lambda *_, epsilon, **__: replace(fitted(), name=f"network-{epsilon:g}"),
-    )
+def test_what_is_said_to_be_compared_is_what_cells_compare(id_: str) -> None:
     experiment = EXPERIMENTS[id_]
     trials = np.full((3, len(SimulatedMethod), len(Metric)), 0.5)
     measured = {demand: Measured(trials, trials) for demand in experiment.demands}
