@@ -8,7 +8,7 @@ are what one might hope for.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -72,73 +72,69 @@ def _row(
     return Row(claim=claim, check=check)
 
 
+class _Traced(NamedTuple):
+    """A training whose whole trace is seen, and what is said of it."""
+
+    who: str
+    what: str
+    subject: str
+    guarantee: SubsampledGaussian = _FULL
+    noise: float = 1.0
+    flaw: Flaw = Flaw.NONE
+
+
+_RIGHT = _Traced("DP-SGD", "its accounted guarantee allows", _INVERSION)
+_PLAIN = _Traced(
+    "a training without noise",
+    "DP-SGD's guarantee would allow",
+    Heading.WITHOUT_NOISE,
+    noise=0.0,
+)
+_HALVED = _Traced(
+    "DP-SGD with half of its noise",
+    "its guarantee allows",
+    Heading.PLANTED_BUGS,
+    flaw=Flaw.HALF_NOISE,
+)
+
+
 def _reconstruction_rows(data: Examples) -> list[Row]:
-    simplex = tuple(
-        simplex_prior(k, n_features=data.inputs.shape[1]) for k in (2, 4, 16, data.inputs.shape[1])
+    features = data.inputs.shape[1]
+    priors = {
+        "simplex": tuple(simplex_prior(k, n_features=features) for k in (2, 4, 16, features)),
+        "digits": _image_priors(data),
+    }
+    cases: tuple[tuple[dict[str, str], _Traced], ...] = (
+        ({"prior": "simplex"}, _RIGHT),
+        ({"prior": "digits"}, _RIGHT),
+        ({"prior": "simplex", "sampling": "poisson"}, _RIGHT._replace(guarantee=_SAMPLED)),
+        ({"prior": "digits", "model": "non-private"}, _PLAIN),
+        ({"prior": "simplex", "noise": "half"}, _HALVED),
     )
-    images = _image_priors(data)
-    right = ("DP-SGD", "its accounted guarantee allows", _INVERSION)
-    cases: tuple[
-        tuple[
-            dict[str, str],
-            tuple[Prior, ...],
-            SubsampledGaussian,
-            float,
-            Flaw,
-            tuple[str, str, str],
-        ],
-        ...,
-    ] = (
-        ({"prior": "simplex"}, simplex, _FULL, 1.0, Flaw.NONE, right),
-        ({"prior": "digits"}, images, _FULL, 1.0, Flaw.NONE, right),
-        (
-            {"prior": "simplex", "sampling": "poisson"},
-            simplex,
-            _SAMPLED,
-            1.0,
-            Flaw.NONE,
-            right,
+    return [_reconstructed(data, variant, priors[variant["prior"]], of) for variant, of in cases]
+
+
+def _reconstructed(
+    data: Examples, variant: dict[str, str], priors: tuple[Prior, ...], of: _Traced
+) -> Row:
+    right = of.who == _RIGHT.who
+    prior = "digits" if variant["prior"] == "digits" else "the worst case"
+    return _row(
+        {"attack": "reconstruction"} | variant,
+        Verdict.CONSISTENT if right else Verdict.REFUTED,
+        f"An example out of a prior of {prior} is reconstructed from the whole trace of {of.who} "
+        f"no more often than {of.what}.",
+        "success ≤ power(κ)",
+        Reconstruction(
+            attack=_trace_attack(data, of.guarantee, noise=of.noise, flaw=of.flaw),
+            guarantee=of.guarantee,
+            priors=priors,
+            trainings=300,
         ),
-        (
-            {"prior": "digits", "model": "non-private"},
-            images,
-            _FULL,
-            0.0,
-            Flaw.NONE,
-            (
-                "a training without noise",
-                "DP-SGD's guarantee would allow",
-                Heading.WITHOUT_NOISE,
-            ),
-        ),
-        (
-            {"prior": "simplex", "noise": "half"},
-            simplex,
-            _FULL,
-            1.0,
-            Flaw.HALF_NOISE,
-            ("DP-SGD with half of its noise", "its guarantee allows", Heading.PLANTED_BUGS),
-        ),
+        subject=of.subject,
+        standing=Standing.PRACTICE if right else Standing.CONTROL,
+        fixed=dict(of.guarantee.parameters),
     )
-    return [
-        _row(
-            {"attack": "reconstruction"} | variant,
-            Verdict.CONSISTENT if words is right else Verdict.REFUTED,
-            f"An example out of a prior of {'digits' if priors is images else 'the worst case'} is "
-            f"reconstructed from the whole trace of {words[0]} no more often than {words[1]}.",
-            "success ≤ power(κ)",
-            Reconstruction(
-                attack=_trace_attack(data, guarantee, noise=noise, flaw=flaw),
-                guarantee=guarantee,
-                priors=priors,
-                trainings=300,
-            ),
-            subject=words[2],
-            standing=Standing.PRACTICE if words is right else Standing.CONTROL,
-            fixed=dict(guarantee.parameters),
-        )
-        for variant, priors, guarantee, noise, flaw, words in cases
-    ]
 
 
 def _image_priors(data: Examples) -> tuple[Prior, ...]:

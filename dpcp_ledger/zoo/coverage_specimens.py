@@ -166,15 +166,6 @@ def _conformal() -> list[Specimen]:
         vectorised=False,
         exact=partial(exact_losses.rank_miscoverage, rank, n),
     )
-    labelled = replace(
-        conformal,
-        name="split-conformal-labels",
-        words="split conformal classification on 1 − p of the true label",
-        target=f"{HERE}.broken_mechanisms:split_conformal",
-        kind=Kind.CALIBRATOR,
-        exact=partial(exact_losses.predicted_label_miscoverage, "true-label"),
-    )
-    released = np.full(n, 0.124)
     return [
         conformal,
         mutant_of(
@@ -199,6 +190,20 @@ def _conformal() -> list[Specimen]:
             strict=True,
             exact=partial(_strict_miscoverage, 0.5),
         ),
+        *_labelled(conformal),
+    ]
+
+
+def _labelled(conformal: Specimen) -> list[Specimen]:
+    labelled = replace(
+        conformal,
+        name="split-conformal-labels",
+        words="split conformal classification on 1 − p of the true label",
+        target=f"{HERE}.broken_mechanisms:split_conformal",
+        kind=Kind.CALIBRATOR,
+        exact=partial(exact_losses.predicted_label_miscoverage, "true-label"),
+    )
+    return [
         labelled,
         mutant_of(
             labelled,
@@ -212,7 +217,7 @@ def _conformal() -> list[Specimen]:
             "rounded-calibrator",
             "the conformal threshold rounded to two decimals",
             "rounded_down",
-            exact=partial(_rounded_miscoverage, released),
+            exact=partial(_rounded_miscoverage, np.full(conformal.sizes[0], 0.124)),
         ),
     ]
 

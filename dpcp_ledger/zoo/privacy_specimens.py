@@ -67,18 +67,24 @@ def _search() -> Specimen:
 
 
 def _searches() -> list[Specimen]:
-    twin = _search()
-    deterministic = partial(exact_losses.deterministic_loss, guarantee=_ZCDP)
+    twin = replace(_search(), coverage=None)
     return [
-        twin,
+        _search(),
         *(_weak_search(twin, factor, draws) for factor, draws in _WEAK_SEARCHES),
+        *_underpaid_searches(twin),
+        *_unprotected_searches(twin),
+    ]
+
+
+def _underpaid_searches(twin: Specimen) -> list[Specimen]:
+    """Return searches whose noise pays for less than they release."""
+    return [
         mutant_of(
             twin,
             "sigma-of-range",
             "σ from ⌈log2 L⌉ rounds in place of ⌈log2(L/Δ)⌉: 0 on [0, 1]",
             "sigma_of_range",
             exact=partial(exact_losses.search_loss, 0.0),
-            coverage=None,
         ),
         mutant_of(
             twin,
@@ -86,7 +92,6 @@ def _searches() -> list[Specimen]:
             "all of ρ spent in each of 20 rounds",
             "undivided_budget",
             exact=partial(exact_losses.search_loss, broken_mechanisms.noise_scale(rounds=1)),
-            coverage=None,
         ),
         mutant_of(
             twin,
@@ -95,8 +100,14 @@ def _searches() -> list[Specimen]:
             "one_draw",
             draws=100_000,
             exact=exact_losses.one_draw_loss,
-            coverage=None,
         ),
+    ]
+
+
+def _unprotected_searches(twin: Specimen) -> list[Specimen]:
+    """Return searches that release what no noise hides, or noise that is known."""
+    deterministic = partial(exact_losses.deterministic_loss, guarantee=_ZCDP)
+    return [
         mutant_of(
             twin,
             "own-bounds",
@@ -109,7 +120,6 @@ def _searches() -> list[Specimen]:
                 scores=[0.4, 0.4],
                 neighbour_scores=[0.4, 1.0],
             ),
-            coverage=None,
         ),
         mutant_of(
             twin,
@@ -117,7 +127,6 @@ def _searches() -> list[Specimen]:
             f"the plain quantile where n < {broken_mechanisms.FEWEST}",
             "falls_back",
             exact=partial(deterministic, broken_mechanisms.falls_back, size=1, **_FEW),
-            coverage=None,
         ),
         mutant_of(
             twin,
@@ -127,7 +136,6 @@ def _searches() -> list[Specimen]:
             vectorised=False,
             draws=5000,
             exact=partial(deterministic, broken_mechanisms.seed_of_data, **_MANY),
-            coverage=None,
         ),
         mutant_of(
             twin,
@@ -137,7 +145,6 @@ def _searches() -> list[Specimen]:
             vectorised=False,
             draws=5000,
             exact=partial(deterministic, broken_mechanisms.fixed_seed, **_MANY),
-            coverage=None,
         ),
     ]
 
@@ -151,7 +158,6 @@ def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
         options={"noise": factor},
         exact=partial(exact_losses.search_loss, factor * broken_mechanisms.noise_scale()),
         draws=draws,
-        coverage=None,
         hidden=frozenset() if seen else frozenset({SpecimenCheck.BLACK_BOX}),
         unseen={} if seen else {SpecimenCheck.BLACK_BOX: _COMPARISONS},
     )
@@ -184,23 +190,6 @@ def _additive() -> list[Specimen]:
         alpha=broken_mechanisms.ALPHA,
         exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((1.0,))),
     )
-    gaussian = replace(
-        laplace,
-        name="gaussian-quantile",
-        words="the quantile of scores in [0, 1] with Gaussian noise of σ = 1",
-        privacy=_ZCDP,
-        options={"noise": "gaussian"},
-        exact=partial(exact_losses.additive_loss, _ZCDP, GaussianPair(1.0)),
-    )
-    histogram = replace(
-        laplace,
-        name="histogram",
-        words="the median of a two-bin histogram with Laplace noise of scale 2/ε",
-        target=f"{HERE}.broken_mechanisms:histogram",
-        alpha=0.5,
-        exact=partial(exact_losses.histogram_loss, Relation.SUBSTITUTION),
-    )
-    deviation = LaplacePair((math.sqrt(2),))
     return [
         laplace,
         *(_weak_noise(laplace, factor, draws) for factor, draws in _WEAK_LAPLACE),
@@ -219,6 +208,21 @@ def _additive() -> list[Specimen]:
             exact=partial(exact_losses.additive_loss, _PURE, GaussianPair(1.0)),
             draws=50_000,
         ),
+        *_gaussian_noise(laplace),
+        *_histograms(laplace),
+    ]
+
+
+def _gaussian_noise(laplace: Specimen) -> list[Specimen]:
+    gaussian = replace(
+        laplace,
+        name="gaussian-quantile",
+        words="the quantile of scores in [0, 1] with Gaussian noise of σ = 1",
+        privacy=_ZCDP,
+        options={"noise": "gaussian"},
+        exact=partial(exact_losses.additive_loss, _ZCDP, GaussianPair(1.0)),
+    )
+    return [
         gaussian,
         *(_weak_noise(gaussian, factor, draws) for factor, draws in _WEAK_GAUSSIAN),
         mutant_of(
@@ -226,9 +230,22 @@ def _additive() -> list[Specimen]:
             "laplace-for-gaussian",
             "Laplace noise of the standard deviation that ρ-zCDP asks of Gaussian noise",
             options={"noise": "laplace-as-gaussian"},
-            exact=partial(exact_losses.additive_loss, _ZCDP, deviation),
+            exact=partial(exact_losses.additive_loss, _ZCDP, LaplacePair((math.sqrt(2),))),
             draws=400_000,
         ),
+    ]
+
+
+def _histograms(laplace: Specimen) -> list[Specimen]:
+    histogram = replace(
+        laplace,
+        name="histogram",
+        words="the median of a two-bin histogram with Laplace noise of scale 2/ε",
+        target=f"{HERE}.broken_mechanisms:histogram",
+        alpha=0.5,
+        exact=partial(exact_losses.histogram_loss, Relation.SUBSTITUTION),
+    )
+    return [
         histogram,
         mutant_of(
             histogram,
