@@ -29,6 +29,7 @@ from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     GaussianDP,
+    LocalDP,
     PrivacyGuarantee,
     PureDP,
     RenyiDP,
@@ -37,7 +38,7 @@ from dpcp_audit.words.guarantees import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PROVABLE = (PureDP, ZCDP, RenyiDP, GaussianDP, ApproxDP)
+PROVABLE = (PureDP, LocalDP, ZCDP, RenyiDP, GaussianDP, ApproxDP)
 """The claims that are summed."""
 _BITS = 192
 _GRID = 1e-4
@@ -81,9 +82,9 @@ def decimal(value: float) -> Fraction:
 def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
     """Return the cost of the dearest path, in the unit of one of the ``PROVABLE`` claims."""
     kind = type(claim)
-    if kind is not PureDP:
+    if not isinstance(claim, PureDP):
         ledger = _whole(ledger)
-    if kind is PureDP:
+    if isinstance(claim, PureDP):
         return _pure(ledger, decimal(claim.parameters["epsilon"]))
     if kind is ZCDP:
         return _sum(ledger, rho, "ρ", decimal(claim.parameters["rho"]))
@@ -123,7 +124,7 @@ _CONVERTED = {
 
 def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
     """Return the rules, with references, by which uses of noise become one number of a claim."""
-    kind = type(claim)
+    kind = PureDP if isinstance(claim, PureDP) else type(claim)
     accounts = ledger.accounts() if kind is PureDP else _whole(ledger).accounts()
     laws = {each.law for account in accounts for each in account}
     if isinstance(claim, ApproxDP):

@@ -45,9 +45,9 @@ class Line(int):
         line.file = file
         return line
 
-    def __getnewargs__(self) -> tuple[int, str]:
+    def __reduce__(self) -> tuple[type[Line], tuple[int, str]]:
         """Return what a copy is made of."""
-        return int(self), self.file
+        return Line, (int(self), self.file)
 
     def __eq__(self, other: object) -> bool:
         """Return True if number and file are the same; a plain number has any file."""

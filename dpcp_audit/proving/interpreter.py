@@ -65,12 +65,12 @@ class Reader(Expressions):
         The number of records; None where it is not public.
     answers : ThresholdAnswers, optional
         The answers of comparisons with noisy thresholds on the path that is read.
-    reports : type, optional
-        Reads a report of each record by draws of its own; without it such draws are refused.
+    reports : module, optional
+        What reads a report of each record: ``local_laws``, which reads with a reader of its own.
     """
 
     def __init__(
-        self, n: int | None, answers: ThresholdAnswers | None = None, *, reports: Any = None
+        self, n: int | None, answers: ThresholdAnswers | None = None, reports: Any = None
     ) -> None:
         self.n, self.reports = n, reports
         self.notes: dict[tuple[str, int], list[str]] = {}
@@ -271,10 +271,12 @@ class Reader(Expressions):
         if len(node.generators) > 1 or self.each_record:
             raise self.refuse("a loop over records in a loop over records")
         generator = node.generators[0]
-        if self.reports is not None and self.reports.drawn(self, node.elt):
+        if self.reports is not None and self.reports.draws(self, node.elt):
             if generator.ifs:
                 raise self.refuse("reports of the records that meet a condition")
-            return self.reports(self, records, generator.target).comprehension(node.elt)
+            return self.reports.RecordReports(self, records, generator.target).comprehension(
+                node.elt
+            )
         with self.for_each_record(records):
             self.bind(generator.target, self.single(records))
             tests: list[Value] = []

@@ -24,16 +24,16 @@ from dpcp_audit.proving.distances import (
     Value,
 )
 from dpcp_audit.proving.draw_outcomes import Choices
+from dpcp_audit.proving.drawn_values import Drawn, PathLaw, TooManyOutcomesError, loss
 from dpcp_audit.proving.local_reader import LocalReader
 from dpcp_audit.proving.local_values import RecordNumber
-from dpcp_audit.proving.path_laws import Drawn, PathLaw, TooManyOutcomesError, loss
 from dpcp_audit.proving.whole_functions import returned_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpcp_audit.proving.interpreter import Reader
-    from dpcp_audit.proving.local_values import Cut
+    from dpcp_audit.proving.local_reader import Cut
     from dpcp_audit.proving.sources import FunctionSource
 
 _MOST_PATHS = 4_000
@@ -75,7 +75,7 @@ def _by_cell(paths: list[tuple[LocalReader, PathLaw]]) -> list[list[PathLaw]]:
 
 
 def _epsilon(reader: Reader, inputs: list[list[PathLaw]]) -> Fraction:
-    reader.rule(_RULE)
+    reader.rules.add(_RULE)
     try:
         found = loss(inputs)
     except TooManyOutcomesError:
@@ -143,23 +143,6 @@ class RecordReports:
             )
         self.reader, self.records, self.target, self.n = reader, records, target, n
         self.start = reader.path
-
-    @staticmethod
-    def drawn(reader: Reader, *nodes: ast.AST) -> bool:
-        """Tell whether expressions or statements name a generator, or a function of the program."""
-        for each in (one for node in nodes for one in ast.walk(node)):
-            if isinstance(each, ast.Attribute) and each.attr == "random":
-                return True
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-                try:
-                    value = reader.read(each)
-                except Refusal:
-                    continue
-                own = isinstance(value, types.FunctionType) and calls.rule_of(value) is None
-                of_name = isinstance(value, Closure) and isinstance(value.node, ast.FunctionDef)
-                if isinstance(value, Generator) or own or of_name:
-                    return True
-        return False
 
     def comprehension(self, node: ast.expr) -> tuple[Value, ...]:
         """Charge for the reports that an expression gives, and return them."""
@@ -233,3 +216,20 @@ class RecordReports:
 def _public(values: list[Value]) -> Value:
     numbers = all(isinstance(each, Drawn | int | float) for each in values)
     return SCALAR if numbers else UNKNOWN
+
+
+def draws(reader: Reader, *nodes: ast.AST) -> bool:
+    """Tell whether expressions or statements name a generator, or a function of the program."""
+    for each in (one for node in nodes for one in ast.walk(node)):
+        if isinstance(each, ast.Attribute) and each.attr == "random":
+            return True
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            try:
+                value = reader.read(each)
+            except Refusal:
+                continue
+            own = isinstance(value, types.FunctionType) and calls.rule_of(value) is None
+            of_name = isinstance(value, Closure) and isinstance(value.node, ast.FunctionDef)
+            if isinstance(value, Generator) or own or of_name:
+                return True
+    return False

@@ -1,31 +1,30 @@
-"""What a function of one user's value computes with: records, seeds, hashes, arrays of draws."""
+"""What a function of one user's value computes with, and the draws that it makes."""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownLambdaType=false
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.proving.distances import Hidden, Value, is_known
 from dpcp_audit.proving.draw_outcomes import UniformDraw
+from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, Entries
 from dpcp_audit.proving.entry_types import NUMPY
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
-from dpcp_audit.proving.local_draws import MOST_WAYS
-from dpcp_audit.proving.path_laws import Drawn, Entries
+from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar, plain
+from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+from dpcp_audit.proving.statistics import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable, Sequence
+    from fractions import Fraction
 
-    from dpcp_audit.proving.protocol import LocalInterpreter
-
+_MOST_WAYS = 2_000
+"""Outcomes of one draw that are told apart; a number of more values is a public random one."""
 _LARGEST = 2**62
 """Size from which on whole numbers of NumPy may wrap around."""
-Cut = tuple[Fraction, int]
-"""A place just below a number (0), or just above it (1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +35,65 @@ class RecordNumber(Hidden):
     offset: Fraction
     entry_type: str
 
-
-@dataclass(frozen=True, slots=True)
-class Seed(Hidden):
-    """The ``place``-th public random whole number of the path: one of ``size``, from ``low`` on."""
-
-    place: int
-    low: int
-    size: int
-    of_numpy: bool
+    def moved(self, reader: Any, name: str, a: Value, b: Value) -> RecordNumber:
+        """Return the record's number plus, minus, times or over a known one."""
+        other, first = (b, True) if a is self else (a, False)
+        exact = exact_of(other) if is_known(other) and is_scalar(other) else None
+        number = None if exact is None else exact.rational
+        made = NUMPY if isinstance(plain(other), np.generic) else self.entry_type
+        if number is not None and name in {"Add", "Sub"}:
+            sign = 1 if first or name == "Add" else -1
+            moved = number if name == "Add" or not first else -number
+            return RecordNumber(sign * self.factor, sign * self.offset + moved, made)
+        if not number or not (name == "Mult" or (name == "Div" and first)):
+            raise reader.refuse(f"{name} of a record and of what is no known number")
+        by = number if name == "Mult" else 1 / number
+        return RecordNumber(self.factor * by, self.offset * by, made)
 
 
 @dataclass(frozen=True, slots=True)
 class Hashed(Hidden):
-    """A whole number that follows from a value and from seeds, of an absolute value up to this."""
+    """A whole number that follows from a value and from public random numbers.
+
+    Parameters
+    ----------
+    size : int
+        A bound of its absolute value.
+    of_numpy : bool
+        True if it is of NumPy's type.
+    seed : tuple
+        Of a public random number itself its place among those of the path, and its range.
+    """
 
     size: int
     of_numpy: bool
+    seed: tuple[int, ...] = ()
+
+    def moved(self, reader: Any, name: str, a: Value, b: Value) -> Value:
+        """Return a number that follows from this one; modulo a known number, any one below it."""
+        sizes, types = zip(*(_size(reader, each) for each in (a, b)), strict=True)
+        modulus = plain(b) if name == "Mod" and is_whole(b) and plain(b) > 0 else None
+        if modulus is not None and modulus <= _MOST_WAYS:
+            return (np.int64 if any(types) else int)(reader.residue(int(modulus)))
+        bounds: dict[str, Any] = {"Add": sum, "Sub": sum, "Mult": math.prod}
+        size = int(modulus or bounds.get(name, lambda _: _LARGEST)(sizes))
+        if size >= _LARGEST:
+            raise reader.refuse("a number is hashed by what is not followed, or may wrap around")
+        return Hashed(size, any(types))
+
+
+def _size(reader: Any, value: Value) -> tuple[int, bool]:
+    """Return a bound of a whole number, and whether it is of NumPy's type."""
+    if isinstance(value, Hashed):
+        return value.size, value.of_numpy
+    if not is_whole(value):
+        raise reader.refuse("a public random number beside what is no known whole number")
+    return abs(int(plain(value))), isinstance(plain(value), np.generic)
+
+
+def is_whole(value: Value) -> bool:
+    """Tell whether a value is a known whole number, and no truth value."""
+    return type(plain(value)) in {int, np.int64}
 
 
 def typed(value: Value) -> Hashable:
@@ -65,12 +106,6 @@ def typed(value: Value) -> Hashable:
     return type(value).__name__, repr(value)
 
 
-def _of_numpy(value: Value) -> bool:
-    return (
-        value.of_numpy if isinstance(value, Seed | Hashed) else isinstance(plain(value), np.generic)
-    )
-
-
 def items_of(value: Value) -> tuple[Value, ...] | None:
     """Return the entries of an array of one dimension; None of a number."""
     if isinstance(value, Entries):
@@ -78,66 +113,100 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
     return tuple(value) if isinstance(value, np.ndarray) and value.ndim == 1 else None
 
 
-def possible(value: Value) -> tuple[Value, ...]:
-    """Return the numbers that an entry may be."""
-    if isinstance(value, UniformDraw):
-        return (np.float64(0),)
-    return value.values if isinstance(value, Drawn) else (value,)
-
-
-def is_number(value: Value) -> bool:
-    """Tell whether a value is a known number."""
-    return is_known(value) and is_scalar(value)
-
-
 def computable(*values: Value) -> bool:
     """Tell whether values are known numbers or draws, of which one at least is a draw."""
     drawn = [isinstance(each, Drawn) for each in values]
-    return any(drawn) and all(x or is_number(each) for x, each in zip(drawn, values, strict=True))
+    numbers = [is_known(each) and is_scalar(each) for each in values]
+    return any(drawn) and all(x or y for x, y in zip(drawn, numbers, strict=True))
 
 
-def record_moved(reader: LocalInterpreter, name: str, a: Value, b: Value) -> RecordNumber:
-    """Return a record's number plus, minus, times or over a known one."""
-    record, other = (a, b) if isinstance(a, RecordNumber) else (b, a)
-    exact = exact_of(other) if is_known(other) and is_scalar(other) else None
-    number = None if exact is None else exact.rational
-    of = NUMPY if isinstance(plain(other), np.generic) else record.entry_type
-    if number is not None and name == "Add":
-        return RecordNumber(record.factor, record.offset + number, of)
-    if number is not None and name == "Sub":
-        sign = 1 if record is a else -1
-        return RecordNumber(sign * record.factor, sign * (record.offset - number), of)
-    if number and name in {"Mult", "Div"} and (name == "Mult" or record is a):
-        by = number if name == "Mult" else 1 / number
-        return RecordNumber(record.factor * by, record.offset * by, of)
-    raise reader.refuse(f"{name} of a record and of what is no known number")
+# ---------------------------------------------------------------------- draws
+
+_UNIFORM = {"random": ("size",), "random_sample": ("size",), "rand": ("size",)}
+_ARGUMENTS = _UNIFORM | {
+    "uniform": ("low", "high", "size"),
+    "integers": ("low", "high", "size"),
+    "randint": ("low", "high", "size"),
+    "choice": ("a", "size"),
+    "binomial": ("n", "p", "size"),
+}
+_TYPES: dict[str, Any] = {"integers": np.int64, "randint": int}
+"""Of one number; those of an array are NumPy's."""
 
 
-def hashed(reader: LocalInterpreter, name: str, a: Value, b: Value) -> Value:
-    """Return a number that follows from seeds, or any number below a known one."""
-    sizes = [_size(reader, each) for each in (a, b)]
-    of_numpy = any(_of_numpy(each) for each in (a, b))
-    whole = type(plain(b)) in {int, np.int64} and plain(b) > 0
-    if name == "Mod" and whole and not isinstance(b, Hidden):
-        size = int(plain(b))
-        if size > MOST_WAYS:
-            return Hashed(size, of_numpy)
-        if reader.fixed or reader.levels:
-            raise reader.refuse("a value is hashed after a draw decides", "hash it first")
-        found = reader.choices.choose(size)
-        reader.residues += (found,)
-        return np.int64(found) if of_numpy else found
-    size = {"Add": sum(sizes), "Sub": sum(sizes), "Mult": math.prod(sizes)}.get(name, _LARGEST)
-    if size >= _LARGEST:
-        raise reader.refuse("a number is hashed by what is not followed, or may wrap around")
-    return Hashed(size, of_numpy)
+def draw(reader: Any, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
+    """Return what a method of a generator gives."""
+    names = _ARGUMENTS.get(name)
+    if names is None or len(args) > len(names):
+        raise reader.refuse(
+            f"a draw by {name} for each record or value, whose outcomes are not enumerated",
+            "draw for all records at once: size=len(scores)",
+        )
+    given = dict(zip(names, args, strict=False)) | kw
+    size = given.pop("size", None)
+    if name in _UNIFORM or (name == "uniform" and given in ({}, {"low": 0, "high": 1})):
+        return _sized(reader, size, lambda: UniformDraw(next(tokens)))
+    if name == "binomial" and given.keys() == {"n", "p"} and given["n"] == 1:
+        return _binary(reader, reader.gathered(given["p"]), size)
+    law = {"choice": _choice, "integers": _integers, "randint": _integers}.get(name)
+    if law is None:
+        raise reader.refuse(f"a draw by {name} with arguments that are not followed")
+    values, weights = law(reader, given)
+    if len(values) > _MOST_WAYS:
+        return reader.seed(values, of_numpy=name == "integers", single=size is None)
+    made = reader.as_numpy if size is not None else _TYPES.get(name, lambda each: each)
+    table, total = tuple(made(each) for each in values), ExponentialQuotient.of(0)
+    for each in weights:
+        total = total + each
+    if total.sign <= 0 or len(weights) != len(values) or any(x.sign < 0 for x in weights):
+        raise reader.refuse("a draw whose law is not known")
+    chances = tuple(each / total for each in weights)
+    reader.check_chances(chances)
+    return _sized(reader, size, lambda: Drawn((Axis(next(tokens), chances),), table))
 
 
-def _size(reader: LocalInterpreter, value: Value) -> int:
-    if isinstance(value, Seed):
-        return max(abs(value.low), abs(value.low + value.size))
-    if isinstance(value, Hashed):
-        return value.size
-    if type(plain(value)) not in {int, np.int64, bool, np.bool_}:
-        raise reader.refuse("a seed beside what is no known whole number")
-    return abs(int(plain(value)))
+def _sized(reader: Any, size: Value, one: Callable[[], Value]) -> Value:
+    """Return one draw, or an array of a known number of them."""
+    if size is None:
+        return one()
+    size = size[0] if type(size) is tuple and len(size) == 1 else size
+    if not is_whole(size) or not 0 < size <= _MOST_WAYS:
+        raise reader.refuse("the size of a draw is no known number")
+    return reader.array(tuple(one() for _ in range(int(size))))
+
+
+Weights = tuple["Sequence[Value]", "list[ExponentialQuotient]"]
+
+
+def _integers(reader: Any, given: dict[str, Value]) -> Weights:
+    low, high = given.get("low", 0), given.get("high")
+    low, high = (0, low) if high is None else (low, high)
+    if given.keys() - {"low", "high"} or not is_whole(low) or not is_whole(high) or low >= high:
+        raise reader.refuse("whole numbers of a range that is not known are drawn")
+    values = range(int(low), int(high))
+    return values, [ONE] * min(len(values), _MOST_WAYS)
+
+
+def _choice(reader: Any, given: dict[str, Value]) -> Weights:
+    """Return what is chosen from, each of the type it then has, and the weights."""
+    a: Value = given.get("a")
+    p: Value = given.get("p")
+    if given.keys() - {"a", "p"}:
+        raise reader.refuse("a choice with arguments that are not followed")
+    if is_whole(a) and 0 < a <= _MOST_WAYS:
+        values: Sequence[Value] = range(int(a))
+    else:
+        values = items_of(np.array(a) if isinstance(a, range) else plain(reader.gathered(a))) or ()
+    weights = [] if p is None else [form_of(each) for each in reader.entries(p, "a law")]
+    if not all(map(is_known, values)) or len(values) > _MOST_WAYS or None in weights:
+        raise reader.refuse("a choice whose law is not known")
+    return values, [ONE] * len(values) if p is None else [each for each in weights if each]
+
+
+def _binary(reader: Any, p: Value, size: Value) -> Value:
+    """``binomial(1, p)``: whether a uniform draw is below p, as a number."""
+    rows = items_of(p)
+    size = len(rows) if rows is not None and size is None else size
+    below = reader.decided("Lt", _sized(reader, size, lambda: UniformDraw(next(tokens))), p)
+    made = int if size is None else np.int64
+    return reader.lift(lambda each: made(bool(each)), below)

@@ -113,18 +113,3 @@ class Interpreter(Protocol):
     ) -> Value:
         """Read a function's body with these arguments."""
         ...
-
-
-class LocalInterpreter(Interpreter, Protocol):
-    """The reading of a function of one value along one path: what its rules use beside that."""
-
-    choices: Any
-    fixed: dict[int, int]
-    residues: tuple[int, ...]
-    levels: dict[int, Any]
-    combined: Any
-    check_chances: Any
-    entries_of: Any
-    of_entries: Any
-    as_numpy: Any
-    seed: Any

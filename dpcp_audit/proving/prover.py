@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from dpcp_audit.proving import local_laws
 from dpcp_audit.proving.charges import Charge, Ledger
 from dpcp_audit.proving.currencies import PROVABLE, Total, account_rules, decimal, total
 from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.interpreter import Reader
-from dpcp_audit.proving.local_laws import RecordReports, report_loss
 from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import FunctionSource, source_of
 from dpcp_audit.proving.statistics import MOST_RECORDS
@@ -18,7 +18,7 @@ from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Coverage, LocalDP, PrivacyGuarantee, PureDP, Relation
+from dpcp_audit.words.guarantees import Coverage, LocalDP, PrivacyGuarantee, Relation
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 from dpcp_audit.words.whole_files import UsageError
 
@@ -106,11 +106,14 @@ def prove(
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
     if any(isinstance(each, Coverage) for each in guarantees):
         return _of_coverage(function, guarantees, n, (low, high), named)
+    local = [isinstance(each, LocalDP) for each in guarantees]
     if domain is not None:
-        return _of_one_report(function, guarantees, domain, named)
-    claims = tuple(map(_provable, guarantees))
+        _validate.integer(domain=domain, at_least=2)
+    if domain is not None and not all(local):
+        raise UsageError("guarantees must all be LocalDP where a domain is given")
+    claims = tuple(_provable(each, domain) for each in guarantees)
     size = n if relation is Relation.SUBSTITUTION else None
-    attempt = ProofAttempt(function, claims, size, (low, high), named)
+    attempt = ProofAttempt(function, claims, size, (low, high), named, domain)
     found = attempt.answer(ThresholdAnswers())
     for side in (1, -1):
         if found.proved or not attempt.thresholds:
@@ -120,13 +123,13 @@ def prove(
     return found
 
 
-def _provable(claim: object) -> PrivacyGuarantee:
-    """Return a claim of privacy of all records, or refuse it."""
+def _provable(claim: object, domain: int | None) -> PrivacyGuarantee:
+    """Return a claim of privacy of all records, or of one report; or refuse it."""
     if not isinstance(claim, PrivacyGuarantee):
         raise UsageError(
             f"guarantee must be a privacy claim, got {claim}", hint="such as dp.ZCDP(0.5)"
         )
-    if claim.of_one_report:
+    if claim.of_one_report and domain is None:
         raise UsageError(
             f"guarantee must be of a function of all scores, got {claim}, of one user's report",
             hint="claim dp.PureDP of all scores, or give domain=K, the number of a user's values",
@@ -157,48 +160,6 @@ def _of_coverage(
     return prove_coverage(function, claim, CoverageSetting(n=n, bounds=bounds), options)
 
 
-def _of_one_report(
-    function: Callable[..., Any],
-    guarantees: tuple[object, ...],
-    domain: int,
-    options: Mapping[str, Any],
-) -> ProofResult:
-    """Return the proof of a claim of one user's report, for every two values."""
-    _validate.integer(domain=domain, at_least=2)
-    (claim, *others) = guarantees
-    if others or not isinstance(claim, LocalDP):
-        raise UsageError("guarantees must be one of LocalDP, where a domain is given")
-    reader, ledger, source, stop = Reader(None), None, None, None
-    totals: tuple[Total, ...] = ()
-    try:
-        source = source_of(function)
-        epsilon = report_loss(reader, function, source, domain, options)
-        charge = Charge("pure", epsilon, source.node.lineno, "the law of one report")
-        ledger = Ledger().add(charge)
-        totals = (total(ledger, PureDP(claim.epsilon)),)
-    except Refusal as refusal:
-        stop = refusal
-    except UsageError:
-        raise
-    except Exception as error:
-        stop = Refusal(reader.line, f"the reading fails here: {type(error).__name__}: {error}")
-    return ProofResult(
-        name=str(getattr(function, "__qualname__", function)),
-        claims=(claim,),
-        n=None,
-        totals=totals,
-        ledger=ledger,
-        rules=tuple(reader.rules),
-        assumptions=(
-            f"one user's value is one of 0, ..., {domain - 1}, a whole number of Python's type",
-            *_assumptions(1, (0.0, 1.0))[2:],
-        ),
-        stop=stop,
-        source=source,
-        notes=reader.notes,
-    )
-
-
 @dataclass(slots=True)
 class ProofAttempt:
     """One function, its claims and its inputs; ``thresholds`` tells whether it has noisy ones."""
@@ -208,11 +169,12 @@ class ProofAttempt:
     n: int | None
     bounds: tuple[float, float]
     options: Mapping[str, Any]
+    domain: int | None = None
     thresholds: bool = False
 
     def answer(self, answers: ThresholdAnswers) -> ProofResult:
         """Read the function, once for each sequence of answers of noisy thresholds."""
-        reader = Reader(self.n, answers, reports=RecordReports)
+        reader = Reader(self.n, answers, local_laws)
         source, stop, ledger = None, None, None
         totals: tuple[Total, ...] = ()
         try:
@@ -235,7 +197,7 @@ class ProofAttempt:
             totals=totals,
             ledger=ledger,
             rules=tuple(reader.rules),
-            assumptions=_assumptions(self.n, self.bounds),
+            assumptions=_assumptions(self.n, self.bounds, self.domain),
             stop=stop,
             source=source,
             notes=reader.notes,
@@ -243,6 +205,12 @@ class ProofAttempt:
 
     def _account(self, reader: Reader, source: FunctionSource) -> Ledger:
         """Return the account of all paths."""
+        if self.domain is not None:
+            epsilon = local_laws.report_loss(
+                reader, self.function, source, self.domain, self.options
+            )
+            line = source.node.lineno
+            return Ledger().add(Charge("pure", epsilon, line, "the law of one report"))
         low, high = map(decimal, self.bounds)
         ledger = _account(reader, self.function, source, (low, high), self.options)
         following = reader.answers.following()
@@ -266,13 +234,18 @@ class ProofAttempt:
         )
 
 
-def _assumptions(n: int | None, bounds: tuple[float, float]) -> tuple[str, ...]:
+def _assumptions(n: int | None, bounds: tuple[float, float], domain: int | None) -> tuple[str, ...]:
     low, high = bounds
     number = f"1 to {MOST_RECORDS} records" if n is None else f"n = {n} records, n public"
     relation = "one is added or removed" if n is None else "one is replaced by another"
-    return (
+    of = [
         f"{number}; {relation}",
         f"every record is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
+    ]
+    if domain is not None:
+        of = [f"a user's value is one of 0, ..., {domain - 1}, a whole number of Python's type"]
+    return (
+        *of,
         "numbers are real numbers: doubles, and noise made of them, neither round nor underflow",
         "the generator's draws are independent, of the stated laws, and unknown to the attacker",
         "names outside of the function mean what they mean now; running time is not observed",

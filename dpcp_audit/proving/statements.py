@@ -7,6 +7,7 @@ import ast
 import sys
 import types
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +69,8 @@ class Ends:
 
 class Statements(Accumulation):
     """The part of the interpreter that reads statements."""
+
+    reports: Any
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""
@@ -366,8 +369,8 @@ class Statements(Accumulation):
     def _do_For(self, node: ast.For) -> Ends:
         iterable = self.read(node.iter)
         if isinstance(iterable, Records):
-            if self.reports is not None and self.reports.drawn(self._reader, *node.body):
-                self.reports(self._reader, iterable, node.target).loop(node)
+            if self.reports is not None and self.reports.draws(self._reader, *node.body):
+                self.reports.RecordReports(self._reader, iterable, node.target).loop(node)
             else:
                 self._accumulate(node, iterable)
             return self.block(node.orelse)

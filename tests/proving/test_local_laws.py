@@ -14,7 +14,7 @@ from proving.attack_functions_local import ATTACKS
 from proving.correct_functions_local import RIGHT
 
 import dpcp_audit as dp
-from dpcp_audit.proving import local_laws, path_laws
+from dpcp_audit.proving import drawn_values, local_laws
 
 SLACK = 1e-9
 
@@ -120,7 +120,7 @@ def test_two_uses_of_one_draw_lose_what_is_proved(low, high, flip, doubled) -> N
 
 
 def test_a_ratio_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
-    whole = path_laws.loss
+    whole = drawn_values.loss
     monkeypatch.setattr(local_laws, "loss", lambda inputs: whole(inputs) * Fraction(9, 10))
     for function, domain, epsilon in RIGHT:
         assert proof_of(function, domain, 5.0).total < epsilon * 0.95
@@ -135,7 +135,7 @@ def test_numbers_are_of_the_types_that_draws_give() -> None:
         )  # fmt: skip
 
     seen: set[tuple[str, ...]] = set()
-    whole = path_laws.loss
+    whole = drawn_values.loss
 
     def loss(inputs) -> Fraction:
         for path in inputs[0]:
@@ -151,7 +151,7 @@ def test_numbers_are_of_the_types_that_draws_give() -> None:
 
 
 def test_a_domain_goes_with_a_claim_of_local_privacy() -> None:
-    with pytest.raises(ValueError, match="one of LocalDP"):
+    with pytest.raises(ValueError, match="must all be LocalDP"):
         dp.prove(RIGHT[0][0], dp.PureDP(1.0), domain=4)
     with pytest.raises(ValueError, match="domain=K"):
         dp.prove(RIGHT[0][0], dp.LocalDP(1.0))
