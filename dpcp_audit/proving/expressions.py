@@ -18,12 +18,10 @@ from dpcp_audit.proving.distances import (
     Closure,
     Noise,
     Once,
-    Public,
     PublicAnswer,
     Records,
     Reference,
     SampledPlaces,
-    Shifted,
     Value,
     is_iterator,
     is_known,
@@ -77,12 +75,13 @@ class Expressions(Statements):
 
     @staticmethod
     def _may_raise(node: ast.expr, value: Value) -> bool:
-        """Tell whether an expression may be an error where its value is another public one."""
+        """Tell whether an expression may be an error where public values are other ones."""
         if isinstance(value, int):
             return abs(value) > NO_DOUBLE
-        named = isinstance(node, ast.Name | ast.Attribute)
-        missing = isinstance(value, BoundMethod)  # perhaps: no attribute is looked up here
-        return missing or (isinstance(value, Public | Shifted) and not named)
+        if isinstance(value, BoundMethod):
+            return True  # no attribute is looked up here: there may be none
+        plain = is_known(value) or isinstance(value, Records | tuple)
+        return not (plain or isinstance(node, ast.Name | ast.Attribute))
 
     def _read_for_some(self, node: ast.expr) -> Value:
         """Return the value of an expression that a condition on the record leads to."""

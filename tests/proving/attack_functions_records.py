@@ -298,3 +298,32 @@ def sorted_one(scores, *, rng):
     u = rng.random(3)
     z = rng.laplace(sorted([u * 0.0])[0], 1.0)
     return np.count_nonzero(scores > 0.5) + z
+
+
+@attack("a statistic that may raise an error is computed for some records only")
+def some_quantile(scores, *, rng):
+    q = rng.integers(0, 3) * 1.0
+    return sum((np.quantile(scores, q), 1)[1] for s in scores if s > 0.5) + rng.laplace(0, 1.0)
+
+
+@attack("a statistic that may raise an error is computed for some records only")
+def some_loop_quantile(scores, *, rng):
+    q = rng.integers(0, 3) * 1.0
+    c = 0
+    for s in scores:
+        if s > 0.5:
+            c += (np.quantile(scores, q), 1)[1]
+    return c + rng.laplace(0, 1.0)
+
+
+@attack("a statistic that may raise an error is computed for some records only")
+def some_index(scores, *, rng):
+    c = [np.mean(scores), np.mean(scores)]
+    k = int(rng.integers(0, 4))
+    return sum((c[k], 1)[1] for s in scores if s > 0.5) + rng.laplace(0, 1.0)
+
+
+@attack("a statistic that may raise an error is computed for some records only")
+def some_add_big(scores, *, rng):
+    u = 10**400 + rng.integers(0, 4).bit_length()
+    return sum((np.mean(scores) + u, 1)[1] for s in scores if s > 0.5) + rng.laplace(0, 1.0)
