@@ -13,7 +13,7 @@ from dpcp_audit.proving.distances import (
     is_known,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import require_one
+from dpcp_audit.proving.entry_types import require_sum_of_one_type
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.statistics import Statistic, number
 
@@ -36,6 +36,7 @@ class Accumulation:
     unbounded: bool
     trying: bool
     ended: Ledger
+    begun: dict[str, Value]
 
     # What the other part has.
     read: Any
@@ -84,6 +85,7 @@ class Accumulation:
             self.bind(node.target, self.single(records))
             variables = self.path.frames[self.frame].variables
             before = {name: variables[name] for name in changed & variables.keys()}
+            self.begun = before
             variables |= dict.fromkeys(before, Private(self.line, "it is being added up"))
             added = self._added(node.body, records)
             self.path.frames[self.frame].variables.update(before)
@@ -133,7 +135,8 @@ class Accumulation:
             return {}
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             value = self.read(node.value)
-            require_one(self._reader, value, may_be_none=self.for_some)
+            if self.for_some:
+                require_sum_of_one_type(self._reader, value, self.begun.get(node.target.id))
             low, high = self._amount(value)
             if isinstance(node.op, ast.Sub):
                 return {node.target.id: (-high, -low)}

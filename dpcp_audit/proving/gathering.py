@@ -28,7 +28,7 @@ from dpcp_audit.proving.distances import (
     same,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import require_doubles, require_one
+from dpcp_audit.proving.entry_types import require_doubles
 from dpcp_audit.proving.exact_numbers import (
     OutsideList,
     Real,
@@ -179,7 +179,6 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
         )
     if not is_whole(index):
         raise reader.refuse("several records are taken out", _INDEX_HINT)
-    require_one(reader, value)
     require_doubles(reader, value)
     reader.note(f"order statistic, sensitivity {float(value.width):.6g}")
     size = max(abs(value.low), abs(value.high))

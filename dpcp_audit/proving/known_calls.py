@@ -38,7 +38,7 @@ from dpcp_audit.proving.distances import (
     is_whole,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import EITHER, NUMPY, PYTHON
+from dpcp_audit.proving.entry_types import NUMPY, PYTHON
 from dpcp_audit.proving.exact_numbers import exponential, is_scalar, plain
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.plain_calls import (
@@ -380,8 +380,7 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
     if isinstance(found, Statistic) and found.size is not None:
         in_range(reader, found)
     if isinstance(found, Records) and rule.name.startswith("np."):
-        mixed = found.entry_type == EITHER and not found.floats
-        return replace(found, listed=False, entry_type=EITHER if mixed else NUMPY)
+        return replace(found, listed=False, entry_type=NUMPY)
     if isinstance(found, Records) and rule.name.startswith("math."):
         return replace(found, entry_type=PYTHON)
     records = [each for each in args if isinstance(each, Records)]

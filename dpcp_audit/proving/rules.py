@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import gaps
-from dpcp_audit.proving.arithmetic import in_range, is_double
+from dpcp_audit.proving.arithmetic import LARGEST, in_range, is_double
 from dpcp_audit.proving.distances import (
     ROUNDED,
     Noise,
@@ -31,7 +31,12 @@ from dpcp_audit.proving.distances import (
     is_public,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import EITHER, PYTHON, one_of, require_doubles, require_one
+from dpcp_audit.proving.entry_types import (
+    PYTHON,
+    one_of,
+    require_doubles,
+    require_sum_of_one_type,
+)
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, numbers_of, plain
 from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, number, statistic, tokens
 
@@ -47,8 +52,8 @@ def _plain_records(value: Value) -> bool:
 
 
 def _constant(a: Records) -> bool:
-    """Tell whether each record that is counted adds the same whole number, of one type."""
-    return a.low == a.high and a.low.denominator == 1 and a.entry_type != EITHER
+    """Tell whether each record that is counted adds the same whole number."""
+    return a.low == a.high and a.low.denominator == 1
 
 
 def whole_axis(axis: Value) -> bool:
@@ -201,10 +206,8 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
 def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
     """``sum``, whose first number is one of Python's."""
     found, records = total(reader, a, start), _unshifted(reader, a)
-    if isinstance(found, Statistic) and isinstance(records, Records):
-        require_one(reader, records, may_be_none=records.chosen)
-        if records.floats and records.chosen and not is_double(start):
-            return replace(found, floats=False, integer=False)  # of none, it is the whole number 0
+    if isinstance(found, Statistic) and isinstance(records, Records) and records.chosen:
+        require_sum_of_one_type(reader, records, start)
     return found
 
 
@@ -308,7 +311,6 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
         return NotImplemented
     if a.chosen:
         raise reader.refuse("an order statistic of a selection that may be empty")
-    require_one(reader, a)
     require_doubles(reader, a)
     reader.note(f"order statistic, sensitivity {float(a.width):.6g}")
     size = max(abs(a.low), abs(a.high))
@@ -484,6 +486,8 @@ def by_condition(condition: Value, x: Value, y: Value) -> Value:
         if value is None:
             return NotImplemented
         ends.append(value)
+    if max(map(abs, ends)) > LARGEST:
+        return NotImplemented
     floats = any(each.floats if isinstance(each, Records) else is_double(each) for each in (x, y))
     return condition.within(min(ends), max(ends), floats=floats)
 

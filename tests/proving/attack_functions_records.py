@@ -327,3 +327,81 @@ def some_index(scores, *, rng):
 def some_add_big(scores, *, rng):
     u = 10**400 + rng.integers(0, 4).bit_length()
     return sum((np.mean(scores) + u, 1)[1] for s in scores if s > 0.5) + rng.laplace(0, 1.0)
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_store(scores, *, rng):
+    c = sum(float(s) for s in scores if s > 0.5)
+    a = np.array([c, 0])
+    a[1] = 0.7
+    return a[1]
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_add(scores, *, rng):
+    c = sum(float(s) for s in scores if s > 0.5)
+    a = np.array([c, 0])
+    a += 0.5
+    return a + rng.laplace(0, 1.0, size=2)
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_loop(scores, *, rng):
+    c = 0
+    for s in scores:
+        if s > 0.5:
+            c += 0.5
+    a = np.array([c, 0])
+    a[1] = 0.7
+    return a[1]
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_bool(scores, *, rng):
+    c = True
+    for s in scores:
+        if s > 0.5:
+            c += 1
+    a = np.array([c, False])
+    a[1] = 5
+    return a[1]
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_mixed(scores, *, rng):
+    c = np.sum([1 if s > 0.5 else 0.5 for s in scores])
+    a = np.array([c, 0])
+    a[1] = 0.7
+    return a[1]
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_min(scores, *, rng):
+    c = np.sum([min(2 * float(s), 1) for s in scores])
+    a = np.array([c, 0])
+    a[1] = 0.7
+    return a[1]
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_mean(scores, *, rng):
+    c = sum([1 if s > 0.5 else 0.5 for s in scores])
+    a = np.array([c, 0])
+    a *= 0.5
+    return a + rng.laplace(0, 1.0, size=2)
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_start(scores, *, rng):
+    c = sum((s > 0.5 and s < 0.9 for s in scores if s > 0.2), True)
+    a = np.array([c, False])
+    a[1] = 5
+    return a[1]
+
+
+@attack("an array of whole numbers cuts off what is stored: the data decide its type")
+def dtype_of_large_entries(scores, *, rng):
+    x = np.array([2**63 if s > 0.5 else -1 for s in scores]) * 0
+    a = np.array([np.sum(x), 0])
+    a[1] = 0.7
+    return a[1]
