@@ -13,7 +13,7 @@ from dpcp_audit.proving.distances import (
     is_known,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import require_sum_of_one_type
+from dpcp_audit.proving.entry_types import require_of_start, require_one
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.statistics import Statistic, number
 
@@ -135,8 +135,9 @@ class Accumulation:
             return {}
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             value = self.read(node.value)
+            require_one(self._reader, value)
             if self.for_some:
-                require_sum_of_one_type(self._reader, value, self.begun.get(node.target.id))
+                require_of_start(self._reader, value, self.begun.get(node.target.id))
             low, high = self._amount(value)
             if isinstance(node.op, ast.Sub):
                 return {node.target.id: (-high, -low)}

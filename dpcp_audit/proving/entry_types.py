@@ -1,9 +1,9 @@
 """The type of a record's number, NumPy's or Python's own, and truth values beside numbers.
 
 Beside a draw of Python's type, 0 gives a ``float`` and ``np.float64(0)`` an ``np.float64``, which
-are written, and divided by 0, in different ways; an array of 0 and 1 holds whole numbers, and cuts
-off what is stored in it. So the data may not choose a type: all records' numbers are of one, and a
-sum that may have no entries begins with a number of the type that it would have with some.
+are written, and divided by 0, in different ways. What takes one of several numbers by the data,
+such as the first of a sum that may be empty, may not choose the type with it. An array of a list is
+one of truth values, of whole numbers or of doubles by what its entries are, which are all alike.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import numpy as np
 
 from dpcp_audit.proving.distances import Records, Value, is_known
 from dpcp_audit.proving.exact_numbers import plain
-from dpcp_audit.proving.statistics import Statistic
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter
 
-NUMPY, PYTHON, UNKNOWN = "NumPy", "Python", "of a public number, not known"
-_CHOSEN = "the data decide the type of a number: NumPy's, Python's, double, whole or truth value"
-_HINT = "make each a float, float(...), and begin a sum with 0.0; or use np.sum, np.clip"
+NUMPY, PYTHON, EITHER = "NumPy", "Python", "either"
+_CHOSEN = "the data decide whether a number is of NumPy's type or of Python's"
+_HINT = "make each a float before, float(...), or use np.sum, np.maximum or np.minimum"
 
 
 def type_of(value: Value) -> str:
@@ -30,23 +29,23 @@ def type_of(value: Value) -> str:
     if isinstance(value, Records):
         return value.entry_type
     if not is_known(value):
-        return UNKNOWN
+        return EITHER
     return NUMPY if isinstance(plain(value), np.generic | np.ndarray) else PYTHON
+
+
+def _of_either(a: Value, b: Value) -> str:
+    return type_of(a) if type_of(a) == type_of(b) else EITHER
 
 
 def of_operator(a: Value, b: Value) -> str:
     """Return the type of an operator's result: NumPy's if one operand is."""
-    types = {type_of(a), type_of(b)}
-    if NUMPY in types:
-        return NUMPY
-    return PYTHON if types == {PYTHON} else UNKNOWN
+    return NUMPY if NUMPY in {type_of(a), type_of(b)} else _of_either(a, b)
 
 
 def _kind(value: Value) -> str:
     """Return whether a value is a double, a whole number or a truth value, as far as is known."""
-    if isinstance(value, Records | Statistic):
-        boolean = isinstance(value, Records) and value.boolean
-        return "double" if value.floats else "truth" if boolean else "unknown"
+    if isinstance(value, Records):
+        return "double" if value.floats else "truth" if value.boolean else "number or truth"
     if isinstance(value, bool | np.bool_):
         return "truth"
     return "double" if isinstance(value, float) else "whole"
@@ -58,26 +57,36 @@ def one_of(reader: Interpreter, found: Records, a: Value, b: Value) -> Records:
     Raises
     ------
     Refusal
-        If the two are not known to be of one type.
+        If the two are not both doubles, both whole numbers, or both truth values.
     """
-    made, kind = type_of(a), _kind(a)
-    alike = (made, kind) == (type_of(b), _kind(b))
-    if not alike or made == UNKNOWN or kind == "unknown":
-        raise reader.refuse(_CHOSEN, _HINT)
-    return replace(found, entry_type=made, floats=kind == "double", boolean=kind == "truth")
+    kind = _kind(a)
+    if kind != _kind(b) or kind == "number or truth":
+        raise reader.refuse("the data decide between doubles, whole numbers, truth values", _HINT)
+    floats, boolean = kind == "double", kind == "truth"
+    return replace(found, entry_type=_of_either(a, b), floats=floats, boolean=boolean)
 
 
-def require_sum_of_one_type(reader: Interpreter, value: Value, start: Value) -> None:
-    """Refuse a sum over some of the records, whose type depends on whether there are any.
+def require_one(reader: Interpreter, value: Value) -> None:
+    """Refuse a choice, or a sum, of numbers of either type.
 
     Raises
     ------
     Refusal
-        If the sum is of another type than what it begins with.
+        If the data decide which type it is.
     """
-    kinds = _kind(start), _kind(value)
-    kept = kinds[0] == "double" or (kinds[0] != "truth" and kinds[1] != "double")
-    if not kept or type_of(value) not in {PYTHON, type_of(start)} - {UNKNOWN}:
+    if type_of(value) == EITHER:
+        raise reader.refuse(_CHOSEN, _HINT)
+
+
+def require_of_start(reader: Interpreter, value: Value, start: Value) -> None:
+    """Refuse a sum that may have no entries, and is then of another type than with some.
+
+    Raises
+    ------
+    Refusal
+        If the entries are not of Python's type, or the sum begins with a truth value.
+    """
+    if type_of(value) != PYTHON or _kind(start) == "truth":
         raise reader.refuse(_CHOSEN, _HINT)
 
 

@@ -167,12 +167,6 @@ def _real_array(value: Any, *, exact: Any = None, logs: Any = None) -> Any:
     return found
 
 
-def is_computed(value: Any) -> bool:
-    """Tell whether a value is a vector that an operator or a function has just made."""
-    known = isinstance(value, RealArray) and (value.exact is not None or value.logs is not None)
-    return known and value.ndim == 1
-
-
 def numbers_of(value: Any) -> tuple[Fraction, ...] | None:
     """Return the rational numbers of a known number or vector; None where one is not rational."""
     if isinstance(value, RealArray) and value.exact is not None:

@@ -28,7 +28,7 @@ from dpcp_audit.proving.distances import (
     same,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import require_doubles
+from dpcp_audit.proving.entry_types import require_doubles, require_one
 from dpcp_audit.proving.exact_numbers import (
     OutsideList,
     Real,
@@ -131,17 +131,13 @@ def _whole(reader: Interpreter, index: Value) -> Any:
 
 def _any_of(reader: Interpreter, items: tuple[Value, ...], index: Value) -> Value:
     """Return an entry at a public place that is not known."""
-    one = is_whole(index)  # and not several entries, or a slice
-    if one and items and all(is_public(each) for each in items):
+    whole = is_whole(index)  # and not several entries, or a slice
+    if whole and items and all(is_public(each) for each in items):
         shapes = {shape_of(each) for each in items}
         return Public(shapes.pop()) if len(shapes) == 1 else UNKNOWN
     released = [reader.release(each) for each in items]
     if released and all(is_public(each) for each in released):
         return UNKNOWN
-    if one and all(isinstance(each, Statistic) and each.shape == () for each in items):
-        sizes = [each.size for each in items]
-        size = None if None in sizes else max(sizes)
-        return number(max(each.linf for each in items), items[0].says, size=size)
     raise reader.refuse("an entry at a place that is not known beforehand")
 
 
@@ -179,6 +175,7 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
         )
     if not is_whole(index):
         raise reader.refuse("several records are taken out", _INDEX_HINT)
+    require_one(reader, value)
     require_doubles(reader, value)
     reader.note(f"order statistic, sensitivity {float(value.width):.6g}")
     size = max(abs(value.low), abs(value.high))

@@ -234,9 +234,6 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
             return owner
     if dtype in (int, np.int64, "int") and isinstance(owner, Records) and owner.boolean:
         return owner.within(owner.low, owner.high)
-    if dtype in (int, np.int64, "int") and isinstance(owner, Statistic) and owner.integer:
-        span = min(2 * owner.linf, owner.l1)  # a common shift may truncate one entry, and no other
-        return in_range(reader, replace(owner, floats=False, span=span, topped=False))
     released = reader.public(owner, "a cast")
     if is_narrow(dtype):
         raise reader.refuse(NARROW)

@@ -35,7 +35,8 @@ from dpcp_audit.proving.entry_types import (
     PYTHON,
     one_of,
     require_doubles,
-    require_sum_of_one_type,
+    require_of_start,
+    require_one,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, numbers_of, plain
 from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, number, statistic, tokens
@@ -65,6 +66,7 @@ def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None)
     """A copy, a cast to float, or the same array under another name: no distance changes."""
     if not is_known(dtype) or not _float_type(dtype):
         return NotImplemented
+    a = reader.gathered(a)
     alone = isinstance(a, Statistic | Noise | Noisy | PublicAnswer) and shape_of(a) == ()
     if alone or (isinstance(a, Records) and a.single):
         return NotImplemented  # an array of no dimension, which changes in place
@@ -72,9 +74,7 @@ def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None)
         return replace(a, listed=False, floats=a.floats or dtype is not None)
     if isinstance(a, Statistic) and dtype is not None:
         return replace(a, floats=True)
-    if isinstance(a, Statistic | Noise | Noisy | gaps.Edges | gaps.Gaps):
-        return a
-    return reader.gathered(a)
+    return a
 
 
 def _float_type(dtype: Value) -> bool:
@@ -206,8 +206,12 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
 def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
     """``sum``, whose first number is one of Python's."""
     found, records = total(reader, a, start), _unshifted(reader, a)
-    if isinstance(found, Statistic) and isinstance(records, Records) and records.chosen:
-        require_sum_of_one_type(reader, records, start)
+    if isinstance(found, Statistic) and isinstance(records, Records):
+        require_one(reader, records)
+        if records.chosen:
+            require_of_start(reader, records, start)
+        if records.floats and records.chosen and not is_double(start):
+            return replace(found, floats=False, integer=False)  # of none, it is the whole number 0
     return found
 
 
@@ -311,6 +315,7 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
         return NotImplemented
     if a.chosen:
         raise reader.refuse("an order statistic of a selection that may be empty")
+    require_one(reader, a)
     require_doubles(reader, a)
     reader.note(f"order statistic, sensitivity {float(a.width):.6g}")
     size = max(abs(a.low), abs(a.high))

@@ -31,7 +31,6 @@ from dpcp_audit.proving.distances import (
     shape_of,
     sources_of,
 )
-from dpcp_audit.proving.exact_numbers import is_computed
 from dpcp_audit.proving.paths import Contents, Path, is_settled, join_paths, join_returns
 from dpcp_audit.proving.statistics import Statistic
 
@@ -182,7 +181,7 @@ class Statements(Accumulation):
     def _do_AugAssign(self, node: ast.AugAssign) -> None:
         name = type(node.op).__name__
         if isinstance(node.target, ast.Subscript):
-            owner = self._owner(node.target)
+            owner = self.read(node.target.value)
             index = self.read_index(node.target.slice)
             old = gathering.element(self._reader, owner, index)
             if isinstance(old, Reference):
@@ -209,15 +208,8 @@ class Statements(Accumulation):
             objects.set_attribute(self._reader, place, node.target.attr, new)
 
     def _change_in_place(self, old: Reference, name: str, given: Value) -> None:
-        """Change a list or an array that is filled, under all of its names."""
+        """Change a list under all of its names."""
         cells = gathering.changeable(self._reader, old)
-        if cells.kind == "array" and not self.each_record:
-            found = self.entries(self.operate(name, old, given), "an array")
-            items = tuple(gathering.storable(self._reader, cells, each) for each in found)
-            if len(items) != len(cells.items):
-                raise self.refuse("raises ValueError: an array in place, of another shape")
-            self.path.heap[old.address] = Contents("array", items, of=cells.of)
-            return
         if cells.kind != "list" or name != "Add" or self.each_record:
             raise self.refuse(f"{name} changes an array in place", "write x = x + ... instead")
         items = (*cells.items, *self.entries(given, "a list"))
@@ -229,6 +221,10 @@ class Statements(Accumulation):
         one = shape == () or isinstance(old, str | tuple | type(None))
         if not isinstance(old, np.ndarray) and (one or (isinstance(old, Records) and old.single)):
             return
+        if isinstance(old, Statistic) and not (
+            old.floats or (isinstance(new, Statistic) and not new.floats)
+        ):
+            raise self.refuse("doubles are stored in an array of whole numbers, perhaps")
         names = sum(_shares(old, each) for each in (*self.path.bindings(), *self.iterated))
         if names != 1 or not isinstance(old, Statistic | Noise | Noisy | Weights | gaps.Gaps):
             raise self.refuse(
@@ -249,7 +245,7 @@ class Statements(Accumulation):
             for each, item in zip(target.elts, items, strict=True):
                 self.bind(each, item)
         elif isinstance(target, ast.Subscript):
-            owner = self._owner(target)
+            owner = self.read(target.value)
             if self.each_record:
                 raise self.refuse("something is stored for each record")
             gathering.store(self._reader, owner, self.read_index(target.slice), value)
@@ -265,20 +261,6 @@ class Statements(Accumulation):
         if len(items) != count:
             raise self.refuse("raises ValueError: a wrong number of values to unpack")
         return items
-
-    def _owner(self, target: ast.Subscript) -> Value:
-        """Return what an entry is assigned in; a computed array becomes one that is filled."""
-        owner = self.read(target.value)
-        computed = is_computed(owner)
-        if not isinstance(target.value, ast.Name) or not (computed or isinstance(owner, Statistic)):
-            return owner
-        names = sum(_shares(owner, each) for each in (*self.path.bindings(), *self.iterated))
-        if names != 1 or target.value.id not in self.path.frames[self.frame].variables:
-            raise self.refuse("an array that has more than one name is changed in place")
-        items = self.entries(owner, "an array")
-        reference = self.path.store(Contents("array", items, of="float" if computed else "other"))
-        self.bind(target.value, reference)
-        return reference
 
     def _do_Return(self, node: ast.Return) -> Ends:
         value = None if node.value is None else self.read(node.value)
