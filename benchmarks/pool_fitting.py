@@ -17,7 +17,6 @@ from dpcp_audit.laws.pools import (
     Dataset,
     ProbabilityPool,
     load_dataset,
-    pipeline,
     split,
 )
 
@@ -33,13 +32,14 @@ def fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
 def _model(classifier: Classifier) -> Any:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
     from sklearn.naive_bayes import GaussianNB  # noqa: PLC0415  (slow to import)
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415  (slow to import)
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415  (slow to import)
 
     model = {
         Classifier.GAUSSIAN_NB: GaussianNB(),
         Classifier.LOGISTIC: LogisticRegression(C=0.1, max_iter=1000),
     }[classifier]
-    return pipeline(StandardScaler(), model)
+    return make_pipeline(StandardScaler(), model)
 
 
 def _write(file: Path) -> None:

@@ -1,1 +1,1 @@
-"""Data: populations of scores, pools, loaders and conformity scores."""
+"""Data: populations of scores, pools and conformity scores."""

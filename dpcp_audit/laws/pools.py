@@ -10,22 +10,26 @@ fits them anew.
 
 What is taken of scikit-learn, which has no types; importing it is slow, so late.
 
-Labelled images, and the pool of probabilities that a classifier fitted to half of them gives.
+Pools of a user's own, from a file.
 """
 
 from __future__ import annotations
 
 import functools
+import zipfile
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module, resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.laws.populations import Pool
 from dpcp_audit.laws.scores import hps, true_label_scores
+from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.arrays import is_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,11 +247,6 @@ def split(
     return fit_x, rest_x, fit_y, rest_y
 
 
-def pipeline(*steps: object) -> Any:
-    """Return the steps as one estimator."""
-    return import_module("sklearn.pipeline").make_pipeline(*steps)
-
-
 _PUBLIC_BOUNDS = {Dataset.DIGITS: (0.0, 16.0)}
 
 
@@ -259,82 +258,48 @@ def unit_halves(dataset: Dataset) -> tuple[FloatArray, FloatArray, IntArray, Int
     return fit_x, pool_x, fit_y, pool_y
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ImageData:
-    """Images with their labels.
+_SAVE = "save one by np.savez('pool.npz', probabilities=..., labels=...)"
+
+
+@functools.cache
+def load_pool(path: str) -> ProbabilityPool:
+    """Read a pool from a user's file; it is read once a process.
 
     Parameters
     ----------
-    name : str
-        The name of the data.
-    images : ndarray of uint8, shape (n, h, w, c)
-        c is 1 for grey images and 3 for RGB.
-    labels : ndarray of int, shape (n,)
-        Places in ``classes``.
-    classes : tuple of str
-        The classes' names.
+    path : str
+        An ``.npz`` written by ``numpy.savez(path, probabilities=..., labels=...)``: class
+        probabilities, shape (m, k), and true labels in {0, ..., k−1}, shape (m,). The pool has the
+        file's name without its ending.
+
+    Raises
+    ------
+    ValueError
+        If the path names no such file.
     """
-
-    name: str
-    images: NDArray[np.uint8]
-    labels: IntArray
-    classes: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        shape = self.images.shape
-        if self.images.dtype != np.uint8 or len(shape) != 4 or shape[3] not in (1, 3):
-            raise ValueError(
-                "images must be uint8 of shape (n, h, w, 1 or 3), got "
-                f"{self.images.dtype} of shape {shape}"
-            )
-        if 0 in shape:
-            raise ValueError(f"images must not be empty, got shape {shape}")
-        if len(self.classes) < 2:
-            raise ValueError(f"classes must hold at least two names, got {self.classes!r}")
-        _validate.labels(self.labels, n_classes=len(self.classes), shape=shape[:1])
-
-
-def image_pool(
-    data: ImageData, classifier: Any = None, *, components: int = 50, fit_share: float = 0.5
-) -> ProbabilityPool:
-    """Fit a classifier to a part of the images and return its probabilities of the rest.
-
-    Pixels are scaled to [0, 1], flattened and reduced to principal components, which are found
-    on the fitted part alone. The split is stratified and always the same.
-
-    Parameters
-    ----------
-    data : ImageData
-        At least two images of every class that occurs.
-    classifier : scikit-learn classifier, optional
-        With ``fit`` and ``predict_proba``; logistic regression where none is given.
-    components : int
-        Principal components, at most as many as there are images and pixels.
-    fit_share : float
-        The share of images, in (0, 1), that fits the classifier.
-    """
-    from sklearn.decomposition import PCA  # noqa: PLC0415  (slow to import)
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-
-    _validate.integer(components=components, at_least=1)
-    _validate.open_unit(fit_share=fit_share)
-    _check_counts(data)
-    pixels = data.images.reshape(data.labels.size, -1) / 255
-    fit_x, pool_x, fit_y, pool_y = split(pixels, data.labels, share=fit_share)
-    reduced = PCA(min(components, *fit_x.shape), random_state=0)
-    model = LogisticRegression(max_iter=1000) if classifier is None else classifier
-    fitted = pipeline(reduced, model).fit(fit_x, fit_y)
-    probabilities = np.zeros((pool_y.size, len(data.classes)))
-    probabilities[:, fitted.classes_] = fitted.predict_proba(pool_x)
-    return ProbabilityPool(data.name, probabilities, np.asarray(pool_y, dtype=np.int64))
-
-
-def _check_counts(data: ImageData) -> None:
-    seen, counts = np.unique(data.labels, return_counts=True)
-    if seen.size < 2:
-        raise ValueError(
-            f"labels must name at least two classes, got {data.classes[seen[0]]!r} alone"
+    held = _read(path)
+    missing = sorted({"probabilities", "labels"} - held.keys())
+    if missing:
+        raise hints.value_error(
+            f"path must hold probabilities and labels, {path!r} lacks {missing}", _SAVE
         )
-    rare: list[str] = [data.classes[i] for i in seen[counts < 2]]
-    if rare:
-        raise ValueError(f"labels must hold every class twice or more, got {rare} once")
+    probabilities = _validate.probabilities(held["probabilities"])
+    m, n_classes = probabilities.shape
+    labels = _validate.labels(held["labels"], n_classes=n_classes, shape=(m,))
+    return ProbabilityPool(Path(path).stem.replace(" ", "_"), probabilities, labels)
+
+
+def _read(path: str) -> dict[str, NDArray[Any]]:
+    try:
+        archive: Any = np.load(path, allow_pickle=False)
+        if is_array(archive):
+            raise ValueError("it holds a single array: write it with numpy.savez")
+        with archive:
+            return {name: np.asarray(archive[name]) for name in archive.files}
+    except (
+        *(OSError, EOFError, ValueError),
+        *(AttributeError, MemoryError, zipfile.BadZipFile),
+    ) as error:
+        raise hints.value_error(
+            f"path must name a readable .npz file, got {path!r} ({error})", _SAVE
+        ) from error

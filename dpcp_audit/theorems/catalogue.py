@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.laws.loaders import load_pool
-from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool
+from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool, load_pool
 from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
@@ -245,8 +244,8 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
     ----------
     text : str
         "uniform"; "beta(5,0.2)"; the name of a pool that is fitted here, such as
-        "digits-logistic"; that of a network, such as "digits-dp-adam-head-eps8"; or a file or
-        folder that ``load_pool`` reads.
+        "digits-logistic"; that of a network, such as "digits-dp-adam-head-eps8"; or a file that
+        ``load_pool`` reads.
     name : str
         Of the argument, for the errors.
 

@@ -48,8 +48,8 @@ SOURCES = (
     Option(
         name="pool",
         value=Text(),
-        help="saved probabilities and labels (FILE.npz), images (a MedMNIST file, the folder of "
-        "CIFAR-10), or the name of a pool that is fitted here, such as digits-logistic",
+        help="saved probabilities and labels (FILE.npz), or the name of a pool that is fitted "
+        "here, such as digits-logistic",
         group=Group.SCORES,
         metavar="FILE.npz|NAME",
     ),

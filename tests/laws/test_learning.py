@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import GaussianNB
-from sklearn.preprocessing import StandardScaler
 
-from dpcp_audit.laws.pools import load_dataset, pipeline, split
+from dpcp_audit.laws.pools import load_dataset, split
 
 
 @pytest.mark.parametrize(("name", "shape"), [("digits", (1797, 64)), ("breast_cancer", (569, 30))])
@@ -22,8 +20,3 @@ def test_split_is_stratified_and_the_same_each_time() -> None:
     assert (len(rest_x), len(rest_y)) == (1348, 1348)
     assert np.abs(np.bincount(fit_y) - np.bincount(labels) / 4).max() < 1
     assert (split(features, labels, share=0.25)[0] == fit_x).all()
-
-
-def test_pipeline_runs_its_steps_in_order() -> None:
-    fitted = pipeline(StandardScaler(), GaussianNB())
-    assert list(fitted.named_steps) == ["standardscaler", "gaussiannb"]

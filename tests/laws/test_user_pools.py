@@ -1,28 +1,18 @@
-"""What ``--pool`` reads: saved probabilities, MedMNIST files and the folder of CIFAR-10."""
+"""What ``--pool`` reads: saved probabilities."""
 
 from __future__ import annotations
 
 import io
-import pickle
 import zipfile
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.loaders import load_pool
+from dpcp_audit.laws.pools import load_pool
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-RNG = np.random.default_rng(0)
-
-
-def kinds(size: int, pixels: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return dark images of class 0 and bright ones of class 1."""
-    labels = np.resize([0, 1], size)
-    images = RNG.integers(0, 100, size=(size, *pixels)) + 120 * labels.reshape(-1, 1, 1)
-    return images.astype(np.uint8), labels
 
 
 def test_saved_probabilities_are_a_pool(tmp_path: Path) -> None:
@@ -31,27 +21,6 @@ def test_saved_probabilities_are_a_pool(tmp_path: Path) -> None:
     pool = load_pool(str(path))
     assert pool.name == "my_pool"
     assert pool.labels.tolist() == [0, 1]
-
-
-def test_a_classifier_is_fitted_to_half_of_a_medmnist_file(tmp_path: Path) -> None:
-    path = tmp_path / "breastmnist.npz"
-    held = {}
-    for split, size in (("train", 20), ("val", 8), ("test", 12)):
-        images, labels = kinds(size, (4, 4))
-        held |= {f"{split}_images": images, f"{split}_labels": labels.reshape(-1, 1)}
-    np.savez(path, **held)
-    pool = load_pool(str(path))
-    assert (pool.name, pool.probabilities.shape) == ("breastmnist", (20, 2))
-    assert (pool.probabilities.argmax(axis=1) == pool.labels).all()
-
-
-def test_a_classifier_is_fitted_to_half_of_cifar_10(tmp_path: Path) -> None:
-    images, labels = kinds(20, (32, 96))
-    batch = {b"data": images.reshape(20, -1), b"labels": labels.tolist()}
-    (tmp_path / "data_batch_1").write_bytes(pickle.dumps(batch, protocol=2))
-    pool = load_pool(str(tmp_path))
-    assert (pool.name, pool.probabilities.shape) == ("cifar-10", (10, 10))
-    assert (pool.probabilities.argmax(axis=1) == pool.labels).all()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +44,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.npz").write_text("no archive")
     with pytest.raises(ValueError, match=r"path must name a readable \.npz file"):
         load_pool(str(tmp_path / "p.npz"))
-    with pytest.raises(ValueError, match="data_batch_1"):
+    with pytest.raises(ValueError, match=r"path must name a readable \.npz file"):
         load_pool(str(tmp_path))
 
 
@@ -97,5 +66,5 @@ def test_a_header_that_claims_more_than_the_memory_is_refused(tmp_path: Path) ->
 
 
 def test_a_name_that_no_file_can_have_is_refused() -> None:
-    with pytest.raises(ValueError, match="path must name a file or a folder"):
+    with pytest.raises(ValueError, match="path must name a readable .npz file"):
         load_pool("9" * 5000)

@@ -139,8 +139,8 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
         action="append",
         default=[],
         metavar="PATH",
-        help="saved probabilities and labels (FILE.npz) or images (a MedMNIST file, the folder of "
-        "CIFAR-10), for a suite that takes them, such as theorems or tables; repeatable",
+        help="saved probabilities and labels (FILE.npz), for a suite that takes them, such as "
+        "theorems or tables; repeatable",
     )
     parser.add_argument(
         "--only",
