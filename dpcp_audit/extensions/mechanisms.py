@@ -47,7 +47,6 @@ from dpcp_audit.mechanisms.ldpcp.label_calibration import label_users as label_u
 from dpcp_audit.mechanisms.ldpcp.label_calibration import score_table as score_table
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts as CellCounts
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores as LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.score_calibration import decision_laws as decision_laws
 from dpcp_audit.mechanisms.ldpcp.score_calibration import hoeffding_width as hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Blocks as Blocks
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing as Debiasing
@@ -72,6 +71,5 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse as KaryRandomizedResponse,
 )
 from dpcp_audit.mechanisms.shuffle import Others as Others
-from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse as ShuffledBinaryResponse
 from dpcp_audit.mechanisms.shuffle import ShuffledKaryResponse as ShuffledKaryResponse
 from dpcp_audit.mechanisms.shuffle import hidden_laws as hidden_laws

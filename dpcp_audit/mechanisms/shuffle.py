@@ -1,6 +1,4 @@
-"""Shuffled binary randomised response: the exact law of the count of ones.
-
-Counts in which one user hides among n−1 others whose reports are independent and alike.
+"""Counts in which one user hides among n−1 others whose reports are independent and alike.
 
 Shuffled k-ary randomised response: exact laws of the histogram of reports.
 """
@@ -10,17 +8,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.randomized_response import (
-    BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
-from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import LocalDP
 
@@ -30,138 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.words.arrays import FloatArray, IntArray
-
-
-_LARGEST_EPSILON = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class ShuffledBinaryResponse:
-    """n users randomise one bit each; a shuffler releases the reports in random order.
-
-    All that the order does not hide is the number of ones, so the law of the count is the
-    law of the mechanism.
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy parameter of each user's report, in (0, 300].
-    """
-
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        _validate.positive(epsilon=self.epsilon)
-        if self.epsilon > _LARGEST_EPSILON:
-            raise hints.value_error(
-                f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}",
-                "beyond it a report is practically the value itself",
-            )
-
-    @property
-    def local(self) -> BinaryRandomizedResponse:
-        """The randomizer that each user runs."""
-        return BinaryRandomizedResponse(self.epsilon)
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """ε-DP, and no better: an outcome of all ones reveals a bit at loss ε whatever n is."""
-        return LocalDP(self.epsilon)
-
-    def law(self, ones: int, n: int) -> FiniteLaw:
-        """Return the exact law of the count, over 0, ..., n, where ``ones`` of n bits are 1.
-
-        Binomial(ones, keep) + Binomial(n − ones, 1 − keep), to a relative accuracy of about
-        1e-10 in every outcome however small.
-        """
-        _validate.integer(n=n, at_least=1)
-        _validate.integer(ones=ones, at_least=0)
-        if ones > n:
-            raise ValueError(f"ones must not exceed n = {n}, got {ones}")
-        return FiniteLaw(_log_count_mass(ones, n, self.epsilon), np.zeros(n + 1))
-
-    def pair(self, n: int, ones_elsewhere: int) -> FinitePair:
-        """Return the laws where one user's bit is 1 and where it is 0.
-
-        Parameters
-        ----------
-        n : int
-            Number of users.
-        ones_elsewhere : int
-            The number of the other n − 1 users who hold 1.
-        """
-        _validate.integer(n=n, at_least=1)
-        _validate.integer(ones_elsewhere=ones_elsewhere, at_least=0)
-        if ones_elsewhere > n - 1:
-            raise ValueError(
-                f"ones_elsewhere must not exceed n - 1 = {n - 1}, got {ones_elsewhere}"
-            )
-        return FinitePair(self.law(ones_elsewhere + 1, n), self.law(ones_elsewhere, n))
-
-
-def log_count_masses(n: int, epsilon: float) -> FloatArray:
-    """Return log P(count = s), s = 0, ..., n, for every number of ones, shape (n + 1, n + 1)."""
-    ones = np.arange(n + 1)
-    turns = np.array([_turn(int(each), n, epsilon) for each in ones])
-    last = int(max(turns.max(), (n - turns).max()))
-    with np.errstate(invalid="ignore", divide="ignore"):  # beyond a row's own turn
-        leading = _leading_masses(ones, n, math.exp(-epsilon), last).T
-    return np.stack(
-        [
-            _joined(leading[k, :turn], leading[n - k, : n - turn + 1], k, n, epsilon)
-            for k, turn in enumerate(turns.tolist())
-        ]
-    )
-
-
-def _log_count_mass(ones: int, n: int, epsilon: float) -> FloatArray:
-    """Return log P(count = s) for s = 0, ..., n, by a recurrence of positive terms.
-
-    With r = e^(−ε), the masses are the coefficients of (r+z)^ones·(1+rz)^(n−ones), up to a
-    constant. Its logarithmic derivative gives
-
-        (s+1)·p[s+1] = ((ones−s)/r + (n−ones−s)·r)·p[s] + (n−s+1)·p[s−1].
-
-    The bracket falls in s and is >= 0 up to some s*. From p[0] up to s* every term is
-    positive, so no accuracy is lost; beyond s*, the same holds from p[n] downwards (the
-    count of zeros, with ones and zeros exchanged).
-    """
-    r, turn = math.exp(-epsilon), _turn(ones, n, epsilon)
-    upward = _leading_masses(ones, n, r, turn)[:turn]
-    return _joined(upward, _leading_masses(n - ones, n, r, n - turn), ones, n, epsilon)
-
-
-def _turn(ones: int, n: int, epsilon: float) -> int:
-    """Return s*, up to which the bracket is >= 0."""
-    r = math.exp(-epsilon)
-    return math.ceil((ones + (n - ones) * r * r) / (1 + r * r))
-
-
-def _joined(
-    upward: FloatArray, downward: FloatArray, ones: int, n: int, epsilon: float
-) -> FloatArray:
-    """Return the logarithms below s*, and from n down to it, as one law."""
-    ends = [upward - ones * epsilon, downward[::-1] - (n - ones) * epsilon]
-    return np.concatenate(ends) - n * math.log1p(math.exp(-epsilon))
-
-
-def _leading_masses(ones: int | IntArray, n: int, r: float, last: int) -> FloatArray:
-    """Return log p[s]/p[0] for s = 0, ..., last, where the bracket is >= 0 below ``last``.
-
-    Numbers are carried as a mantissa and a power of two, and never leave the floating range. Of
-    several numbers of ones, shape (last + 1, ones).
-    """
-    numbers: Any = math if isinstance(ones, int) else np  # whose functions have one name
-    zeros = n - ones
-    logs = np.zeros((last + 1, *np.shape(ones)))
-    before, current, power = 0.0, 1.0, 0
-    for s in range(last):
-        bracket = (ones - s) / r + (zeros - s) * r
-        following = (bracket * current + (n - s + 1) * before) / (s + 1)
-        mantissa, shift = numbers.frexp(following)
-        before, current, power = numbers.ldexp(current, -shift), mantissa, power + shift
-        logs[s + 1] = numbers.log(mantissa) + power * math.log(2)
-    return logs
 
 
 _MOST_OUTCOMES = 2**23

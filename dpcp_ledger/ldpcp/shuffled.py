@@ -15,11 +15,9 @@ from dpcp_audit.extensions.claims import (
     Verdict,
 )
 from dpcp_audit.extensions.laws import FinitePair
-from dpcp_audit.extensions.mechanisms import (
-    KaryRandomizedResponse,
-    ShuffledBinaryResponse,
-)
+from dpcp_audit.extensions.mechanisms import KaryRandomizedResponse
 from dpcp_ledger.ldpcp.widths import datasets
+from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
 from dpcp_ledger.paper import Heading, Paper
 
 paper = Paper(title="LDP-CP", subject=Heading.SHUFFLED)

@@ -20,9 +20,9 @@ from dpcp_audit.mechanisms.budgets import (
 from dpcp_audit.mechanisms.pcoqs import bit_game
 from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta, worst_known_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
 from dpcp_ledger.ldpcp.shuffle_bounds import epsilon_below
+from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
 
 EPSILONS = (0.0, 0.3, 1.0, 3.0)
 

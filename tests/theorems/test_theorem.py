@@ -18,7 +18,6 @@ from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (
@@ -33,6 +32,7 @@ from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.reports import estimate_bias
 from dpcp_ledger.ldpcp.score_range import score_range
 from dpcp_ledger.ldpcp.shuffled import shuffle_amplification
+from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
     FixedRankError,
     WindowCount,

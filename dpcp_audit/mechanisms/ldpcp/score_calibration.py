@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logsumexp
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LDPTrials, WindowSearch
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle import log_count_masses
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import LocalDP
 
@@ -31,36 +29,6 @@ def report_pair(mechanism: LDPCPScores) -> FinitePair:
     """
     zero, one = mechanism.response.laws()
     return FinitePair(one, zero)
-
-
-def decision_laws(mechanism: LDPCPScores, *, asked: int, n: int) -> FloatArray:
-    """Return log P(Z below, in, above the window) for each number of ones in a block.
-
-    Parameters
-    ----------
-    asked, n : int
-        Users in the block, and in all.
-
-    Returns
-    -------
-    ndarray, shape (asked + 1, 3)
-        A row for each number of ones among the bits of the block.
-    """
-    _validate.integer(asked=asked, at_least=0)
-    log_mass = log_count_masses(asked, mechanism.epsilon)
-    z = mechanism.debias(np.arange(asked + 1), asked=asked, n=n)
-    bottom, top = mechanism.limits
-    below, above = z < bottom, z > top
-    parts = [_total(log_mass[:, part]) for part in (below, ~(below | above), above)]
-    return np.minimum(0.0, np.stack(parts, axis=1))
-
-
-def _total(log_mass: FloatArray) -> FloatArray:
-    """Return the logarithm of the mass along the last axis; −∞ where there is none."""
-    if not log_mass.shape[-1]:
-        return np.full(log_mass.shape[:-1], -np.inf)
-    with np.errstate(divide="ignore"):
-        return np.asarray(logsumexp(log_mass, axis=-1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

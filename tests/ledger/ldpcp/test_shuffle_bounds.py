@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.shuffle import (
     Others,
-    ShuffledBinaryResponse,
     ShuffledKaryResponse,
     hidden_laws,
 )
@@ -24,6 +23,7 @@ from dpcp_ledger.ldpcp.shuffle_bounds import (
     epsilon_below,
     stronger_clones_closed_form,
 )
+from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
 
 
 @settings(max_examples=40, deadline=None)

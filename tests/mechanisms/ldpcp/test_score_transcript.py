@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from support.fixed_users import threshold_law_of, threshold_pair
 
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, decision_laws, report_pair
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, report_pair
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS, released_pair, transcript_pair
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.threshold_leak import threshold_leak
+from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse, decision_laws
 
 VARIANTS = [
     {},
