@@ -37,7 +37,7 @@ class PrivatePipeline(PrivacyGuarantee):
     One person's record is replaced, in the training and in the calibration alike; under
     ZERO_OUT by one that contributes nothing to the training. The noisy counts of T thresholds
     are dominated by one Gaussian pair of shift sqrt(2ρT), whatever the scores and so whatever
-    model gave them (``transcript_pair``): a Gaussian step of full participation, whose privacy
+    model gave them (√N shifts of 1/σ): a Gaussian step of full participation, whose privacy
     loss is composed with that of the training's steps.
 
     Parameters

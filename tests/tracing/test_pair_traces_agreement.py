@@ -15,10 +15,11 @@ import pytest
 from scipy.stats import binom
 from support import user_mechanisms as mine
 from support.followed_paths import enumerated, trace_pair
+from support.transcripts import report_pair
 
 from dpcp_audit.laws.laws import FinitePair, LaplacePair
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, report_pair
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.tracing.loss_samples import LossSample

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LDPTrials, WindowSearch
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.words import validate as _validate
@@ -19,16 +18,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.words.arrays import FloatArray, IntArray
-
-
-def report_pair(mechanism: LDPCPScores) -> FinitePair:
-    """Return the laws of one user's answer on the bits 1 and 0: its view from the aggregator.
-
-    A user answers once, with a bit that no other user's data change, so that this is all the
-    aggregator ever learns from it beyond what the other users' answers say.
-    """
-    zero, one = mechanism.response.laws()
-    return FinitePair(one, zero)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

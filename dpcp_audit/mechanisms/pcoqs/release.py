@@ -6,8 +6,6 @@ future midpoint can meet another score, the remaining bits are i.i.d. and are co
 binomially: C(m, k) releases with k ones among m bits, all equally likely.
 
 P-COQS: private conformity via quantile search (P-COQS paper, Algorithms 1 and 2).
-
-P-COQS's transcript: what its noisy counts reveal, beside what the released threshold does.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
-from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
+from dpcp_audit.laws.laws import FiniteLaw
 from dpcp_audit.mechanisms.conformal import FixedScores, conformal_rank
 from dpcp_audit.mechanisms.pcoqs.iid_search import IIDSearch
 from dpcp_audit.stats.bits import Selection
@@ -374,21 +372,3 @@ def _noise_scale(rounds: int, rho: float) -> float:
     scale = math.sqrt(rounds / (2 * rho))
     short = 2 * Fraction(rho) * Fraction(scale) ** 2 < rounds
     return math.nextafter(scale, math.inf) if short else scale
-
-
-def transcript_pair(mechanism: PCOQS) -> GaussianPair:
-    """Return the laws of all N noisy counts on the worst neighbours: the shift is sqrt(2ρ).
-
-    A score that is substituted moves each count by at most one, whatever path the search
-    takes. On ``mechanism.worst_pair`` it moves all N counts, so that the transcript is N
-    shifts of 1/σ, together sqrt(N)/σ = sqrt(2ρ), with equality; on all other neighbours the
-    transcript is a post-processing of these (Dong, Roth and Su 2022, Corollary 2; P-COQS
-    paper, Proposition 1, whose composition bound this is).
-    """
-    return GaussianPair(math.sqrt(mechanism.rounds) / mechanism.noise_scale)
-
-
-def released_pair(mechanism: PCOQS, n: int) -> FinitePair:
-    """Return the laws of the released threshold alone on the worst neighbours of n scores."""
-    law, neighbour_law = mechanism.laws(*mechanism.worst_pair(n))
-    return FinitePair(law, neighbour_law)

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from support.transcripts import transcript_pair
 
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.pcoqs import pcoqs_theorems, privacy, remarks, zcdp

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.fixed_users import threshold_law_of, threshold_pair
+from support.transcripts import report_pair, transcript_pair
 
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, report_pair
+from dpcp_audit.laws.laws import FinitePair
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS, released_pair, transcript_pair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.threshold_leak import threshold_leak
@@ -103,7 +105,8 @@ def test_one_answer_is_local_dp_with_equality() -> None:
 @pytest.mark.parametrize("rho", [0.05, 0.5, 3.0])
 def test_the_transcript_costs_all_of_rho_and_the_release_about_two_thirds(rho) -> None:
     mechanism = PCOQS(alpha=0.1, rho=rho)
-    transcript, released = transcript_pair(mechanism), released_pair(mechanism, 50)
+    transcript = transcript_pair(mechanism)
+    released = FinitePair(*mechanism.laws(*mechanism.worst_pair(50)))
     assert transcript.rho() == pytest.approx(rho)
     assert 0.6 * rho < released.rho() < 0.7 * rho
     for epsilon in (0.0, 0.5, 2.0):

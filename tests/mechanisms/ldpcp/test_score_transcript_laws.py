@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from support.fixed_users import threshold_law_of
 from support.levels import disagreeing_cells
+from support.transcripts import transcript_pair
 
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, OnMiss, Window
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle import hidden_laws
 
