@@ -16,14 +16,13 @@ from dpcp_audit.extensions.claims import Row, Standing, Verdict
 from dpcp_audit.extensions.laws import Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
-    ConfidentLabels,
     CoverageReading,
     CoverageTheorem,
     NoiseBound,
-    NoiselessEvent,
     ScoreTheorem,
     claim_of,
 )
+from dpcp_ledger.ldpcp.tightest_labels import ConfidentLabels, NoiselessEvent
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.pcoqs.crowded_scores import (
     CrowdedCoverage,

@@ -11,8 +11,8 @@ from scipy.special import factorial, gammaln
 from support.samplers import context
 
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.theorems.ldpcp_labels import ConfidentLabels, NoiselessEvent
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.ldpcp.tightest_labels import ConfidentLabels, NoiselessEvent
 
 EVENT = NoiselessEvent(n=100, epsilon=50.0, delta=0.9)
 CONFIDENT = ConfidentLabels(n=400, epsilon=2.0, delta=0.9, alpha=0.4, correction=0.4)

@@ -7,7 +7,6 @@ import math
 import pytest
 from scipy.special import ndtri
 
-from dpcp_audit.theorems.ldpcp_labels import NoiselessEvent
 from dpcp_audit.theorems.tightness import (
     Tightness,
     least_multiple,
@@ -15,6 +14,7 @@ from dpcp_audit.theorems.tightness import (
     tightness_table,
     with_tightness,
 )
+from dpcp_ledger.ldpcp.tightest_labels import NoiselessEvent
 
 
 def test_the_least_multiple_is_that_of_the_quantile() -> None:
