@@ -59,8 +59,6 @@ from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta as game_delta
 from dpcp_audit.mechanisms.pcoqs.bit_game import worst_known_pair as worst_known_pair
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise as coverage_given_noise
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_outside as coverage_outside
-from dpcp_audit.mechanisms.pcoqs.rank_law import held_out_law as held_out_law
-from dpcp_audit.mechanisms.pcoqs.rank_law import rank_law as rank_law
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS as PCOQS
 from dpcp_audit.mechanisms.pcoqs.release import largest_bit_divergence as largest_bit_divergence
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline as PrivatePipeline

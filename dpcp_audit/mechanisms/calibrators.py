@@ -4,7 +4,7 @@ Each aims at a rank above the conformal one, ⌈(1−α)(n+1)⌉, by what its no
 follows from n, α, the guarantee and the resolution, which are public: to choose the lowest costs no
 privacy.
 
-**P-COQS, upper end.** ``pcoqs.rank_law`` has the proof: for exchangeable scores, whatever the
+**P-COQS, upper end.** ``pcoqs.upper_end`` has the proof: for exchangeable scores, whatever the
 ties and Δ are.
 
 **ExponQ, full budget.** With probability 1−s the released edge has at least n·q̃ − (2/ε)·log(m/s)
@@ -31,8 +31,8 @@ from dpcp_audit.mechanisms.budgets import claimed_rho, largest_fitting, proven_r
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.mechanisms.pcoqs.rank_law import UpperEnd
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs.upper_end import UpperEnd
 from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import (

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Computation, Quantity, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import PCOQS, coverage_given_noise, held_out_law
+from dpcp_audit.extensions.mechanisms import PCOQS, coverage_given_noise
 from dpcp_audit.extensions.theorems import (
     CoverageReading,
     CoverageTheorem,
@@ -29,6 +29,7 @@ from dpcp_audit.extensions.theorems import (
     outside,
 )
 from dpcp_ledger.paper import Heading, Paper
+from dpcp_ledger.pcoqs.rank_law import held_out_law
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Classifier, Uniform
-from dpcp_audit.extensions.mechanisms import PCOQS, rank_law
+from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
     CoverageReading,
     CoverageTheorem,
@@ -42,6 +42,7 @@ from dpcp_audit.extensions.theorems import (
 from dpcp_ledger.claims.claim_pools import digits
 from dpcp_ledger.paper import Heading, Paper
 from dpcp_ledger.pcoqs.hostile_scores import too_few_below
+from dpcp_ledger.pcoqs.rank_law import rank_law
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Check, Computation, FloatArray, IntArray, PlainData

@@ -18,8 +18,8 @@ from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_outside, mean_coverage
-from dpcp_audit.mechanisms.pcoqs.rank_law import UpperEnd
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs.upper_end import UpperEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
