@@ -13,7 +13,7 @@ from dpcp_audit.theorems.coverage.law_shrinking import shrink as shrink
 from dpcp_audit.theorems.coverage.law_space import BoundedWindows as BoundedWindows
 from dpcp_audit.theorems.coverage.law_space import LawSpace as LawSpace
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem as LabelTheorem
-from dpcp_audit.theorems.ldpcp_labels import UniformEvent as UniformEvent
+from dpcp_audit.theorems.ldpcp_coverage import UniformEvent as UniformEvent
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem as ScoreTheorem
 from dpcp_audit.theorems.ldpcp_scores import exact_failure as exact_failure
 from dpcp_audit.theorems.ldpcp_scores import failure_probability as failure_probability

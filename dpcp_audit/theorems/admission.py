@@ -15,8 +15,7 @@ from scipy.special import betainc
 from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Beta, Deferred, Pool
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
-from dpcp_audit.theorems.ldpcp_labels import UniformEvent
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage

@@ -21,8 +21,7 @@ from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
-from dpcp_audit.theorems.ldpcp_labels import UniformEvent
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, RankError
 from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
             """Compute the failure probability, as evidence."""
             ...
 
-    class Case(Scalable, Protocol):
-        """One with a witness."""
-
         @property
         def failure(self) -> Quantity:
             """The event that the failure probability is of."""
@@ -182,7 +179,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
 
 
 def failure_evidence(
-    theorem: Case,
+    theorem: Scalable,
     *,
     note: str,
     error: float = 1e-9,

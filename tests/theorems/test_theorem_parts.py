@@ -22,7 +22,7 @@ from dpcp_audit.theorems.admission import (
     admissible_rounds,
     largest_interval_mass,
 )
-from dpcp_audit.theorems.ldpcp_labels import UniformEvent
+from dpcp_audit.theorems.ldpcp_coverage import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 from dpcp_audit.theorems.split import MarginalCoverage
 from dpcp_audit.words.results import Verdict
