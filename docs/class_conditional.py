@@ -21,7 +21,6 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import ZCDP
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import FixedScores
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -84,7 +83,7 @@ class ClassConditional:
 
     def _search(self, own: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
         noise = rng.standard_normal((self.search.rounds, size))
-        return self.search.search(FixedScores(own, self.rank(own.size)), noise)
+        return self.search.search(own, self.rank(own.size), noise)
 
     def rank(self, n: int) -> int:
         """Return ⌈(1−α)(n+1)⌉, which is 1 without scores."""

@@ -11,7 +11,6 @@ from dpcp_audit.mechanisms.calibrate import PrivateThreshold as PrivateThreshold
 from dpcp_audit.mechanisms.calibrate import calibrate as calibrate
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator as ProvedCalibrator
 from dpcp_audit.mechanisms.calibrators import calibrators as calibrators
-from dpcp_audit.mechanisms.conformal import FixedScores as FixedScores
 from dpcp_audit.mechanisms.conformal import SplitConformal as SplitConformal
 from dpcp_audit.mechanisms.conformal import conformal_rank as conformal_rank
 from dpcp_audit.mechanisms.dpsgd import require_torch as require_torch

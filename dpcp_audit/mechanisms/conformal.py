@@ -1,7 +1,4 @@
-"""Split conformal calibration: the rank, the threshold, and the exact law of its coverage.
-
-Counting the scores at or below a moving point, many releases side by side.
-"""
+"""Split conformal calibration: the rank, the threshold, and the exact law of its coverage."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 
 def conformal_rank(n: int, *, alpha: float) -> int:
@@ -89,15 +86,3 @@ class SplitConformal:
             return ThresholdTrials(np.full(trials, np.inf), np.ones(trials))
         threshold = population.quantile(generator.beta(rank, n + 1 - rank, size=trials))
         return ThresholdTrials(threshold, population.cdf(threshold))
-
-
-class FixedScores:
-    """The same scores in every release, as a mechanism's input."""
-
-    def __init__(self, sorted_scores: FloatArray, rank: int) -> None:
-        self._scores = sorted_scores
-        self._rank = rank
-
-    def below_rank(self, point: FloatArray, noise: FloatArray) -> BoolArray:
-        """Tell whether the noisy count at each point is below the rank."""
-        return np.searchsorted(self._scores, point, side="right") + noise < self._rank

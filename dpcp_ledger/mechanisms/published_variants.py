@@ -27,7 +27,6 @@ from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     EmptyHistogram,
     ExponQ,
-    FixedScores,
     HistLap,
     Normaliser,
     conformal_rank,
@@ -173,8 +172,8 @@ def pcoqs_threshold(
     """
     mechanism = PCOQS(alpha=alpha, rho=rho, bounds=(lowest, 1.0))
     counted = sorted_scores[np.searchsorted(sorted_scores, lowest, side="left") :]
-    counter = FixedScores(counted, mechanism.rank(sorted_scores.size))
-    found = mechanism.search(counter, noise[: mechanism.rounds, None])
+    rank = mechanism.rank(sorted_scores.size)
+    found = mechanism.search(counted, rank, noise[: mechanism.rounds, None])
     return float(np.round(float(found[0]), THRESHOLD_DECIMALS))
 
 

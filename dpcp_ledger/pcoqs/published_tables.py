@@ -12,7 +12,6 @@ from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     ExponQ,
-    FixedScores,
     HistLap,
     Normaliser,
     bin_index,
@@ -135,8 +134,7 @@ def resolution_changes() -> Computation:
 
 def _released(scores: FloatArray, resolution: float, noise: FloatArray) -> float:
     mechanism = PCOQS(alpha=ALPHA, rho=0.5, resolution=resolution)
-    counter = FixedScores(scores, mechanism.rank(scores.size))
-    found = mechanism.search(counter, noise[: mechanism.rounds, None])
+    found = mechanism.search(scores, mechanism.rank(scores.size), noise[: mechanism.rounds, None])
     return float(np.round(float(found[0]), published_variants.THRESHOLD_DECIMALS))
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import gammaln, log_ndtr
 
 from dpcp_audit.laws.laws import FiniteLaw
-from dpcp_audit.mechanisms.conformal import FixedScores, conformal_rank
+from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.mechanisms.pcoqs.iid_search import IIDSearch
 from dpcp_audit.stats.bits import Selection
 from dpcp_audit.words import hints
@@ -247,7 +247,7 @@ class PCOQS:
         _validate.integer(size=size, at_least=1)
         generator = _validate.generator(rng)
         noise = generator.standard_normal((self.rounds, size))
-        return self.search(FixedScores(values, self.rank(values.size)), noise)
+        return self.search(values, self.rank(values.size), noise)
 
     def laws(self, *inputs: ArrayLike) -> tuple[FiniteLaw, ...]:
         """Return the exact laws of the released threshold on each input, on shared outcomes.
@@ -344,13 +344,15 @@ class PCOQS:
                 f"with a mass of {outside:g} outside"
             )
 
-    def search(self, counter: FixedScores, noise: FloatArray) -> FloatArray:
+    def search(self, sorted_scores: FloatArray, rank: int, noise: FloatArray) -> FloatArray:
         """Return the thresholds, one a column of ``noise``: Algorithm 1, lines 2 to 13.
 
         Parameters
         ----------
-        counter : FixedScores
-            Tells whether a noisy count stays below the rank.
+        sorted_scores : ndarray, shape (n,)
+            The scores of all releases.
+        rank : int
+            r, below which a noisy count has to stay for the search to go right.
         noise : ndarray, shape (N, size)
             Standard normal draws, a row a round.
         """
@@ -359,8 +361,8 @@ class PCOQS:
         scale = self.noise_scale
         for draw in noise:
             mid = (left + right) / 2
-            below = counter.below_rank(mid, scale * draw)
-            choose = Selection(below)
+            count = np.searchsorted(sorted_scores, mid, side="right")
+            choose = Selection(count + scale * draw < rank)
             left = choose(mid + self.resolution, left)
             right = choose(right, mid)
         threshold: FloatArray = (left + right) / 2

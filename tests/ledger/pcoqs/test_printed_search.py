@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.conformal import FixedScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_ledger.pcoqs import printed_search
 
@@ -22,13 +21,13 @@ def test_the_counted_search_is_the_mechanisms(n: int) -> None:
         [Fraction(s) for s in scores], rank=MECHANISM.rank(n), resolution=Fraction(1e-10)
     )
     noise = np.zeros((MECHANISM.rounds, 1))
-    (released,) = MECHANISM.search(FixedScores(scores, MECHANISM.rank(n)), noise)
+    (released,) = MECHANISM.search(scores, MECHANISM.rank(n), noise)
     assert float(done.result) == pytest.approx(float(released), abs=1e-12)
     assert (done.rounds, done.comparisons) == (34, 34 * n)
 
 
 def test_the_mechanism_itself_passes_the_end_of_the_interval() -> None:
     noise = np.full((34, 1), -1e9)
-    (released,) = MECHANISM.search(FixedScores(np.array([0.5]), 1), noise)
+    (released,) = MECHANISM.search(np.array([0.5]), 1, noise)
     expected = printed_search.beyond_the_end(1e-10).value
     assert (float(released) - 1) / 1e-10 == pytest.approx(expected, rel=1e-4)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpcp_audit.mechanisms.conformal import FixedScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_ledger.pcoqs.rank_law import held_out_law, rank_law
 
@@ -60,8 +59,8 @@ def test_every_held_out_score_under_one_noise(*, ties: bool) -> None:
     noise = rng.standard_normal((MECHANISM.rounds, 20_000))
     covered = np.zeros(20_000)
     for held_out in range(21):
-        counter = FixedScores(np.delete(scores, held_out), MECHANISM.rank(20))
-        covered += scores[held_out] <= MECHANISM.search(counter, noise)
+        kept = np.delete(scores, held_out)
+        covered += scores[held_out] <= MECHANISM.search(kept, MECHANISM.rank(20), noise)
     for number in range(22):
         chance = law.probability(law.rank == number)
         room = 6 * np.sqrt(chance * (1 - chance) / covered.size) + 1e-9

@@ -10,7 +10,6 @@ from support.plain_pcoqs import plain_trials
 
 from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform, atoms
-from dpcp_audit.mechanisms.conformal import FixedScores
 from dpcp_audit.mechanisms.pcoqs import iid_coverage
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import (
     MeanCoverage,
@@ -35,8 +34,8 @@ def enumerated(mechanism: PCOQS, population: Population, n: int, noise: np.ndarr
     chances = np.array([0.4, 0.3, 0.2, 0.1])
     total = np.zeros(noise.shape[1])
     for choice in itertools.product(range(4), repeat=n):
-        counter = FixedScores(np.sort(values[list(choice)]), mechanism.rank(n))
-        total += chances[list(choice)].prod() * population.cdf(mechanism.search(counter, noise))
+        found = mechanism.search(np.sort(values[list(choice)]), mechanism.rank(n), noise)
+        total += chances[list(choice)].prod() * population.cdf(found)
     return total
 
 

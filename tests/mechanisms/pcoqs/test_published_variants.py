@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.conformal import FixedScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_ledger.mechanisms import published_variants
 
@@ -25,7 +24,7 @@ def test_the_standard_threshold_is_numpys_quantile(n: int, alpha: float) -> None
 def test_pcoqs_rounds_the_reference_threshold_to_two_decimals() -> None:
     noise = np.random.default_rng(2).standard_normal(34)
     mechanism = PCOQS(alpha=0.1, rho=0.5)
-    exact = mechanism.search(FixedScores(scores(), mechanism.rank(500)), noise[:, None])[0]
+    exact = mechanism.search(scores(), mechanism.rank(500), noise[:, None])[0]
     found = published_variants.pcoqs_threshold(scores(), alpha=0.1, rho=0.5, noise=noise)
     assert found == round(exact, 2)
     assert found != exact
