@@ -16,9 +16,8 @@ from dpcp_audit.laws.pools import (
     Classifier,
     Dataset,
     ProbabilityPool,
-    load_dataset,
-    split,
 )
+from dpcp_ledger.mechanisms.network_pools import load_dataset, split
 
 
 def fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:

@@ -17,9 +17,6 @@ from dpcp_audit.mechanisms.dpsgd import require_torch as require_torch
 from dpcp_audit.mechanisms.dpsgd.examples import Examples as Examples
 from dpcp_audit.mechanisms.dpsgd.examples import GradientCanaries as GradientCanaries
 from dpcp_audit.mechanisms.dpsgd.examples import digits as digits
-from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS as NETWORKS
-from dpcp_audit.mechanisms.dpsgd.network_pools import Network as Network
-from dpcp_audit.mechanisms.dpsgd.network_pools import dpsgd_pool as dpsgd_pool
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian as SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     noise_multiplier_for as noise_multiplier_for,

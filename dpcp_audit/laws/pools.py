@@ -8,8 +8,6 @@ coverage is its ECDF. The probabilities are kept as package data, so that a pool
 on scikit-learn's version and is there without importing it; ``benchmarks/pool_fitting.py``
 fits them anew.
 
-What is taken of scikit-learn, which has no types; importing it is slow, so late.
-
 Pools of a user's own, from a file.
 """
 
@@ -19,7 +17,7 @@ import functools
 import zipfile
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,41 +219,6 @@ def _kept_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
     for each in (probabilities, labels):
         each.setflags(write=False)
     return ProbabilityPool(name, probabilities, labels)
-
-
-def load_dataset(name: str) -> tuple[FloatArray, IntArray]:
-    """Return the features and labels of data that scikit-learn ships, such as "digits"."""
-    load: Any = getattr(import_module("sklearn.datasets"), f"load_{name}")
-    features, labels = load(return_X_y=True)
-    return np.asarray(features), np.asarray(labels)
-
-
-def split(
-    features: FloatArray, labels: IntArray, *, share: float = 0.5
-) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """Split the records, each class alike; ``share`` of them make the first part.
-
-    Returns
-    -------
-    tuple
-        The features of either part, and the labels of either.
-    """
-    train_test_split: Any = import_module("sklearn.model_selection").train_test_split
-    fit_x, rest_x, fit_y, rest_y = train_test_split(
-        features, labels, train_size=share, stratify=labels, random_state=0
-    )
-    return fit_x, rest_x, fit_y, rest_y
-
-
-_PUBLIC_BOUNDS = {Dataset.DIGITS: (0.0, 16.0)}
-
-
-def unit_halves(dataset: Dataset) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """Return the features of either half, mapped to [0, 1], and their labels."""
-    fit_x, pool_x, fit_y, pool_y = split(*load_dataset(dataset.name.lower()))
-    low, high = _PUBLIC_BOUNDS.get(dataset, (fit_x.min(axis=0), fit_x.max(axis=0)))
-    fit_x, pool_x = (np.clip((part - low) / (high - low), 0.0, 1.0) for part in (fit_x, pool_x))
-    return fit_x, pool_x, fit_y, pool_y
 
 
 _SAVE = "save one by np.savez('pool.npz', probabilities=..., labels=...)"

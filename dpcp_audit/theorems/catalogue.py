@@ -17,8 +17,6 @@ import numpy as np
 
 from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool, load_pool
 from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
-from dpcp_audit.mechanisms.dpsgd import require_torch
-from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
@@ -243,8 +241,7 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
     ----------
     text : str
         "uniform"; "beta(5,0.2)"; the name of a pool that is fitted here, such as
-        "digits-logistic"; that of a network, such as "digits-dp-adam-head-eps8"; or a file that
-        ``load_pool`` reads.
+        "digits-logistic"; or a file that ``load_pool`` reads.
     name : str
         Of the argument, for the errors.
 
@@ -252,8 +249,6 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
     ------
     UsageError
         If there is no such law, or a file holds no pool.
-    MissingExtraError
-        If it is a network, and PyTorch is not installed.
 
     Examples
     --------
@@ -269,10 +264,6 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
         return ScoreLaw(name=law.name, population=law)
     if text in SHIPPED:
         return _of_pool(text, partial(classifier_pool, *SHIPPED[text]))
-    if text in NETWORKS:
-        require_torch()
-        dataset, network, epsilon = NETWORKS[text]
-        return _of_pool(text, partial(dpsgd_pool, dataset, network, epsilon=epsilon))
     return _saved(text, name)
 
 
@@ -386,4 +377,4 @@ def _saved(path: str, name: str) -> ScoreLaw:
 
 
 def _menu() -> str:
-    return f"{', '.join([*LAWS, *SHIPPED])}, a network's pool, or a file that holds a pool"
+    return f"{', '.join([*LAWS, *SHIPPED])}, or a file that holds a pool"

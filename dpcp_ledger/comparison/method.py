@@ -27,7 +27,8 @@ from dpcp_audit.extensions.laws import (
     load_pool,
     true_label_scores,
 )
-from dpcp_audit.extensions.mechanisms import NETWORKS, dpsgd_pool, require_torch
+from dpcp_audit.extensions.mechanisms import require_torch
+from dpcp_ledger.mechanisms.network_pools import NETWORKS, dpsgd_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

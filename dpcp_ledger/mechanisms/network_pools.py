@@ -5,26 +5,32 @@ from __future__ import annotations
 import functools
 import math
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.laws.pools import Dataset, ProbabilityPool, unit_halves
-from dpcp_audit.mechanisms.dpsgd import require_torch
-from dpcp_audit.mechanisms.dpsgd.examples import Examples
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import noise_multiplier_for
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.extensions.claims import Relation
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.laws import Dataset, ProbabilityPool
+from dpcp_audit.extensions.mechanisms import (
+    DPSGD,
+    Adam,
+    Examples,
+    Poisson,
+    noise_multiplier_for,
+    require_torch,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.extensions.claims import FloatArray, IntArray
 
 _LOT, _STEPS, _CLIP = 64, 140, 1.0
 _CLASSES = {Dataset.DIGITS: 10, Dataset.BREAST_CANCER: 2}
+_PUBLIC_BOUNDS = {Dataset.DIGITS: (0.0, 16.0)}
 
 
 class Network(StrEnum):
@@ -122,7 +128,7 @@ def _trained(
     dataset: Dataset, network: Network, settings: DPSGD, seed: int
 ) -> tuple[FloatArray, IntArray]:
     """Return probabilities and labels of the half that is not fitted, read-only."""
-    from dpcp_audit.mechanisms.dpsgd.training import train  # noqa: PLC0415  (needs torch)
+    from dpcp_audit.extensions.training import train  # noqa: PLC0415  (needs torch)
 
     fit_x, pool_x, fit_y, pool_y = unit_halves(dataset)
     data = Examples(
@@ -140,7 +146,7 @@ def _trained(
 
 
 def _module(network: Network, n_features: int, n_classes: int) -> nn.Module:
-    from dpcp_audit.mechanisms.dpsgd import networks  # noqa: PLC0415  (needs torch)
+    from dpcp_audit.extensions.training import networks  # noqa: PLC0415  (needs torch)
 
     if network is Network.CNN:
         return networks.small_cnn(1, n_classes)
@@ -154,3 +160,35 @@ def _inputs(features: FloatArray, network: Network) -> NDArray[np.float32]:
         return single
     side = math.isqrt(single.shape[1])
     return single.reshape(-1, 1, side, side)
+
+
+def load_dataset(name: str) -> tuple[FloatArray, IntArray]:
+    """Return the features and labels of data that scikit-learn ships, such as "digits"."""
+    load: Any = getattr(import_module("sklearn.datasets"), f"load_{name}")
+    features, labels = load(return_X_y=True)
+    return np.asarray(features), np.asarray(labels)
+
+
+def split(
+    features: FloatArray, labels: IntArray, *, share: float = 0.5
+) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+    """Split the records, each class alike; ``share`` of them make the first part.
+
+    Returns
+    -------
+    tuple
+        The features of either part, and the labels of either.
+    """
+    train_test_split: Any = import_module("sklearn.model_selection").train_test_split
+    fit_x, rest_x, fit_y, rest_y = train_test_split(
+        features, labels, train_size=share, stratify=labels, random_state=0
+    )
+    return fit_x, rest_x, fit_y, rest_y
+
+
+def unit_halves(dataset: Dataset) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+    """Return the features of either half, mapped to [0, 1], and their labels."""
+    fit_x, pool_x, fit_y, pool_y = split(*load_dataset(dataset.name.lower()))
+    low, high = _PUBLIC_BOUNDS.get(dataset, (fit_x.min(axis=0), fit_x.max(axis=0)))
+    fit_x, pool_x = (np.clip((part - low) / (high - low), 0.0, 1.0) for part in (fit_x, pool_x))
+    return fit_x, pool_x, fit_y, pool_y
