@@ -25,13 +25,12 @@ from dpcp_audit.extensions.mechanisms import (
     calibrators,
     claimed_rho,
     dkw_width,
-    full_budget_exponq,
     hoeffding_width,
     proven_rho,
     threshold_law,
-    tuned_exponq,
 )
 from dpcp_audit.extensions.theorems import NoiseBound, noise_rank_error
+from dpcp_ledger.mechanisms.tuned_calibrators import full_budget_exponq, tuned_exponq
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -27,14 +27,13 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse,
     debiased_cdf,
 )
-from dpcp_audit.mechanisms.shuffle import ShuffledKaryResponse
 from dpcp_audit.stats import intervals, rate_power, ratio_test
 from dpcp_audit.stats import rate_power as confidence_sequence
 from dpcp_audit.stats import roots as mean_power
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_ledger.comparison.method import PrivateCalibrator, Trust
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse, ShuffledKaryResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dpcp_audit.mechanisms.budgets import claimed_rho as claimed_rho
-from dpcp_audit.mechanisms.budgets import full_budget_exponq as full_budget_exponq
+from dpcp_audit.mechanisms.budgets import largest_fitting as largest_fitting
 from dpcp_audit.mechanisms.budgets import proven_rho as proven_rho
-from dpcp_audit.mechanisms.budgets import shuffled_local_epsilon as shuffled_local_epsilon
-from dpcp_audit.mechanisms.budgets import tuned_exponq as tuned_exponq
 from dpcp_audit.mechanisms.calibrate import PrivateThreshold as PrivateThreshold
 from dpcp_audit.mechanisms.calibrate import calibrate as calibrate
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator as ProvedCalibrator
@@ -64,6 +62,4 @@ from dpcp_audit.mechanisms.randomized_response import (
 from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse as KaryRandomizedResponse,
 )
-from dpcp_audit.mechanisms.shuffle import Others as Others
-from dpcp_audit.mechanisms.shuffle import ShuffledKaryResponse as ShuffledKaryResponse
 from dpcp_audit.mechanisms.shuffle import hidden_laws as hidden_laws

@@ -1,4 +1,4 @@
-"""The parameter of each mechanism that spends a privacy budget (ε, δ), from the safe side.
+"""P-COQS's ρ that spends a privacy budget (ε, δ), from the safe side.
 
 Every function returns the most favourable parameter at which the released threshold is proved
 (ε, δ)-DP under substitution of one record, over all neighbours.
@@ -10,10 +10,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
 from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta
-from dpcp_audit.mechanisms.shuffle import ShuffledKaryResponse
 from dpcp_audit.stats.roots import turn_by_factor
 from dpcp_audit.words import brent as _brent
 from dpcp_audit.words import validate as _validate
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 
 
 _TOLERANCE = 5e-3
-_MOST_CANDIDATES = 2000
-_LARGEST_LOCAL_EPSILON = 20.0
 
 
 @lru_cache(maxsize=256)
@@ -70,53 +66,6 @@ def proven_rho(budget: ApproxDP, *, rounds: int) -> float:
     while excess(root) > 0:  # the root's safe side
         root -= _TOLERANCE / 2
     return math.exp(root)
-
-
-@lru_cache(maxsize=4096)
-def full_budget_exponq(budget: ApproxDP, *, n: int, alpha: float) -> ExponQ:
-    """Return ExponQ at the largest nominal ε whose log-ratios stay within the budget's ε.
-
-    ``ExponQ.log_ratio_bound`` covers all neighbours; with the corrected normaliser a nominal
-    ε spends about half of itself. Its own ``guarantee`` is that of every n; ``calibrators`` has
-    objects that carry the budget's.
-    """
-
-    def fits(nominal: float) -> bool:
-        mechanism = tuned_exponq(nominal, n=n, alpha=alpha)
-        return mechanism.log_ratio_bound(n) <= budget.epsilon
-
-    nominal = largest_fitting(fits, start=budget.epsilon, at_most=2 * budget.epsilon)
-    return tuned_exponq(nominal, n=n, alpha=alpha)
-
-
-def tuned_exponq(epsilon: float, *, n: int, alpha: float) -> ExponQ:
-    """Return corrected ExponQ with m and γ chosen without a look at the data.
-
-    γ minimises q̃ (``optimal_gamma``). m minimises (2/(εn))·log m + 1/m, what m adds to q̃ and
-    what a bin holds of uniform scores, that is m = εn/2, kept within [10, 2000].
-    """
-    candidates = min(max(round(epsilon * n / 2), 10), _MOST_CANDIDATES)
-    gamma = optimal_gamma(n, alpha=alpha, epsilon=epsilon)
-    return ExponQ(alpha=alpha, epsilon=epsilon, n_candidates=candidates, gamma=gamma)
-
-
-@lru_cache(maxsize=1024)
-def shuffled_local_epsilon(budget: ApproxDP, *, users: int) -> float:
-    """Return the largest local ε of a randomised bit that fits the budget once shuffled.
-
-    Proved by the privacy blanket over all that the other users may hold
-    (``ShuffledKaryResponse.blanket_pair``). At most 20, where one bit in 5·10⁸ is flipped.
-    """
-    _validate.integer(users=users, at_least=1)
-
-    def fits(local: float) -> bool:
-        if local <= budget.epsilon:
-            return True
-        pair = ShuffledKaryResponse(local, 2).blanket_pair(users, tail=budget.delta * 1e-9)
-        spent = max(pair.delta_at(budget.epsilon), pair.reversed().delta_at(budget.epsilon))
-        return spent + pair.slack <= budget.delta
-
-    return largest_fitting(fits, start=budget.epsilon, at_most=_LARGEST_LOCAL_EPSILON)
 
 
 def _spendable(budget: ApproxDP) -> None:

@@ -18,14 +18,16 @@ from dpcp_audit.extensions.mechanisms import (
     calibrators,
     claimed_rho,
     dkw_width,
-    full_budget_exponq,
     hoeffding_width,
     proven_rho,
-    shuffled_local_epsilon,
-    tuned_exponq,
 )
 from dpcp_audit.extensions.theorems import NoiseBound, noise_rank_error
 from dpcp_ledger.comparison.method import Calibrated, Method, SkippedMethod, Trust
+from dpcp_ledger.mechanisms.tuned_calibrators import (
+    full_budget_exponq,
+    shuffled_local_epsilon,
+    tuned_exponq,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,12 +24,8 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FinitePair
-from dpcp_audit.extensions.mechanisms import (
-    BinaryRandomizedResponse,
-    Others,
-    ShuffledKaryResponse,
-    hidden_laws,
-)
+from dpcp_audit.extensions.mechanisms import BinaryRandomizedResponse, hidden_laws
+from dpcp_ledger.mechanisms.shuffled_response import Others, ShuffledKaryResponse
 from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:

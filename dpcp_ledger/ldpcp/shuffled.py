@@ -17,7 +17,7 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import KaryRandomizedResponse
 from dpcp_ledger.ldpcp.widths import datasets
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.paper import Heading, Paper
 
 paper = Paper(title="LDP-CP", subject=Heading.SHUFFLED)

@@ -20,7 +20,7 @@ from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import LDPCPScores
 from dpcp_audit.extensions.statistics import at_most
 from dpcp_ledger.mechanisms.mechanism_proofs import response_loss
-from dpcp_ledger.mechanisms.shuffled_bits import decision_laws
+from dpcp_ledger.mechanisms.shuffled_response import decision_laws
 from dpcp_ledger.paper import Heading, Paper
 
 paper = Paper(title="LDP-CP", subject=Heading.ONE_REPORT)

@@ -9,8 +9,8 @@ from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.audits.finite_laws import shuffled_pairs
 from dpcp_audit.audits.search.record_pairs import ShuffledPairs, ShuffledReports, changes
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle import Others, ShuffledKaryResponse
 from dpcp_audit.words.guarantees import ApproxDP
+from dpcp_ledger.mechanisms.shuffled_response import Others, ShuffledKaryResponse
 
 CLAIM = ApproxDP(0.5, 1e-3)
 

@@ -10,19 +10,18 @@ from scipy.special import ndtr
 from update_comparison import spending
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
-from dpcp_audit.mechanisms.budgets import (
-    claimed_rho,
-    full_budget_exponq,
-    proven_rho,
-    shuffled_local_epsilon,
-    tuned_exponq,
-)
+from dpcp_audit.mechanisms.budgets import claimed_rho, proven_rho
 from dpcp_audit.mechanisms.pcoqs import bit_game
 from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta, worst_known_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
 from dpcp_ledger.ldpcp.shuffle_bounds import epsilon_below
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.tuned_calibrators import (
+    full_budget_exponq,
+    shuffled_local_epsilon,
+    tuned_exponq,
+)
 
 EPSILONS = (0.0, 0.3, 1.0, 3.0)
 

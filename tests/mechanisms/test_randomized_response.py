@@ -15,7 +15,7 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse,
     debiased_cdf,
 )
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,10 @@ import pytest
 import dpcp_audit as dp
 from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.mechanisms.shuffle import ShuffledKaryResponse
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.words.results import Claim, EvidenceKind, Standing, Verdict
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledKaryResponse
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,11 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.mechanisms.shuffle import (
-    Others,
-    ShuffledKaryResponse,
-    hidden_laws,
-)
+from dpcp_audit.mechanisms.shuffle import hidden_laws
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.shuffle_bounds import (
     ShuffleTable,
@@ -23,7 +19,11 @@ from dpcp_ledger.ldpcp.shuffle_bounds import (
     epsilon_below,
     stronger_clones_closed_form,
 )
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.shuffled_response import (
+    Others,
+    ShuffledBinaryResponse,
+    ShuffledKaryResponse,
+)
 
 
 @settings(max_examples=40, deadline=None)

@@ -16,7 +16,7 @@ from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

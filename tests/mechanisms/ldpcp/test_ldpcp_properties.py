@@ -11,7 +11,7 @@ from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window, WindowSearch
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 search_fields = {
     "alpha": st.sampled_from([0.05, 0.1, 0.3, 0.7]),

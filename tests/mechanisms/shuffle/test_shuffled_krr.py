@@ -8,12 +8,12 @@ import pytest
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle import (
+from dpcp_audit.mechanisms.shuffle import hidden_laws
+from dpcp_ledger.mechanisms.shuffled_response import (
     Others,
+    ShuffledBinaryResponse,
     ShuffledKaryResponse,
-    hidden_laws,
 )
-from dpcp_ledger.mechanisms.shuffled_bits import ShuffledBinaryResponse
 
 EPSILONS = np.linspace(0.0, 2.0, 9)
 
