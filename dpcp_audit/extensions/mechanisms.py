@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dpcp_audit.mechanisms.budgets import claimed_rho as claimed_rho
-from dpcp_audit.mechanisms.budgets import largest_fitting as largest_fitting
-from dpcp_audit.mechanisms.budgets import proven_rho as proven_rho
 from dpcp_audit.mechanisms.calibrate import PrivateThreshold as PrivateThreshold
 from dpcp_audit.mechanisms.calibrate import calibrate as calibrate
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator as ProvedCalibrator
@@ -49,10 +46,13 @@ from dpcp_audit.mechanisms.ldpcp.window import OnMiss as OnMiss
 from dpcp_audit.mechanisms.ldpcp.window import Window as Window
 from dpcp_audit.mechanisms.ldpcp.window import WindowSearch as WindowSearch
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law as threshold_law
-from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta as game_delta
-from dpcp_audit.mechanisms.pcoqs.bit_game import worst_known_pair as worst_known_pair
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise as coverage_given_noise
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_outside as coverage_outside
+from dpcp_audit.mechanisms.pcoqs.privacy_budget import claimed_rho as claimed_rho
+from dpcp_audit.mechanisms.pcoqs.privacy_budget import game_delta as game_delta
+from dpcp_audit.mechanisms.pcoqs.privacy_budget import largest_fitting as largest_fitting
+from dpcp_audit.mechanisms.pcoqs.privacy_budget import proven_rho as proven_rho
+from dpcp_audit.mechanisms.pcoqs.privacy_budget import worst_known_pair as worst_known_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS as PCOQS
 from dpcp_audit.mechanisms.pcoqs.release import largest_bit_divergence as largest_bit_divergence
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline as PrivatePipeline

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betainc, log_ndtr
 
-from dpcp_audit.mechanisms.budgets import claimed_rho, largest_fitting, proven_rho
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.mechanisms.pcoqs.privacy_budget import claimed_rho, largest_fitting, proven_rho
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.pcoqs.upper_end import UpperEnd
 from dpcp_audit.words import hints

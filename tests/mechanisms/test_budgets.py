@@ -10,9 +10,13 @@ from scipy.special import ndtr
 from update_comparison import spending
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
-from dpcp_audit.mechanisms.budgets import claimed_rho, proven_rho
-from dpcp_audit.mechanisms.pcoqs import bit_game
-from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta, worst_known_pair
+from dpcp_audit.mechanisms.pcoqs import privacy_budget
+from dpcp_audit.mechanisms.pcoqs.privacy_budget import (
+    claimed_rho,
+    game_delta,
+    proven_rho,
+    worst_known_pair,
+)
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
 from dpcp_ledger.ldpcp.shuffle_bounds import epsilon_below
@@ -46,8 +50,8 @@ def test_counts_between_those_tried_add_nothing(
     noise_scale, rounds, epsilon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A polygon outside of the curve of counts stands for all of them, and wastes 2 % at most."""
-    polygon = bit_game.game_delta(noise_scale=noise_scale, rounds=rounds, epsilon=epsilon)
-    monkeypatch.setattr(bit_game, "_SPACING", 0.0)
+    polygon = privacy_budget.game_delta(noise_scale=noise_scale, rounds=rounds, epsilon=epsilon)
+    monkeypatch.setattr(privacy_budget, "_SPACING", 0.0)
     game_delta.cache_clear()
     every = game_delta(noise_scale=noise_scale, rounds=rounds, epsilon=epsilon)
     game_delta.cache_clear()
