@@ -41,8 +41,6 @@ from dpcp_audit.words.privacy_regions import (
 from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
     from dpcp_audit.words.arrays import FloatArray
@@ -125,10 +123,6 @@ class PrivacyGuarantee(ABC):
     def tradeoff(self, fpr: ArrayLike) -> FloatArray:
         """Return the smallest false-negative rate of any test at false-positive rate ``fpr``."""
         return 1 - self.power(fpr)
-
-    def tradeoff_of_one(self) -> Callable[[float], float]:
-        """Return ``tradeoff`` of one rate at a time, for those who ask one after the other."""
-        return lambda fpr: float(self.tradeoff(fpr))
 
     def delta_at(self, epsilon: float) -> float:
         """Return the largest δ(ε) that the guarantee allows, for ``epsilon`` >= 0.

@@ -170,7 +170,7 @@ def refutes(guarantee: PrivacyGuarantee, *groups: Guesses, significance: float) 
     """
     _validate.open_unit(significance=significance)
     if len(groups) == 1:
-        return not _is_possible(guarantee, groups[0], significance)
+        return not _possible(guarantee, groups, np.array([[significance]])).item()
     return p_value(guarantee, *groups) <= significance
 
 
@@ -257,20 +257,6 @@ def largest_refuted(
     """Return the largest number that is refuted, by bisection; ``low`` where none is."""
     halvings = math.ceil(math.log2((high - low) / resolution))
     return turn(refuted, high, low, steps=halvings).holds
-
-
-def _is_possible(guarantee: PrivacyGuarantee, seen: Guesses, tail: float) -> bool:
-    """Tell whether a probability of at least v right guesses is allowed: one of ``_possible``."""
-    v, c, m = seen.correct, seen.guesses, seen.canaries
-    least_missed = guarantee.tradeoff_of_one()
-    right, wrong, most = tail * (v / m), tail * ((c - v) / m), c / m * (1 + 1e-9)
-    for j in range(v, 0, -1):
-        added = max(least_missed(1 - min(right, 1.0)) - _ROUNDING - wrong, 0.0)
-        right += added * ((j - 1) / max(c - j + 1, 1))
-        wrong += added
-        if right + wrong > most:
-            return False
-    return True
 
 
 def _possible(

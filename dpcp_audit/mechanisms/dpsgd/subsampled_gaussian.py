@@ -19,7 +19,6 @@ both variances and decreases in the covariance: it is largest for unit vectors g
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,8 +30,6 @@ from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
     from dpcp_audit.words.arrays import FloatArray
@@ -129,17 +126,6 @@ class SubsampledGaussian(PrivacyGuarantee):
         if not ((rates >= 0) & (rates <= 1)).all():
             raise ValueError(f"fpr must lie in [0, 1], got {fpr!r}")
         return least_line(_envelope(self), rates)
-
-    def tradeoff_of_one(self) -> Callable[[float], float]:
-        """Return ``tradeoff`` of one rate at a time, without an array of one."""
-        lines: list[list[float]] = [each.tolist() for each in _envelope(self)]
-        breaks, slopes, intercepts = lines
-
-        def missed(fpr: float) -> float:
-            line = bisect_left(breaks, fpr)
-            return 1 - min(1.0, slopes[line] * fpr + intercepts[line])
-
-        return missed
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ(ε) of both directions, from above."""

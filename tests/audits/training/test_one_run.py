@@ -12,8 +12,6 @@ from scipy.stats import binom, combine_pvalues
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
-    _is_possible,
-    _possible,
     binomial_p_value,
     epsilon_lower_bound,
     p_value,
@@ -22,7 +20,7 @@ from dpcp_audit.audits.training.one_run import (
     trade_off_bound,
 )
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP
+from dpcp_audit.words.guarantees import ApproxDP, PureDP
 
 GAUSSIAN = SubsampledGaussian(sampling_rate=1.0, steps=1, noise_multiplier=1.0)
 
@@ -202,39 +200,3 @@ def test_guesses_must_fit_together() -> None:
         Guesses(correct=3, guesses=2, canaries=5)
     with pytest.raises(ValueError, match="nor guesses canaries"):
         Guesses(correct=1, guesses=6, canaries=5)
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [
-        SubsampledGaussian(sampling_rate=0.1, steps=20, noise_multiplier=0.8),
-        ApproxDP(1.0, 1e-3),
-        GaussianDP(1.0),
-    ],
-    ids=str,
-)
-def test_one_level_is_judged_as_many_are(claim) -> None:
-    seen = [
-        Guesses(correct=v, guesses=c, canaries=200)
-        for c in (1, 20, 100)
-        for v in range(0, c + 1, 7)
-    ]
-    levels = np.array([[1e-9, 1e-4, 0.05, 0.4]])
-    alone = [_is_possible(claim, each, level) for each in seen for level in levels[0]]
-    together = np.concatenate([_possible(claim, [each], levels)[0] for each in seen])
-    assert alone == together.tolist()
-    assert {True, False} == set(alone)
-
-
-@pytest.mark.parametrize("claim", [PureDP(1.0), ApproxDP(1.0, 1e-3), GaussianDP(1.0)], ids=str)
-@pytest.mark.parametrize(("correct", "guesses"), [(14, 15), (3, 3), (60, 80)])
-def test_one_level_turns_where_many_do(claim, correct: int, guesses: int) -> None:
-    """The largest probability that is allowed, by bisection, to ten digits."""
-    seen = Guesses(correct=correct, guesses=guesses, canaries=100)
-    low, high = 1e-12, 1.0
-    assert _is_possible(claim, seen, low)
-    for _ in range(50):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if _is_possible(claim, seen, middle) else (low, middle)
-    around = np.array([[low * (1 - 1e-9), low * (1 + 1e-9)]])
-    assert _possible(claim, [seen], around).tolist() == [[True, low > 1 - 1e-9]]
