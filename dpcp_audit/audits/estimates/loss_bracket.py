@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from dpcp_audit.audits.guessing.experts import DistinctValues, HalfLines, experts_for
+from dpcp_audit.audits.guessing.experts import distinct_values, experts_for, half_lines
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.laws.losses import guarantee_pair, loss_of
 from dpcp_audit.stats.roc import roc_band
@@ -100,8 +101,9 @@ def learn_partition(
     size = min(len(outputs), len(neighbour_outputs), _MOST)
     pooled = np.concatenate([outputs[:size], neighbour_outputs[:size]])
     coins = np.arange(2 * size) < size
-    chosen = () if feature is None else (HalfLines(feature), DistinctValues(feature))
-    able: list[Expert] = [*experts_for(pooled, bounds=bounds), *chosen]
+    able: list[Expert] = [*experts_for(pooled, bounds=bounds)]
+    if feature is not None:
+        able += [partial(half_lines, feature), partial(distinct_values, feature)]
     best = max(able, key=lambda expert: _predicts(expert, pooled, coins))
     learned = best(pooled, coins)
     return OutputPartition(log_odds=learned, edges=_edges(learned(pooled), trials))

@@ -15,8 +15,10 @@ of each input refutes 90 % of ε 54 times of 100 in place of 46.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaln, logit
@@ -98,107 +100,71 @@ _COORDINATES = 32
 _BITS = (10, 24, 48)
 
 
-class Expert(Protocol):
-    """Learns log-odds."""
-
-    def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
-        """Return the log-odds that rounds so far suggest; a true coin is the first input."""
-        ...
+Expert = Callable[["FloatArray", "BoolArray"], LogOdds]
+"""Learns log-odds from the outputs of rounds and their coins; a true coin is the first input."""
 
 
-@dataclass(frozen=True, slots=True)
-class HalfLines:
-    """Log-odds that rise, or fall, with a feature: isotonic regression of the coin."""
-
-    feature: Feature
-
-    def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
-        """Return the likelier of the rising and the falling one."""
-        values, first, trials = _counts(self.feature(outputs), coins)
-        fits: list[tuple[float, FloatArray, FloatArray]] = []
-        for increasing in (True, False):
-            starts = level_starts(first / trials, trials.astype(np.float64), increasing=increasing)
-            hits, sizes = (np.add.reduceat(x, starts) for x in (first, trials))
-            rates = (hits + _PRIOR / 2) / (sizes + _PRIOR)
-            likelihood = float(hits @ np.log(rates) + (sizes - hits) @ np.log1p(-rates))
-            fits.append((likelihood, values[starts[1:] - 1], logit(rates)))
-        _, cuts, steps = max(fits, key=lambda one: one[0])
-        return LogOdds(feature=self.feature, cuts=cuts, steps=steps)
+def half_lines(feature: Feature, outputs: FloatArray, coins: BoolArray) -> LogOdds:
+    """Return log-odds that rise, or fall, with a feature: isotonic regression of the coin."""
+    values, first, trials = _counts(feature(outputs), coins)
+    fits: list[tuple[float, FloatArray, FloatArray]] = []
+    for increasing in (True, False):
+        starts = level_starts(first / trials, trials.astype(np.float64), increasing=increasing)
+        hits, sizes = (np.add.reduceat(x, starts) for x in (first, trials))
+        rates = (hits + _PRIOR / 2) / (sizes + _PRIOR)
+        likelihood = float(hits @ np.log(rates) + (sizes - hits) @ np.log1p(-rates))
+        fits.append((likelihood, values[starts[1:] - 1], logit(rates)))
+    _, cuts, steps = max(fits, key=lambda one: one[0])
+    return LogOdds(feature=feature, cuts=cuts, steps=steps)
 
 
-@dataclass(frozen=True, slots=True)
-class DistinctValues:
-    """Log-odds of every distinct value of a feature, whatever their number."""
-
-    feature: Feature
-
-    def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
-        """Return shrunk log-odds of the values seen; 0 for any other, and if none came twice."""
-        values, first, trials = _counts(self.feature(outputs), coins)
-        if values.size == len(outputs):
-            return LogOdds(feature=self.feature, cuts=np.zeros(0), steps=np.zeros(1))
-        before = np.nextafter(values, -np.inf)
-        lower = np.append(-np.inf, values[:-1])
-        apart = before > lower  # a cell of unseen values lies between
-        cuts, steps = np.concatenate([before[apart], values]), np.zeros(apart.sum())
-        order = np.argsort(cuts, kind="stable")
-        return LogOdds(
-            feature=self.feature,
-            cuts=cuts[order],
-            steps=np.append(np.concatenate([steps, _shrunk(first, trials)])[order], 0.0),
-        )
+def distinct_values(feature: Feature, outputs: FloatArray, coins: BoolArray) -> LogOdds:
+    """Return shrunk log-odds of a feature's values; 0 for any other, and if none came twice."""
+    values, first, trials = _counts(feature(outputs), coins)
+    if values.size == len(outputs):
+        return LogOdds(feature=feature, cuts=np.zeros(0), steps=np.zeros(1))
+    before = np.nextafter(values, -np.inf)
+    lower = np.append(-np.inf, values[:-1])
+    apart = before > lower  # a cell of unseen values lies between
+    cuts, steps = np.concatenate([before[apart], values]), np.zeros(apart.sum())
+    order = np.argsort(cuts, kind="stable")
+    return LogOdds(
+        feature=feature,
+        cuts=cuts[order],
+        steps=np.append(np.concatenate([steps, _shrunk(first, trials)])[order], 0.0),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class QuantileCells:
-    """Log-odds of cells of a feature between pooled quantiles."""
-
-    feature: Feature
-
-    def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
-        """Return shrunk log-odds of the cells."""
-        values = self.feature(outputs)
-        cuts = quantile_cuts(values)
-        cells = np.searchsorted(cuts, values, side="left")
-        first = _hits(cells, coins, cuts.size + 1)
-        trials = np.bincount(cells, minlength=cuts.size + 1)
-        return LogOdds(feature=self.feature, cuts=cuts, steps=_shrunk(first, trials))
+def quantile_cells(feature: Feature, outputs: FloatArray, coins: BoolArray) -> LogOdds:
+    """Return shrunk log-odds of cells of a feature between pooled quantiles."""
+    values = feature(outputs)
+    cuts = quantile_cuts(values)
+    cells = np.searchsorted(cuts, values, side="left")
+    first = _hits(cells, coins, cuts.size + 1)
+    trials = np.bincount(cells, minlength=cuts.size + 1)
+    return LogOdds(feature=feature, cuts=cuts, steps=_shrunk(first, trials))
 
 
-@dataclass(frozen=True, slots=True)
-class DistinctRows:
-    """Log-odds of every distinct vector."""
-
-    def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
-        """Return shrunk log-odds of the vectors that came up twice or more; 0 for any other."""
-        rows, back, sizes = np.unique(outputs, axis=0, return_inverse=True, return_counts=True)
-        again = sizes > 1
-        first = _hits(back.reshape(-1), coins, len(rows))[again]
-        return LogOdds(
-            feature=Rank(rows[again]),
-            cuts=np.arange(float(again.sum())),
-            steps=np.append(_shrunk(first, sizes[again]), 0.0),
-        )
+def distinct_rows(outputs: FloatArray, coins: BoolArray) -> LogOdds:
+    """Return shrunk log-odds of the vectors that came up twice or more; 0 for any other."""
+    rows, back, sizes = np.unique(outputs, axis=0, return_inverse=True, return_counts=True)
+    again = sizes > 1
+    first = _hits(back.reshape(-1), coins, len(rows))[again]
+    return LogOdds(
+        feature=Rank(rows[again]),
+        cuts=np.arange(float(again.sum())),
+        steps=np.append(_shrunk(first, sizes[again]), 0.0),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class LinearScore:
-    """For vectors: half-lines of a logistic regression on squashed coordinates."""
-
-    def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
-        """Fit the score, and the half-lines of it."""
-        return HalfLines(squashed_score(outputs, coins))(outputs, coins)
+def linear_score(outputs: FloatArray, coins: BoolArray) -> LogOdds:
+    """Return half-lines of a logistic regression on a vector's squashed coordinates."""
+    return half_lines(squashed_score(outputs, coins), outputs, coins)
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """An expert that has made up its mind."""
-
-    log_odds: LogOdds
-
-    def __call__(self, _outputs: FloatArray, _coins: BoolArray, /) -> LogOdds:
-        """Return what it has always believed."""
-        return self.log_odds
+def settled(rule: LogOdds) -> Expert:
+    """Return an expert that has made up its mind."""
+    return lambda _outputs, _coins: rule
 
 
 def experts_for(
@@ -214,15 +180,19 @@ def experts_for(
     """
     if outputs.ndim == 2:
         columns = range(min(_COORDINATES, outputs.shape[1]))
-        return (LinearScore(), DistinctRows(), *(HalfLines(Coordinate(i)) for i in columns))
+        return (
+            linear_score,
+            distinct_rows,
+            *(partial(half_lines, Coordinate(i)) for i in columns),
+        )
     value = ScalarValue()
     bits = () if bounds is None else tuple(Ones(bounds=bounds, rounds=r) for r in _BITS)
     parts: tuple[Feature, ...] = (DecimalPlaces(9), DecimalPlaces(6), *bits)
     return (
-        HalfLines(value),
-        DistinctValues(value),
-        QuantileCells(value),
-        *(DistinctValues(feature) for feature in parts),
+        partial(half_lines, value),
+        partial(distinct_values, value),
+        partial(quantile_cells, value),
+        *(partial(distinct_values, feature) for feature in parts),
     )
 
 
@@ -250,32 +220,23 @@ _WINDOW = 0.1
 _CELLS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Smoothed:
-    """An expert's log-odds, averaged over neighbouring outputs.
+def smoothed(expert: Expert, outputs: FloatArray, coins: BoolArray) -> LogOdds:
+    """Return an expert's log-odds, averaged over neighbouring outputs, constant between quantiles.
 
-    Parameters
-    ----------
-    expert : Expert
-        One that knows an order of the outputs, by a feature.
+    The expert must know an order of the outputs, by a feature.
     """
-
-    expert: Expert
-
-    def __call__(self, outputs: FloatArray, coins: BoolArray) -> LogOdds:
-        """Return the averages, constant between quantiles of the outputs."""
-        rule = self.expert(outputs, coins)
-        values = np.sort(rule.feature(outputs))
-        sums = np.append(0.0, np.cumsum(rule.at(values)))
-        reach = max(1, round(_WINDOW * values.size))
-        ranks = np.arange(values.size)
-        first, last = np.maximum(ranks - reach, 0), np.minimum(ranks + reach + 1, values.size)
-        means = (sums[last] - sums[first]) / (last - first)
-        cuts = np.unique(values[np.linspace(0, values.size - 1, _CELLS).astype(np.int64)])
-        ends = np.searchsorted(values, cuts, side="right")
-        totals = np.diff(np.append(0.0, np.cumsum(means))[ends], prepend=0.0)
-        steps = totals / np.diff(ends, prepend=0)
-        return replace(rule, cuts=cuts, steps=np.append(steps, steps[-1]))
+    rule = expert(outputs, coins)
+    values = np.sort(rule.feature(outputs))
+    sums = np.append(0.0, np.cumsum(rule.at(values)))
+    reach = max(1, round(_WINDOW * values.size))
+    ranks = np.arange(values.size)
+    first, last = np.maximum(ranks - reach, 0), np.minimum(ranks + reach + 1, values.size)
+    means = (sums[last] - sums[first]) / (last - first)
+    cuts = np.unique(values[np.linspace(0, values.size - 1, _CELLS).astype(np.int64)])
+    ends = np.searchsorted(values, cuts, side="right")
+    totals = np.diff(np.append(0.0, np.cumsum(means))[ends], prepend=0.0)
+    steps = totals / np.diff(ends, prepend=0)
+    return replace(rule, cuts=cuts, steps=np.append(steps, steps[-1]))
 
 
 def smoothed_experts(
@@ -290,5 +251,10 @@ def smoothed_experts(
         The interval of a bisection.
     """
     experts = experts_for(outputs, bounds=bounds)
-    ordered = [each for each in experts if isinstance(each, HalfLines | LinearScore)]
-    return (*map(Smoothed, ordered), *experts)
+    ordered = [each for each in experts if _of(each) in {half_lines, linear_score}]
+    return (*(partial(smoothed, each) for each in ordered), *experts)
+
+
+def _of(expert: Expert) -> Callable[..., LogOdds]:
+    """Return the function that an expert is, whatever its feature."""
+    return expert.func if isinstance(expert, partial) else expert

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Judgement, linear_claim
-from dpcp_audit.audits.guessing.experts import LogOdds, Settled, smoothed_experts
+from dpcp_audit.audits.guessing.experts import LogOdds, settled, smoothed_experts
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
 from dpcp_audit.laws.losses import log_ratio, loss_of
 from dpcp_audit.stats.guessing import delta_bound, epsilon_bound
@@ -333,7 +333,7 @@ class GameTest:
         """Build a test whose observer keeps to the rule that was written."""
         rule = LogOdds.from_data(data["rule"])
         return cls(
-            observer=Guesser(experts=(Settled(rule),), rules=[rule]),
+            observer=Guesser(experts=(settled(rule),), rules=[rule]),
             plan=Plan(tangent=Tangent(data["epsilon"], data["delta"]), share=data["share"]),
             seed=seed,
             promise=np.nan,

@@ -9,14 +9,13 @@ import pytest
 from scipy.stats import betabinom
 
 from dpcp_audit.audits.guessing.experts import (
-    DistinctRows,
-    DistinctValues,
-    Expert,
-    HalfLines,
-    LinearScore,
-    QuantileCells,
     _shrunk,
+    distinct_rows,
+    distinct_values,
     experts_for,
+    half_lines,
+    linear_score,
+    quantile_cells,
 )
 from dpcp_audit.audits.search.features import ScalarValue
 
@@ -29,7 +28,7 @@ VALUE = ScalarValue()
 def test_half_lines_rise_or_fall_with_the_value(sign: float) -> None:
     """Laplace noise of scale 1 around 0 and 1: the log-odds are −1 and 1 beyond either."""
     outputs = sign * (COINS + RNG.laplace(size=COINS.size))
-    rule = HalfLines(VALUE)(outputs, COINS)
+    rule = half_lines(VALUE, outputs, COINS)
     scores = rule(sign * np.array([-3.0, 0.0, 0.5, 1.0, 4.0]))
     assert scores == pytest.approx([-1.0, -1.0, 0.0, 1.0, 1.0], abs=0.6)
 
@@ -39,47 +38,48 @@ def test_every_distinct_value_has_odds_of_its_own_and_others_have_none() -> None
     likelier = np.array([True, False, True, False, True, False])
     place = RNG.integers(listed.size, size=COINS.size)
     flip = RNG.random(COINS.size) < 0.2
-    rule = DistinctValues(VALUE)(listed[place], likelier[place] ^ flip)
+    rule = distinct_values(VALUE, listed[place], likelier[place] ^ flip)
     assert (np.sign(rule(listed)) == np.where(likelier, 1, -1)).all()
     assert np.abs(rule(listed)) == pytest.approx(math.log(4), abs=0.5)
     assert not rule(np.array([-1.0, 0.5, 3.0, 1e300])).any()
 
 
 def test_values_that_never_come_twice_say_nothing() -> None:
-    rule = DistinctValues(VALUE)(RNG.normal(size=COINS.size), COINS)
+    rule = distinct_values(VALUE, RNG.normal(size=COINS.size), COINS)
     assert not rule(RNG.normal(size=50)).any()
 
 
 def test_small_counts_are_shrunk_the_more_the_less_values_differ() -> None:
     few = RNG.integers(2000, size=COINS.size).astype(float)
-    blind = DistinctValues(VALUE)(few, COINS)
-    telling = DistinctValues(VALUE)(few, few % 2 == 0)
+    blind = distinct_values(VALUE, few, COINS)
+    telling = distinct_values(VALUE, few, few % 2 == 0)
     assert np.abs(blind.steps).max() < 0.5 < np.abs(telling.steps).max()
 
 
 def test_cells_see_a_spread_that_half_lines_do_not() -> None:
     outputs = RNG.normal(scale=np.where(COINS, 1.0, 3.0))
-    scores = QuantileCells(VALUE)(outputs, COINS)(np.array([-6.0, 0.0, 6.0]))
+    scores = quantile_cells(VALUE, outputs, COINS)(np.array([-6.0, 0.0, 6.0]))
     assert (np.sign(scores) == [-1, 1, -1]).all()
 
 
 def test_vectors_are_told_apart_by_their_rows_and_by_a_linear_score() -> None:
     rows = RNG.integers(3, size=(COINS.size, 4)).astype(float)
     coins = rows.sum(axis=1) % 2 == 0
-    same = DistinctRows()(rows, coins)(rows) > 0
+    same = distinct_rows(rows, coins)(rows) > 0
     assert (same == coins).mean() > 0.99
     shifted = RNG.normal(size=(COINS.size, 20)) + 0.3 * COINS[:, None]
-    right = (LinearScore()(shifted, COINS)(shifted) > 0) == COINS
+    right = (linear_score(shifted, COINS)(shifted) > 0) == COINS
     assert right.mean() > 0.7
 
 
-@pytest.mark.parametrize("expert", [*experts_for(np.zeros(2)), *experts_for(np.zeros((2, 3)))])
-def test_every_expert_bears_one_coin_and_infinite_outputs(expert: Expert) -> None:
+@pytest.mark.parametrize("columns", [0, 3])
+def test_every_expert_bears_one_coin_and_infinite_outputs(columns: int) -> None:
     single = np.array([-np.inf, 0.0, 0.25, np.inf, 0.25, 1e308])
-    outputs = single if expert in experts_for(single) else np.tile(single[:, None], 3)
-    rule = expert(outputs, np.ones(6, dtype=bool))
-    assert np.isfinite(rule(outputs)).all()
-    assert (rule(outputs) >= 0).all()
+    outputs = np.tile(single[:, None], columns) if columns else single
+    for expert in experts_for(outputs):
+        rule = expert(outputs, np.ones(6, dtype=bool))
+        assert np.isfinite(rule(outputs)).all()
+        assert (rule(outputs) >= 0).all()
 
 
 def test_log_odds_of_counts_by_hand() -> None:
@@ -92,7 +92,9 @@ def test_log_odds_of_counts_by_hand() -> None:
 
 
 def test_what_lies_below_all_values_seen_has_even_odds() -> None:
-    rule = DistinctValues(VALUE)(np.array([1.0, 1.0, 2.0, 2.0]), np.array([1, 1, 0, 0], dtype=bool))
+    rule = distinct_values(
+        VALUE, np.array([1.0, 1.0, 2.0, 2.0]), np.array([1, 1, 0, 0], dtype=bool)
+    )
     assert rule(np.array([0.0, 1.5, 3.0])).tolist() == [0.0, 0.0, 0.0]
     assert rule(np.array([1.0, 2.0])) == pytest.approx([math.log(9), -math.log(9)])
 
@@ -102,7 +104,7 @@ def test_half_lines_of_eight_rounds_by_hand(rising) -> None:
     """Of 0 and 1 one and three coins of four are true: rates 3/8 and 5/8 with the prior's."""
     outputs = np.repeat([0.0, 1.0], 4)
     coins = np.array([1, 0, 0, 0, 1, 1, 1, 0], dtype=bool)
-    rule = HalfLines(VALUE)(outputs, coins if rising else coins[::-1])
+    rule = half_lines(VALUE, outputs, coins if rising else coins[::-1])
     odds = math.log(5 / 3)
     assert rule.cuts.tolist() == [0.0]
     assert rule.steps == pytest.approx([-odds, odds] if rising else [odds, -odds])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dpcp_audit.audits.guessing.experts import (
-    DistinctValues,
-    HalfLines,
     LogOdds,
-    QuantileCells,
-    Settled,
+    _of,
+    distinct_values,
     experts_for,
+    half_lines,
+    quantile_cells,
+    settled,
 )
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, _prefixes, threshold
 from dpcp_audit.audits.search.features import LastBits, ScalarValue
@@ -36,12 +38,13 @@ def test_it_follows_the_expert_that_has_been_right() -> None:
     parity = 2 * rng.integers(50, size=3000) + (coins ^ (rng.random(3000) < 0.2))
     observer = shown(Guesser(experts=experts_for(np.zeros(2))), parity.astype(float), coins)
     chosen = observer.experts[observer.choose([CLAIM]).expert]
-    assert isinstance(chosen, DistinctValues)
+    assert _of(chosen) is distinct_values
     sizes = coins + rng.laplace(size=3000)
     observer = shown(Guesser(experts=experts_for(np.zeros(2))), sizes, coins)
     observer.screen([CLAIM])
     assert len(observer.experts) == 4
-    assert isinstance(observer.experts[observer.choose([CLAIM]).expert], HalfLines | QuantileCells)
+    chosen = observer.experts[observer.choose([CLAIM]).expert]
+    assert _of(chosen) in {half_lines, quantile_cells}
 
 
 @pytest.mark.parametrize("epsilon", [50.0, 2000.0])
@@ -59,7 +62,7 @@ def test_values_that_it_has_only_just_seen_do_not_flatter_an_expert() -> None:
     merits: list[float] = []
     for _ in range(20):
         coins = rng.random(600) < 0.5
-        observer = Guesser(experts=(DistinctValues(LastBits()),))
+        observer = Guesser(experts=(partial(distinct_values, LastBits()),))
         shown(observer, rng.normal(size=600), coins)
         merits.append(observer.choose([Tangent(0.9, 0.0)]).merit * math.sqrt(500))
     assert np.mean(merits) < 1.0
@@ -70,7 +73,7 @@ def test_it_plans_as_many_guesses_as_outputs_that_tell() -> None:
     coins = rng.random(4000) < 0.5
     telling = rng.random(4000) < 0.3
     outputs = np.where(telling, coins ^ (rng.random(4000) < 0.1), 2.0 + rng.integers(3, size=4000))
-    observer = shown(Guesser(experts=(DistinctValues(ScalarValue()),)), outputs, coins)
+    observer = shown(Guesser(experts=(partial(distinct_values, ScalarValue()),)), outputs, coins)
     assert observer.choose([CLAIM]).share == pytest.approx(0.3, abs=0.03)
     plan = Plan(tangent=CLAIM, share=0.3)
     assert observer.promise(plan) == pytest.approx(
@@ -105,7 +108,7 @@ def test_where_delta_is_claimed_it_plans_guesses_beyond_epsilon_alone() -> None:
     shares: list[float] = []
     for _ in range(5):
         coins = rng.random(4000) < 0.5
-        observer = Guesser(experts=(HalfLines(ScalarValue()),))
+        observer = Guesser(experts=(partial(half_lines, ScalarValue()),))
         shown(observer, coins + rng.normal(size=4000), coins)
         tight = Tangent(1.0, GaussianPair(1.0).delta_at(1.0))
         shares.append(observer.choose([tight]).share)
@@ -119,14 +122,14 @@ def test_epsilon_is_eased_less_the_more_was_seen() -> None:
     assert Tangent(1.0, 0.1).eased(0) == 1.0
 
 
-def settled(*steps: float) -> Settled:
-    """An expert of the values 0, 1, … that knows its log-odds beforehand."""
+def known(*steps: float) -> LogOdds:
+    """Log-odds of the values 0, 1, …"""
     cuts = np.arange(len(steps) - 1, dtype=float)
-    return Settled(LogOdds(feature=ScalarValue(), cuts=cuts, steps=np.array(steps)))
+    return LogOdds(feature=ScalarValue(), cuts=cuts, steps=np.array(steps))
 
 
 def test_rounds_are_judged_by_the_log_odds_that_it_had_before() -> None:
-    observer = Guesser(experts=(settled(-0.5, 0.0, 0.25),))
+    observer = Guesser(experts=(settled(known(-0.5, 0.0, 0.25)),))
     observer.see(np.zeros(2), np.array([True, False]))
     observer.see(np.array([0.0, 0.0, 1.0, 2.0, 2.0]), np.array([True, False, False, True, False]))
     assert observer.rounds == 7
@@ -136,9 +139,9 @@ def test_rounds_are_judged_by_the_log_odds_that_it_had_before() -> None:
 
 def judged(sizes: list[float], right: list[bool]) -> Guesser:
     """An observer of one expert whose guesses were so sure, and so often right."""
-    rule = settled(0.0).log_odds
+    rule = known(0.0)
     return Guesser(
-        experts=(Settled(rule),),
+        experts=(settled(rule),),
         rules=[rule],
         _outputs=np.zeros(len(sizes)),
         _coins=np.ones(len(sizes), dtype=bool),
@@ -167,7 +170,7 @@ def test_the_choice_of_an_observer_that_would_guess_nothing_today() -> None:
     assert (choice.expert, choice.tangent, choice.share) == (0, CLAIM, 0.0)
     assert choice.merit > 0
     today = judged([0.5, 0.0, 3.0], [True, True, True])
-    today.rules = [settled(0.5).log_odds]
+    today.rules = [known(0.5)]
     assert today.choose([CLAIM]).share == pytest.approx(2 / 3)
 
 
@@ -205,10 +208,11 @@ def test_after_1500_rounds_the_four_best_experts_go_on(rounds, left) -> None:
         np.r_[np.full(wrong, -1.0), np.ones(rounds - wrong)] for wrong in (9, 1, 700, 3, 500, 5)
     ]
     cuts = np.arange(rounds - 1.0)
-    experts = [Settled(LogOdds(feature=ScalarValue(), cuts=cuts, steps=each)) for each in sides]
+    rules = [LogOdds(feature=ScalarValue(), cuts=cuts, steps=each) for each in sides]
+    experts = [settled(rule) for rule in rules]
     observer = Guesser(experts=experts)
     observer.see(np.zeros(0), np.zeros(0, dtype=bool))
-    observer.rules = [each.log_odds for each in experts]
+    observer.rules = rules
     observer._outputs, observer._coins = np.arange(float(rounds)), coins
     observer._sizes = [np.ones(rounds) for _ in experts]
     observer._right = [each > 0 for each in sides]
@@ -223,9 +227,9 @@ def test_an_expert_stays_that_is_best_against_one_of_the_claims() -> None:
     """1500 guesses, four of five right, against ε = 0.1; a hundred sure ones against ε = 3."""
     many, few = np.ones(1500), np.r_[np.ones(100), np.zeros(1400)]
     wrong = np.arange(1500) % 5 > 0
-    rule = settled(0.0).log_odds
+    rule = known(0.0)
     observer = judged([1.0] * 1500, [True] * 1500)
-    observer.experts, observer.rules = [Settled(rule)] * 5, [rule] * 5
+    observer.experts, observer.rules = [settled(rule)] * 5, [rule] * 5
     observer._sizes = [few, few, many, few, few]
     observer._right = [few > 0, few > 0, wrong, few > 0, few > 0]
     observer.screen([Tangent(0.1, 0.0), Tangent(3.0, 0.0)])

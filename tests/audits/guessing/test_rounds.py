@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.audits.guessing.experts import LogOdds, Settled
+from dpcp_audit.audits.guessing.experts import LogOdds, settled
 from dpcp_audit.audits.guessing.game import Pools, play
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent
 from dpcp_audit.audits.search.features import ScalarValue
@@ -44,7 +44,7 @@ def test_the_first_guesses_count_and_missing_ones_are_filled() -> None:
         rng = np.random.default_rng(2)
         played = play(
             Pools(np.ones(400), np.zeros(400), rng=rng),
-            Guesser(experts=(Settled(rule),), rules=[rule]),
+            Guesser(experts=(settled(rule),), rules=[rule]),
             Plan(tangent=Tangent(1.0, 0.0), share=300 / 700),
             rounds=700,
             significance=0.05,
@@ -64,7 +64,7 @@ def test_guesses_are_kept_for_the_outputs_that_tell_most() -> None:
     )
     played = play(
         Pools(first, second, rng=rng),
-        Guesser(experts=(Settled(rule),), rules=[rule]),
+        Guesser(experts=(settled(rule),), rules=[rule]),
         Plan(tangent=Tangent(1.0, 0.0), share=300 / 700),
         rounds=700,
         significance=0.05,
