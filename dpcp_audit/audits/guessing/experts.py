@@ -31,6 +31,7 @@ from dpcp_audit.audits.search.features import (
     Ones,
     Rank,
     ScalarValue,
+    feature_as_data,
     feature_from_data,
     squashed_score,
 )
@@ -77,7 +78,7 @@ class LogOdds:
     def as_data(self) -> PlainData:
         """Return the function as plain data."""
         return {
-            "feature": self.feature.as_data(),
+            "feature": feature_as_data(self.feature),
             "cuts": self.cuts.tolist(),
             "steps": self.steps.tolist(),
         }

@@ -23,6 +23,7 @@ from dpcp_audit.audits.search.features import (
     Feature,
     Ones,
     ScalarValue,
+    feature_as_data,
     feature_from_data,
 )
 
@@ -74,7 +75,7 @@ class Event:
         """Return the event as plain data: intervals, and the feature where there is one."""
         if isinstance(self.feature, ScalarValue):
             return self.as_intervals()
-        return {"feature": self.feature.as_data(), "intervals": self.as_intervals()}
+        return {"feature": feature_as_data(self.feature), "intervals": self.as_intervals()}
 
     @classmethod
     def from_data(cls, data: dict[str, Any] | list[Any]) -> Event:

@@ -13,7 +13,7 @@ Gaussian noise; one that moves by its spread is not drowned by a few outputs far
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
@@ -51,10 +51,6 @@ class LastBits:
         mantissa, finite = _mantissa(outputs, self.coordinate)
         return np.where(finite, (mantissa & (2**self.bits - 1)).astype(np.float64), -1.0)
 
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        return {"kind": "last-bits", "bits": self.bits, "coordinate": self.coordinate}
-
 
 @dataclass(frozen=True, slots=True)
 class TrailingZeros:
@@ -74,10 +70,6 @@ class TrailingZeros:
         lowest = mantissa & -mantissa  # a power of two, or 0
         zeros = np.where(lowest > 0, np.log2(np.maximum(lowest, 1)), _MANTISSA)
         return np.where(finite, zeros, -1.0)
-
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        return {"kind": "trailing-zeros", "coordinate": self.coordinate}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +96,6 @@ class DecimalPlaces:
             needed[close | np.isinf(outputs)] = places
         return needed
 
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        return {"kind": "decimals", "most": self.most}
-
 
 def _mantissa(outputs: FloatArray, coordinate: int | None) -> tuple[IntArray, np.ndarray]:
     """Return the 53-bit mantissas as whole numbers, and which outputs are finite."""
@@ -128,10 +116,6 @@ class Feature(Protocol):
         """Return shape (size,), from outputs of shape (size,) or (size, d)."""
         ...
 
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data, for ``feature_from_data``."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class ScalarValue:
@@ -142,10 +126,6 @@ class ScalarValue:
         if outputs.ndim != 1:
             raise ValueError(f"outputs must have shape (size,), got shape {outputs.shape}")
         return outputs
-
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        return {"kind": "value"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +140,6 @@ class Coordinate:
     def __call__(self, outputs: FloatArray) -> FloatArray:
         """Return column ``index``, shape (size,)."""
         return outputs[:, self.index]
-
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        return {"kind": "coordinate", "index": self.index}
 
 
 def bisected(
@@ -237,10 +213,6 @@ class Ones:
         counted = (2 ** (stop - self.start) - 1) << (self.rounds - stop)
         return np.asarray(np.bitwise_count(found & counted), dtype=np.float64)
 
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        return {"kind": "ones"} | asdict(self) | {"bounds": list(self.bounds)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quadratic:
@@ -269,11 +241,6 @@ class Quadratic:
         values: FloatArray = self.terms(outputs) @ self.weights
         return values
 
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        arrays = {"centre": self.centre, "scale": self.scale, "weights": self.weights}
-        return {"kind": "quadratic"} | {name: array.tolist() for name, array in arrays.items()}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SquashedSum:
@@ -300,11 +267,6 @@ class SquashedSum:
         values: FloatArray = self.terms(outputs) @ self.weights
         return values
 
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        arrays = {"centre": self.centre, "scale": self.scale, "weights": self.weights}
-        return {"kind": "squashed-sum"} | {name: array.tolist() for name, array in arrays.items()}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rank:
@@ -324,12 +286,8 @@ class Rank:
         found = [float(places.get(_key(row), len(self.listed))) for row in values]
         return np.array(found)[back.reshape(-1)]
 
-    def as_data(self) -> PlainData:
-        """Return the feature as plain data."""
-        return {"kind": "rank", "listed": self.listed.tolist()}
 
-
-_KINDS: dict[str, Callable[..., Feature]] = {
+_KINDS: dict[str, type[Any]] = {
     "value": ScalarValue,
     "coordinate": Coordinate,
     "ones": Ones,
@@ -340,11 +298,23 @@ _KINDS: dict[str, Callable[..., Feature]] = {
     "trailing-zeros": TrailingZeros,
     "decimals": DecimalPlaces,
 }
+_NAMES = {kind: name for name, kind in _KINDS.items()}
 _ARRAYS = frozenset({"centre", "scale", "weights", "listed"})
 
 
+def feature_as_data(feature: Any) -> PlainData:
+    """Return a feature as plain data: its kind, and its fields."""
+    found: PlainData = {"kind": _NAMES[type(feature)]}
+    for each in fields(feature):
+        value = getattr(feature, each.name)
+        if each.name in _ARRAYS:
+            value = value.tolist()
+        found[each.name] = list(value) if each.name == "bounds" else value
+    return found
+
+
 def feature_from_data(data: Mapping[str, Any]) -> Feature:
-    """Return the feature that ``as_data`` wrote."""
+    """Return the feature that ``feature_as_data`` wrote."""
     make = _KINDS.get(str(data.get("kind")))
     if make is None:
         raise ValueError(f"data must name a kind of feature, got {data.get('kind')!r}")

@@ -28,7 +28,7 @@ import numpy as np
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.search.event_search import PilotCounts
-from dpcp_audit.audits.search.features import feature_from_data
+from dpcp_audit.audits.search.features import feature_as_data, feature_from_data
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words import validate as _validate
@@ -138,7 +138,7 @@ class MomentTest:
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data."""
         return {
-            "feature": self.feature.as_data(),
+            "feature": feature_as_data(self.feature),
             "cuts": self.cuts.tolist(),
             "log_ratios": self.log_ratios.tolist(),
             "order": self.order,

@@ -33,6 +33,7 @@ from dpcp_audit.audits.search.features import (
     Quadratic,
     Rank,
     ScalarValue,
+    feature_as_data,
     feature_from_data,
 )
 from dpcp_audit.audits.search.pair_space import FixedPairs
@@ -211,7 +212,7 @@ def test_a_witness_event_survives_json(sample: Any, search: Search) -> None:
     ids=lambda feature: type(feature).__name__,
 )  # fmt: skip
 def test_a_feature_survives_json(feature: Feature) -> None:
-    again = feature_from_data(json.loads(json.dumps(feature.as_data())))
+    again = feature_from_data(json.loads(json.dumps(feature_as_data(feature))))
     vectors = not isinstance(feature, ScalarValue | Ones)
     outputs = np.array([[0.0, 1.0], [2.0, 3.0], [0.5, -math.inf]])
     outputs = outputs if vectors else outputs[:, 0]

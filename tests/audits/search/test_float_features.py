@@ -10,6 +10,7 @@ from dpcp_audit.audits.search.features import (
     Feature,
     LastBits,
     TrailingZeros,
+    feature_as_data,
     feature_from_data,
 )
 
@@ -35,6 +36,6 @@ def test_decimals_are_those_that_a_number_needs() -> None:
 
 @pytest.mark.parametrize("feature", [LastBits(3), TrailingZeros(), DecimalPlaces()])
 def test_they_come_back_from_data_and_bear_any_number(feature: Feature) -> None:
-    again = feature_from_data(feature.as_data())
+    again = feature_from_data(feature_as_data(feature))
     assert again(OUTPUTS).tolist() == feature(OUTPUTS).tolist()
     assert np.isfinite(feature(OUTPUTS)).all()

@@ -12,7 +12,7 @@ from support.leaks import last_bit
 from support.samplers import pair
 
 from dpcp_audit.audits.blackbox import REPRESENTATION, confirm
-from dpcp_audit.audits.search.features import feature_from_data
+from dpcp_audit.audits.search.features import feature_as_data, feature_from_data
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.public_grid import PublicGrid
@@ -115,9 +115,11 @@ def test_the_last_bits_of_a_coordinate_are_seen_and_come_back_from_data(loss, fo
     leak = written_leak(race, shown, room=0, significance=1e-6)
     assert (leak is not None) is found
     if leak is not None:
-        again = feature_from_data(json.loads(json.dumps(leak.pair_test.event.feature.as_data())))
+        again = feature_from_data(
+            json.loads(json.dumps(feature_as_data(leak.pair_test.event.feature)))
+        )
         assert again == leak.pair_test.event.feature
-        assert again.as_data()["coordinate"] == 1
+        assert feature_as_data(again)["coordinate"] == 1
 
 
 def test_outputs_on_the_public_grid_have_no_last_bits() -> None:
