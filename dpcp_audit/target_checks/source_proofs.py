@@ -217,14 +217,15 @@ def unread(spec: CheckSpec, target: Target) -> str:
 def _called_as_read(caller: FunctionCaller, options: Collection[str]) -> bool:
     """Tell whether the function is called with the arguments that the verifier assumes."""
     convention = caller.convention
-    if convention.sized or convention.seed or convention.torch or convention.data:
+    if convention.seed or convention.torch or convention.data:
         return False
     try:
         names = set(inspect.signature(caller.function, follow_wrapped=False).parameters)
     except (TypeError, ValueError):
         return False
     handed = {convention.rng} if convention.style is RandomStyle.GENERATOR else set[str]()
-    return handed == (names & GENERATORS) and not handed & set(options)
+    sized = handed and "size" in names - set(options)
+    return handed == (names & GENERATORS) and not handed & set(options) and not sized
 
 
 def answers(spec: CheckSpec, target: Target, context: Context) -> bool:

@@ -1,25 +1,12 @@
-"""Tell from a function's signature how it is to be called.
-
-Blocks of calls: ``size`` outputs at once, where these are what as many calls return.
-
-A function that takes a ``size`` may mean anything by it, and one that returns so many outputs may
-draw them otherwise than one by one. So a block is taken for calls only where it is shown to be, to
-the last bit: from a copy of the same generator so many calls return the same outputs and leave the
-generator in the same state. That is tested once for each length, on the input that it is first
-wanted for; after that the first output of every block is compared with that of a call. Outputs are
-then those of calls one by one, whatever the function means by its ``size``, or calls are made.
-"""
+"""Tell from a function's signature how it is to be called."""
 
 from __future__ import annotations
 
-import copy
 import importlib
 import inspect
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dpcp_audit.targets.answers import TargetError
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
@@ -27,10 +14,7 @@ from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dpcp_audit.words.arrays import FloatArray
-
-    _Calls = Callable[..., FloatArray]
-    """A function on one input: from a size and ``rng`` to outputs."""
+    import numpy as np
 
 
 _GENERATORS = ("rng", "generator")
@@ -59,9 +43,6 @@ class Convention:
         True if the generator is one of PyTorch.
     data : tuple of str
         The keywords of its data, where they are not its first arguments in order.
-    sized : bool
-        True if it may be asked for many outputs by a ``size`` that it can do without, all drawn
-        from the generator that it is handed.
     """
 
     style: RandomStyle
@@ -69,7 +50,6 @@ class Convention:
     seed: str = ""
     torch: bool = False
     data: tuple[str, ...] = ()
-    sized: bool = False
 
     def keywords(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the keywords that carry the randomness of one call."""
@@ -140,8 +120,7 @@ def convention(
     accepted = _keywords(signature, carry)
     found = _read(accepted, style)
     torch = tensors or "torch" in str(getattr(accepted.get(found.rng), "annotation", ""))
-    sized = "size" in accepted and "size" not in options and bool(found.rng) and not torch
-    found = replace(found, torch=torch, data=_in_order(signature, carry, kind), sized=sized)
+    found = replace(found, torch=torch, data=_in_order(signature, carry, kind))
     keywords = dict(options)
     keywords |= {found.rng: None} if found.rng else {}
     keywords |= {found.seed: 0} if found.seed else {}
@@ -253,77 +232,3 @@ def _show(signature: inspect.Signature) -> str:
     """Return the parameters without their annotations."""
     bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
-
-
-_LENGTHS = (256, 64, 16)
-"""The block lengths that are tested: only these, so that a longer one cannot be another."""
-
-
-@dataclass(slots=True)
-class CallBlocks:
-    """For each block length, whether the block equals that many single calls."""
-
-    _known: dict[int, bool] = field(default_factory=dict[int, bool])
-
-    def outputs(
-        self, size: int, *, one_by_one: _Calls, at_once: _Calls, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return ``size`` outputs on one input, in blocks as far as these are calls.
-
-        Parameters
-        ----------
-        one_by_one : callable
-            Calls the function so often.
-        at_once : callable
-            Calls it once, with a size; it may raise ``TargetError``.
-        """
-        parts: list[FloatArray] = []
-        left = size
-        for length in _LENGTHS:
-            while left >= length and self._is_known(length, one_by_one, at_once, rng):
-                part = self._block(length, one_by_one, at_once, rng)
-                if part is None:
-                    break
-                parts.append(part)
-                left -= length
-        if left or not parts:
-            parts.append(one_by_one(left, rng=rng))
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
-
-    def _is_known(
-        self, length: int, one_by_one: _Calls, at_once: _Calls, rng: np.random.Generator
-    ) -> bool:
-        if length not in self._known:
-            here, there = copy.deepcopy(rng), copy.deepcopy(rng)
-            called, block = one_by_one(length, rng=here), _tried(at_once, length, there)
-            self._known[length] = block is not None and _same(called, block) and _alike(here, there)
-        return self._known[length]
-
-    def _block(
-        self, length: int, one_by_one: _Calls, at_once: _Calls, rng: np.random.Generator
-    ) -> FloatArray | None:
-        """Return a block; None, with the generator as it was, where it is none of calls."""
-        before, copied = copy.deepcopy(rng), copy.deepcopy(rng)
-        first, block = one_by_one(1, rng=copied), _tried(at_once, length, rng)
-        draws = not _alike(before, copied)
-        if block is not None and _same(first, block[:1]) and draws != _alike(copied, rng):
-            return block
-        self._known = dict.fromkeys(_LENGTHS, False)
-        rng.bit_generator.state = before.bit_generator.state
-        return None
-
-
-def _tried(at_once: _Calls, length: int, rng: np.random.Generator) -> FloatArray | None:
-    try:
-        return at_once(length, rng=rng)
-    except TargetError:
-        return None
-
-
-def _same(one: FloatArray, other: FloatArray) -> bool:
-    return one.shape == other.shape and one.tobytes() == other.tobytes()
-
-
-def _alike(one: np.random.Generator, other: np.random.Generator) -> bool:
-    """Tell whether two generators go on alike."""
-    return repr(one.bit_generator.state) == repr(other.bit_generator.state)

@@ -23,7 +23,7 @@ from dpcp_audit.targets.answers import (
     handed_over,
     one_line,
 )
-from dpcp_audit.targets.calling import CallBlocks, draw_seed
+from dpcp_audit.targets.calling import draw_seed
 from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, floating_errors, raised
 from dpcp_audit.targets.process import LineProcess
@@ -59,7 +59,6 @@ class FunctionCaller:
     _latest: list[tuple[Any, ...]] = field(
         default_factory=list[tuple[Any, ...]], init=False, repr=False, compare=False
     )
-    _blocks: CallBlocks = field(default_factory=CallBlocks, init=False, repr=False, compare=False)
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
@@ -67,7 +66,7 @@ class FunctionCaller:
         """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
         with self._apart(rng):
             if not self.vectorised:
-                return self._called(inputs, size, rng)
+                return self._stacked([self._one(inputs, rng) for _ in range(size)], inputs)
             if self.kind.takes is Takes.VALUE:  # an array of values, an output for each
                 return self._many((np.full(size, inputs[0]),), size, rng, {})
             return self._many(inputs, size, rng, {"size": size})
@@ -80,19 +79,6 @@ class FunctionCaller:
             if self.vectorised:
                 return np.concatenate([self._many(x, 1, rng, {"size": 1}) for x in inputs])
             return self._stacked([self._one(x, rng) for x in inputs], inputs[-1])
-
-    def _called(self, inputs: tuple[Any, ...], size: int, rng: np.random.Generator) -> FloatArray:
-        """Return outputs of as many calls; in blocks where these are the same."""
-
-        def one_by_one(count: int, *, rng: np.random.Generator) -> FloatArray:
-            return self._stacked([self._one(inputs, rng) for _ in range(count)], inputs)
-
-        def at_once(count: int, *, rng: np.random.Generator) -> FloatArray:
-            return self._many(inputs, count, rng, {"size": count})
-
-        if not self.convention.sized:
-            return one_by_one(size, rng=rng)
-        return self._blocks.outputs(size, one_by_one=one_by_one, at_once=at_once, rng=rng)
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
         """Return one report for each value, shape (n,)."""
