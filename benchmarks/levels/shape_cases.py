@@ -11,12 +11,12 @@ from level_case import CheckTrial, LevelCase
 from release_cases import Response
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.finite_laws import shuffled_pairs
 from dpcp_audit.audits.search.record_pairs import (
     NumberPairs,
     ShuffledPairs,
     ShuffledReports,
     ValuePairs,
+    shuffled_pairs,
 )
 from dpcp_audit.audits.search.row_pairs import ClientPairs, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs

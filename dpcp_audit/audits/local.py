@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
-from dpcp_audit.audits.finite_laws import guess_bound
 from dpcp_audit.audits.local_guesses import ABSTAINS, GuessRule, channel_loss, choose_rule
 from dpcp_audit.laws.losses import log_ratio
 from dpcp_audit.stats.guessing import LARGEST_EPSILON, GuessingTest, epsilon_bound
@@ -67,6 +66,17 @@ class _Played(NamedTuple):
     right: int
     wrong: int
     filled: int
+
+
+def guess_bound(epsilon: float, k: int) -> float:
+    """Return e^ε/(e^ε+k−1), the largest chance of a guess that ε-LDP allows.
+
+    The input is uniform over k values; the posterior of one is at most e^ε times that of any
+    other, whatever the report.
+    """
+    _validate.positive(epsilon=epsilon)
+    _validate.integer(k=k, at_least=2)
+    return 1 / (1 + (k - 1) * math.exp(-epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

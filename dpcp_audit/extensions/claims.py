@@ -14,7 +14,6 @@ from dpcp_audit.words.checks import Overview as Overview
 from dpcp_audit.words.checks import Row as Row
 from dpcp_audit.words.checks import Skipped as Skipped
 from dpcp_audit.words.checks import Suite as Suite
-from dpcp_audit.words.checks import WithoutFigures as WithoutFigures
 from dpcp_audit.words.checks import claims_of as claims_of
 from dpcp_audit.words.checks import whole as whole
 from dpcp_audit.words.computed import Computation as Computation

@@ -15,8 +15,12 @@ import numpy as np
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
-from dpcp_audit.audits.finite_laws import nothing_merged, shuffled_pairs
-from dpcp_audit.audits.search.record_pairs import ShuffledPairs, ShuffledReports
+from dpcp_audit.audits.search.record_pairs import (
+    ShuffledPairs,
+    ShuffledReports,
+    nothing_merged,
+    shuffled_pairs,
+)
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
 from dpcp_audit.targets import Kind, Takes

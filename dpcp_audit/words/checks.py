@@ -10,7 +10,7 @@ What was asked for and cannot be checked here: said in every report, but no verd
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -131,22 +131,6 @@ class Row:
 
     claim: Claim
     check: Check
-
-
-@dataclass(frozen=True, slots=True)
-class WithoutFigures:
-    """A check whose outcome leaves its figures out, for suites of hundreds of rows."""
-
-    check: Check
-
-    @property
-    def sampled(self) -> bool:
-        """True if the check itself is sampled."""
-        return self.check.sampled
-
-    def __call__(self, context: Context) -> Outcome:
-        """Run the check."""
-        return replace(self.check(context), figures=())
 
 
 class ClaimMaker(Protocol):

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.exact import worst_measurement
-from dpcp_audit.audits.finite_laws import shuffled_pairs
-from dpcp_audit.audits.search.record_pairs import ShuffledPairs, ShuffledReports, changes
+from dpcp_audit.audits.search.record_pairs import (
+    ShuffledPairs,
+    ShuffledReports,
+    changes,
+    shuffled_pairs,
+)
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_ledger.mechanisms.shuffled_response import Others, ShuffledKaryResponse

@@ -11,9 +11,10 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.words.checks import Context, WithoutFigures
+from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Standing, Verdict
 from dpcp_ledger.claims import papers_suite, theorem_grid
+from dpcp_ledger.claims.theorem_grid import WithoutFigures
 
 if TYPE_CHECKING:
     from pathlib import Path
