@@ -360,8 +360,8 @@ def _shown(table: Mapping[str, Any], width: int) -> Table:
     names = [printable(column["name"]) for column in table["columns"]]
     widest = [max(map(len, column)) for column in zip(names, *lines(table), strict=True)]
     if sum(widest) + 2 * len(widest) > width:
-        cells = [max(map(len, column), default=1) for column in zip(*lines(table), strict=True)]
-        names = [_narrow(name, room) for name, room in zip(names, cells, strict=True)]
+        rooms = [max(map(len, column), default=1) for column in zip(*lines(table), strict=True)]
+        names = [_narrow(name, room) for name, room in zip(names, rooms, strict=True)]
     for name, column in zip(names, table["columns"], strict=True):
         shown.add_column(
             Text(name, style="bold"),

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
             """Compute the failure probability, as evidence."""
             ...
 
+    class ExactTheorem(Scalable, Protocol):
+        """One whose failures, bounds and case evidence can tell of."""
+
         @property
         def failure(self) -> Quantity:
             """The event that the failure probability is of."""
@@ -179,7 +182,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
 
 
 def failure_evidence(
-    theorem: Scalable,
+    theorem: ExactTheorem,
     *,
     note: str,
     error: float = 1e-9,

@@ -372,12 +372,12 @@ def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Ski
         return calibrated
     name = f"{chosen.key}|{case.subject.name}|{case.n}|{case.alpha}|{case.budget.epsilon}"
     rng = Context(seed=seed, name=name, significance=0.5).rng()
-    return Runs(
-        method=chosen,
-        case=case,
-        thresholds=calibrated.draw(int(min(trials, calibrated.most_trials)), rng),
-        parameter=calibrated.parameter,
-    )
+    try:
+        thresholds = calibrated.draw(int(min(trials, calibrated.most_trials)), rng)
+    except RuntimeError as error:  # diffprivlib's, where many scores are tied
+        reason = str(error).partition(":")[0].rstrip(".")
+        return SkippedMethod(f"{chosen.label} raises an error on these scores: {reason}")
+    return Runs(method=chosen, case=case, thresholds=thresholds, parameter=calibrated.parameter)
 
 
 def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> ComparisonRow | SkippedMethod:

@@ -326,7 +326,8 @@ def feature_from_data(data: Mapping[str, Any]) -> Feature:
     if "bounds" in rest:
         low, high = rest["bounds"]
         rest["bounds"] = (low, high)
-    return make(**rest)
+    feature: Feature = make(**rest)
+    return feature
 
 
 def _key(row: FloatArray) -> tuple[float, ...]:
