@@ -49,6 +49,8 @@ NOTHING_ASSUMED = "none"
 """The assumption of a proof that covers every case of its claim."""
 IN_MEMORY = "# no command can: its scores are arrays in memory; result.replay() where they are"
 """Shown in place of the command that replays a finding."""
+RESULTS = "RESULTS.json"
+"""Stands for the results file in the command that replays a finding."""
 _MOST_FINDINGS = 10_000
 """The most findings of a file that is read; the largest suite has a thirtieth of that."""
 
@@ -127,7 +129,7 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "estimates": [] if outcome is None else [asdict(each) for each in outcome.estimates],
         "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
         "location": _location(finding),
-        "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json"
+        "replay": f"dpcp-audit replay {shlex.quote(claim.id)} {RESULTS}"
         if replayable
         else IN_MEMORY,
         "error": finding.error,
@@ -319,6 +321,19 @@ def _refuse(path: Path, option: str) -> None:
             pass
 
 
+def replay_from(command: str, results: Path) -> str:
+    """Return the command that replays a finding with the file that holds the results.
+
+    Examples
+    --------
+    >>> replay_from("dpcp-audit replay 'a[b]' RESULTS.json", Path("my results.json"))
+    "dpcp-audit replay 'a[b]' 'my results.json'"
+    """
+    if not command.endswith(f" {RESULTS}"):
+        return command
+    return command.removesuffix(RESULTS) + shlex.quote(str(results))
+
+
 def _without_figures(document: dict[str, Any]) -> dict[str, Any]:
     findings = [finding | {"figures": []} for finding in document["findings"]]
     overview = document.get("overview", {"tables": []}) | {"figures": []}
@@ -332,14 +347,27 @@ def _stdout() -> TextIO:
     return stream
 
 
-def write_all(document: dict[str, Any], writers: Sequence[Writer], *, figures: bool = True) -> None:
+def write_all(
+    document: dict[str, Any],
+    writers: Sequence[Writer],
+    *,
+    figures: bool = True,
+    results: Path | None = None,
+) -> None:
     """Render and write every report; what could not be written is reported once all were tried.
 
-    The results themselves come first, since all other reports can be made from them. Without
-    ``figures``, which take the most time, the others are written sooner.
+    The results themselves come first, since all other reports can be made from them; these name
+    the results' file, which may also be given. Without ``figures``, which take the most time, the
+    others are written sooner.
     """
     failures: list[str] = []
     shown = document if figures else _without_figures(document)
+    files = [writer.path for writer in writers if writer.render is dump and writer.path]
+    if (results := next(iter(files), results)) is not None and "findings" in document:
+        findings = [
+            each | {"replay": replay_from(each["replay"], results)} for each in shown["findings"]
+        ]
+        shown = shown | {"findings": findings}
     for writer in sorted(writers, key=lambda each: each.render is not dump):
         text = writer.render(document if writer.render is dump else shown)
         if writer.path is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import textwrap
 import time
@@ -24,6 +23,7 @@ from dpcp_audit.engine.run_events import (
     RunStarted,
     StillRunning,
 )
+from dpcp_audit.reports.document import replay_from
 from dpcp_audit.reports.entry import overall_of, recorded, sampled, told
 from dpcp_audit.reports.terminal_findings import (
     console_of,
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 _FEW, _FEWER = 4, 2
 """So many findings are told in full; of more, those that ask for attention, or the first two."""
 _WITNESS = 190
-_PLACEHOLDER = "RESULTS.json"
-"""The end of a document's replay command."""
 _PIPED = 140
 """The width where there is no terminal."""
 _WORST_FIRST = ("REFUTED", "ERROR", "INCONCLUSIVE", "VACUOUS", "CONSISTENT", "PROVED")
@@ -252,10 +250,7 @@ def _witnesses(
             yield f"{plain_line(finding['id'])} is refuted"
             yield f"  witness: {plain_line(one_line(finding['witness'], limit=_WITNESS))}"
         if results is not None:
-            command = finding["replay"]
-            if command.endswith(_PLACEHOLDER):
-                command = command.removesuffix(_PLACEHOLDER) + shlex.quote(str(results))
-            yield f"  replay:  {plain_line(command)}"
+            yield f"  replay:  {plain_line(replay_from(finding['replay'], results))}"
     if refuted and results is None:
         yield "  replay:  --report json=results.json keeps what 'dpcp-audit replay' needs"
 

@@ -72,3 +72,12 @@ def test_a_folder_that_takes_no_file_is_refused_although_access_says_otherwise(
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     with pytest.raises(UsageError, match="--report: .*: No space left on device"):
         parse_reports([f"json={tmp_path / 'a.json'}"])
+
+
+def test_reports_name_the_results_file_that_is_written(tmp_path: Path) -> None:
+    results, page = tmp_path / "my results.json", tmp_path / "page.md"
+    write_all(document(), parse_reports([f"json={results}", f"markdown={page}"]))
+    text = page.read_text(encoding="utf-8")
+    assert f"dpcp-audit replay 'broken' '{results}'" in text
+    assert "RESULTS.json" not in text
+    assert results.read_text(encoding="utf-8") == dump(document())

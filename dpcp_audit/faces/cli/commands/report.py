@@ -24,5 +24,5 @@ def execute(options: argparse.Namespace) -> int:
     """Write the reports."""
     from dpcp_audit.reports.document import load, parse_reports, write_all
 
-    write_all(load(options.results), parse_reports(options.report))
+    write_all(load(options.results), parse_reports(options.report), results=options.results)
     return 0
