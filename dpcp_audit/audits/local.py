@@ -20,6 +20,7 @@ from dpcp_audit.laws.losses import log_ratio
 from dpcp_audit.stats.guessing import LARGEST_EPSILON, GuessingTest, epsilon_bound
 from dpcp_audit.stats.roots import fewest, turn
 from dpcp_audit.targets.degenerate import (
+    OR_NONE,
     ConstantOutputsError,
     Randomness,
     probe,
@@ -309,7 +310,7 @@ class LocalPrivacy:
             raise ConstantOutputsError(
                 f"one and the same output on all of {counted(self.n_inputs, 'input')}, in "
                 f"{counted(int(counts.sum()), 'output')}",
-                "hand over code that is random, or declare Randomness.NONE (randomness none)",
+                f"hand over code that is random, or {OR_NONE}",
             )
         varied = int(np.count_nonzero(counts, axis=1).argmax())
         probe(self._sample, varied, randomness=self.randomness, rng=rng)

@@ -19,6 +19,7 @@ from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PrivacyGuarantee, Relation
+from dpcp_audit.words.options import checks_keywords
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 from dpcp_audit.words.whole_files import UsageError
 
@@ -33,6 +34,7 @@ _WELL_READ = 50
 _RELATIONS = {Relation.SUBSTITUTION, Relation.ADD_REMOVE}
 
 
+@checks_keywords
 def prove(
     function: Callable[..., Any] | str,
     *guarantees: PrivacyGuarantee | Coverage,

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 _PROBE, _CONFIRM, _CONFIRMATIONS = 64, 256, 4
 
+OR_NONE = "declare that it draws none (--randomness none; in Python randomness='none')"
+"""What code may be told that returns the same in every call."""
+
 
 class Randomness(StrEnum):
     """The declared source of a target's random numbers."""
@@ -196,7 +199,7 @@ def _require_repeatable(*, repeats: bool, moved: Sequence[str]) -> None:
 def _require_deterministic(first: FloatArray, other: FloatArray) -> None:
     if not _constant(np.concatenate([first, other])):
         raise DegenerateTargetError(
-            "sample is declared Randomness.NONE (randomness none) and returns different values on "
+            "sample is declared to use no randomness and returns different values on "
             "one input: declare where its randomness comes from, or leave randomness out"
         )
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import functools
+import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, replace
 from enum import StrEnum
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dpcp_audit.words.plain import is_list
 from dpcp_audit.words.values import Pair, Positive, Probability, Whole
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.values import Value
 
 
+F = TypeVar("F", bound=Callable[..., Any])
 Spelling = Callable[[str], str]
 """A function from an option's name to its spelling at a face."""
 _OPTION = "option"
@@ -112,7 +114,7 @@ def option(value: Value, help: str, **others: Any) -> dict[str, Option]:  # noqa
     return {_OPTION: Option(value=value, help=help, **others)}
 
 
-@cache
+@functools.cache
 def options_of(owner: type) -> tuple[Option, ...]:
     """Return the options that are fields of a dataclass, in their order."""
     return tuple(
@@ -267,6 +269,36 @@ def require_known(
             use = f"did you mean {near[0]!r}?" if near else f"use {', '.join(known)}"
             gone = REMOVED.get(dashed(name))
             raise UsageError(f"unknown {what} {name!r}", hint=gone or meant(name) or use)
+
+
+def checks_keywords(function: F) -> F:
+    """Return an entry point that takes a target first, refusing keywords that it does not know.
+
+    Those that the target knows are named, too, and where they are to be given.
+    """
+    names = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **given: Any) -> Any:
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            own = _parameters_of(arguments[0] if arguments else given.get("function"))
+            for name in difflib.get_close_matches(unknown[0], own, n=1):
+                raise UsageError(
+                    f"unknown keyword {unknown[0]!r}",
+                    hint=f"did you mean {name!r}? give it as options={{{name!r}: ...}}",
+                )
+            require_known(unknown, names, what="keyword")
+        return function(*arguments, **given)
+
+    return cast("F", checked)
+
+
+def _parameters_of(target: object) -> list[str]:
+    try:
+        return list(inspect.signature(target).parameters)  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # of a name, or of code that has none
+        return []
 
 
 def require_kind(

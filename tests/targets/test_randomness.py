@@ -244,7 +244,7 @@ def test_a_seed_that_happens_to_hide_the_value_is_named_and_not_to_be_declared()
     said = error_of(hidden_by_its_seed)
     assert f"since it seeds itself by np.random.default_rng(0) at {HERE}:{line}: draw from" in said
     assert "none" not in said
-    assert "randomness none" in error_of(constant_report)
+    assert "--randomness none; in Python randomness='none'" in error_of(constant_report)
 
 
 def error_of(function) -> str:

@@ -15,6 +15,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_pr
 from dpcp_audit.audits.search.public_grid import PublicGrid
 from dpcp_audit.targets.answers import TargetError
 from dpcp_audit.targets.degenerate import (
+    OR_NONE,
     ConstantOutputsError,
     DegenerateTargetError,
     Randomness,
@@ -221,7 +222,7 @@ class PairRace:
             raise ConstantOutputsError(
                 f"the target returned the same value in all of {counted(self.bank.spent, 'call')} "
                 f"({counted(len(self.arms), 'input pair')})",
-                "name inputs on which it is random, or declare Randomness.NONE (randomness none)",
+                f"name inputs on which it is random, or {OR_NONE}",
             )
 
     def random_input(self, arm: Arm) -> object:

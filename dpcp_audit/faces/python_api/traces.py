@@ -160,6 +160,7 @@ class Trace:
         return preformatted(repr(self))
 
 
+@tables.checks_keywords
 def trace(
     function: Callable[..., Any] | str,
     x: Any,

@@ -74,7 +74,7 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
             "2 audits; false-alarm probability of the session 0.0001, in 2 tests; seed 3",
             "REFUTED test_it.py::test_halved[[]puredp:epsilon=1]",
             "CONSISTENT test_it.py::test_private[[]puredp:epsilon=1]",
-            "    Found ε ≥ * calls would catch*",
+            "    Found ε ≥ *; promised ε ≤ 1. These * calls*",
         ]
     )
     assert "plugin_audits.py" not in result.stdout.str()  # no wall of traceback

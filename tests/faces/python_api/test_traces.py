@@ -184,6 +184,18 @@ def noise_on_one_branch(scores, *, rng) -> float:
     return np.count_nonzero(scores <= 0.5) + noise
 
 
+def test_unknown_keywords_are_named_as_everywhere() -> None:
+    def threshold(scores, alpha=0.1) -> float:
+        return float(np.sort(scores)[-1])
+
+    with pytest.raises(UsageError, match=r"unknown keyword 'alfa'\nhint: did you mean 'alpha'"):
+        dp.prove(threshold, dp.Coverage(0.9), alfa=0.1)  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match=r"unknown keyword 'bonds'\nhint: did you mean 'bounds'"):
+        dp.prove(threshold, dp.Coverage(0.9), bonds=(0, 1))  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match=r"unknown keyword 'drws'\nhint: did you mean 'draws'"):
+        dp.trace(threshold, [0.0], [1.0], dp.PureDP(1), drws=3)  # type: ignore[call-arg]
+
+
 @pytest.mark.known_bad
 def test_a_trace_that_decides_nothing_says_why_and_names_no_def() -> None:
     found = dp.trace(noise_on_one_branch, np.ones(5), np.r_[np.zeros(1), np.ones(4)], dp.PureDP(1))
