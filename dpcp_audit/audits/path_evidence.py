@@ -45,10 +45,10 @@ _JOINED_NOTE = (
     "and sensitivity are not shown."
 )
 _POINTWISE = (
-    f"Limits of the larger of both directions, at confidence {1 - _SIGNIFICANCE:g} for each row: "
-    "pointwise, not for all rows at once."
+    "Each row shows the larger of both directions; its limits hold at confidence "
+    f"{1 - _SIGNIFICANCE:g} for this row, not for all rows at once."
 )
-_PROFILE_NOTE = f"By post-processing δ(ε) of the release is at most that. {_POINTWISE}"
+_PROFILE_NOTE = f"δ(ε) of the release is at most this, by post-processing. {_POINTWISE}"
 _DELTAS = (0.0, 1e-3, 1e-2)
 _NAMES = (*(f"ε at δ = {delta:g}" for delta in _DELTAS), "ρ")
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)

@@ -263,16 +263,7 @@ def _held(evidence: Evidence) -> Evidence:
 
 
 def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
-    mean = max(sample.mean for sample in trace.samples)
-    parts = [f"The mean loss of what the noise reveals is {mean:.4g}."]
-    if hides_infinity(trace):
-        parts.append(_BOUNDED)
-    elif trace.lines and trace.lines[0].mean_loss > 0:
-        top = trace.lines[0]
-        where = f"{top.location.file}:{top.location.line}"
-        parts.append(
-            f"{where} spends {top.share:.0%} of it, in {top.draws:.4g} {top.law} draws a run."
-        )
+    parts = [_BOUNDED] if hides_infinity(trace) else []
     parts += [f"{leak}." for leak in trace.leaks[:3]]
     if refuted and not shown:
         parts.append(

@@ -123,7 +123,7 @@ WORST_FIRST = (
 OWN = frozenset({Standing.PAPER, Standing.STATED})
 """The standings of claims that somebody makes as they are tested."""
 _HOW = {
-    EvidenceKind.EXACT: "computed; the interval is an enclosure, or the numerical error",
+    EvidenceKind.EXACT: "computed, without samples; the interval encloses the numerical error",
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
 }
@@ -362,10 +362,12 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
         ("Measured", measured),
         ("Interval", limits or _side(evidence)),
         ("Claimed", number(evidence.get("claimed"), digits=digits)),
-        ("Confidence", confidence(evidence["confidence"])),
-        ("Samples", number(evidence.get("n_samples"))),
     ]
     if evidence.get("n_samples") is not None:
+        facts += [
+            ("Confidence", confidence(evidence["confidence"])),
+            ("Samples", number(evidence.get("n_samples"))),
+        ]
         facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
     if told := power_sentence(finding.get("power"), calls_of(finding)):
         facts.append(("Power", told))
@@ -427,7 +429,7 @@ def _proof(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Proof", f"{proof['method']}. {printable(proof['argument'])}"),
         *(("Rule", printable(rule)) for rule in rules_of(proof)),
-        *(("Premise", printable(premise_text(premise))) for premise in proof["premises"]),
+        ("Premises", printable("; ".join(map(premise_text, proof["premises"])))),
     ]
 
 
@@ -444,4 +446,4 @@ def _location(finding: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     location = finding.get("location")
     if not is_record(location) or "file" not in location:
         return ()
-    return (("Source line", printable(f"{location['file']}:{location.get('line', '?')}")),)
+    return (("In the code", printable(f"{location['file']}:{location.get('line', '?')}")),)

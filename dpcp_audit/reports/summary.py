@@ -273,13 +273,9 @@ class Reading:
     @property
     def _proved(self) -> str:
         proved = self.counts[Verdict.PROVED]
-        names = _is(proved, "it names", "they name")
-        return (
-            f"{counted(proved, 'claim')} {_is(proved)} proved, "
-            f"for every case and size that {names}."
-            if proved
-            else ""
-        )
+        statement = _is(proved, "its statement names", "their statements name")
+        said = f"{counted(proved, 'claim')} {_is(proved)} proved for every case that {statement}."
+        return said if proved else ""
 
     @property
     def _withstood(self) -> str:
@@ -291,11 +287,10 @@ class Reading:
         factors = [e.factor for e in tried if e.factor is not None and math.isfinite(e.factor)]
         if not factors:
             return f"{said}."
-        where = ", where" if len(factors) == len(tried) else f"; for {len(factors)} of them"
+        some = "" if len(factors) == len(tried) else f"for {len(factors)} of them "
         return (
-            f"{said}{where} a violation of {rounded_up(max(factors), digits=3)} times what is "
-            "allowed or more, of the kind that its power names, would have been refuted with "
-            "probability at least 0.95."
+            f"{said}; {some}a violation of {rounded_up(max(factors), digits=3)} times what is "
+            "allowed, or more, would have been, with probability 0.95."
         )
 
 

@@ -37,7 +37,7 @@ _KEYS = {
     Verdict.VACUOUS: "vacuous: promises nothing, every output satisfies it",
     Verdict.INCONCLUSIVE: "inconclusive: too little power to say",
     Verdict.CONSISTENT: "consistent: tested with power, not refuted",
-    Verdict.PROVED: "proved: exact, every case",
+    Verdict.PROVED: "proved: for every case that the statement names",
 }
 _SHOWS = {
     "all": ("all claims", frozenset(Verdict)),

@@ -69,7 +69,7 @@ def test_the_headline_is_grammatical(findings: list[dict[str, Any]], headline: s
     ("verdicts", "meaning"),
     [
         (["ERROR", "INCONCLUSIVE"], "No claim could be decided"),
-        (["PROVED"], "1 claim is proved, for every case and size that it names."),
+        (["PROVED"], "1 claim is proved for every case that its statement names."),
         (["CONSISTENT", "REFUTED"], "1 claim is not refuted."),
         (["CONSISTENT", "CONSISTENT"], "2 claims are not refuted."),
     ],
@@ -170,7 +170,7 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
         "factor": 1.6,
     }
     reading = read(document(finding("a", "CONSISTENT", "PROVED", power=seen)))
-    assert "where a violation of 1.6 times what is allowed or more, of the kind" in reading.meaning
+        assert "; a violation of 1.6 times what is allowed, or more, would have" in reading.meaning
     (entry,) = reading.entries
     assert entry.power == (
         "This check would catch ρ ≥ 0.8 (1.6 × the claim) with 95 % probability."
@@ -292,9 +292,9 @@ def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> Non
         }
         return finding(name, "CONSISTENT", "CONSISTENT") | {"power": power}
 
-    seen = "a violation of 2 times what is allowed or more, of the kind that its power names, would"
+    seen = "a violation of 2 times what is allowed, or more, would have been, with probability 0.95"
     assert (
-        f"2 claims are not refuted, where {seen}"
+        f"2 claims are not refuted; {seen}"
         in read(document(tried("a", 2.0), tried("b", 1.5))).meaning
     )
     assert (
