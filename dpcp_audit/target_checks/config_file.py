@@ -23,7 +23,7 @@ from dpcp_audit.words import options
 from dpcp_audit.words.checks import Row, Suite, claims_of
 from dpcp_audit.words.options import dashed
 from dpcp_audit.words.plain import is_list, is_record
-from dpcp_audit.words.results import SourceLocation, Standing, Verdict
+from dpcp_audit.words.results import Printed, SourceLocation, Standing, Verdict
 from dpcp_audit.words.values import Choice, KeywordTable, Text
 from dpcp_audit.words.whole_files import UsageError
 
@@ -256,7 +256,7 @@ def _claim(given: Mapping[str, Any], texts: Mapping[str, str]) -> Claim:
     known = {key: Text().read(given[key], key) for key in _SAID if key in given}
     quote = f"“{known['quote']}” " if "quote" in known else ""
     assumptions = [f"{key}: {said}" for key, said in known.items() if key != "quote"]
-    return claims_of(texts["paper"], subject=texts["paper"])(
+    claim = claims_of(texts["paper"], subject=texts["paper"])(
         texts["id"],
         texts["section"],
         Choice(Verdict).read(given.get("expected"), "expected"),
@@ -265,6 +265,15 @@ def _claim(given: Mapping[str, Any], texts: Mapping[str, str]) -> Claim:
         assumptions="; ".join(assumptions),
         parameters=given.get("with", {}),
     )
+    if not known:
+        return claim
+    printed = Printed(
+        title=texts["paper"],
+        quote=known.get("quote", ""),
+        quantifier=known.get("quantifier", ""),
+        hypotheses=known.get("hypotheses", ""),
+    )
+    return replace(claim, source=replace(claim.source, printed=printed))
 
 
 def _of_target(claim: Claim, check: Mapping[str, Any]) -> Row:

@@ -333,6 +333,13 @@ def test_a_function_of_the_module_decides(written) -> None:
     assert row.claim.statement == "“It holds.” No number is misprinted, for number = 2."
     assert row.claim.standing is Standing.PAPER
     assert row.claim.assumptions == "quantifier: for all"
+    printed = row.claim.source.printed
+    assert printed is not None
+    assert (printed.title, printed.quote, printed.quantifier) == (
+        "Noisy ranks",
+        "It holds.",
+        "for all",
+    )
     assert row.check(Context(seed=0, name="x", significance=0.1)).verdict is Verdict.REFUTED
 
 
