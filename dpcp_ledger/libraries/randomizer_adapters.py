@@ -21,7 +21,6 @@ from dpcp_audit.extensions.mechanisms import (
     ExponQ,
     HistLap,
     KaryRandomizedResponse,
-    Normaliser,
     SplitConformal,
     optimal_gamma,
 )
@@ -258,26 +257,6 @@ def exponq(
     """Return ``size`` thresholds of ExponQ with the corrected normaliser and the best γ."""
     gamma = optimal_gamma(scores.size, alpha=alpha, epsilon=epsilon)
     mechanism = ExponQ(alpha=alpha, epsilon=epsilon, n_candidates=n_candidates, gamma=gamma)
-    return mechanism.sample(scores, size, rng=rng)
-
-
-def exponq_as_published(
-    scores: FloatArray,
-    *,
-    size: int,
-    rng: np.random.Generator,
-    alpha: float,
-    epsilon: float,
-    n_candidates: int,
-) -> FloatArray:
-    """Return ``size`` thresholds of ExponQ with the normaliser of private_prediction_sets."""
-    mechanism = ExponQ(
-        alpha=alpha,
-        epsilon=epsilon,
-        n_candidates=n_candidates,
-        gamma=optimal_gamma(scores.size, alpha=alpha, epsilon=epsilon),
-        normaliser=Normaliser.PUBLISHED,
-    )
     return mechanism.sample(scores, size, rng=rng)
 
 
