@@ -57,12 +57,12 @@ class Family:
     def shares(self) -> tuple[tuple[int, int, str], ...]:
         """Numbers of refuted and of all claims, as made and counted separately, and the words.
 
-        Where the family has only one of the two, the words are "".
+        The words are "" of claims stated of code, and of a family of which none is counted.
         """
         own = [entry for entry in self.entries if not entry.apart]
         others = [entry for entry in self.entries if entry.apart]
         if not own or not others:
-            return ((len(self.refuted), len(self.entries), ""),)
+            return ((len(self.refuted), len(self.entries), own[0].label if own else ""),)
         return (
             (sum(entry.refuted for entry in own), len(own), own[0].label or "as stated"),
             (sum(entry.refuted for entry in others), len(others), "counted separately"),
