@@ -265,7 +265,7 @@ class Noisy:
 class Weights:
     """The exponential of a statistic, entry by entry, up to one common factor.
 
-    ``total`` is their sum; ``normalised`` weights add up to 1.
+    ``total`` is their sum; ``normalised`` weights add up to 1; of ``topped`` ones the largest is 1.
     """
 
     shape: Shape
@@ -273,6 +273,7 @@ class Weights:
     token: int
     normalised: bool = False
     total: bool = False
+    topped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     Value,
+    Weights,
     is_data,
     is_known,
     is_public,
@@ -157,7 +158,7 @@ def _shape_attribute(reader: Interpreter, value: Value, name: str) -> Value | No
     value = value if not isinstance(value, Noisy) else value.noise
     if isinstance(value, Reference) and reader.cells(value).kind == "array":
         value = Public((len(reader.cells(value).items),))
-    shape = value.shape if isinstance(value, Public | Statistic | Noise) else None
+    shape = value.shape if isinstance(value, Public | Statistic | Noise | Weights) else None
     if shape is None or any(each < 0 for each in shape):
         raise reader.refuse(f"{name} of {kind(value)} is not followed")
     found = {"size": math.prod(shape), "shape": shape, "ndim": len(shape)}

@@ -367,4 +367,4 @@ def exponentials(reader: Interpreter, x: Statistic) -> Weights:
 
 def softened(x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
-    return Weights(x.shape, x.span, next(tokens))
+    return Weights(x.shape, x.span, next(tokens), topped=x.topped)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps, gathering, objects
+from dpcp_audit.proving import gaps, gathering, objects, selections
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.accumulation import Accumulation
 from dpcp_audit.proving.arithmetic import kind
@@ -349,6 +349,9 @@ class Statements(Accumulation):
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
 
     def _do_For(self, node: ast.For) -> Ends:
+        chosen = selections.permute_and_flip(self, node)
+        if chosen is not None:
+            return self._left(self.block(chosen), None, node)
         iterable = self.read(node.iter)
         if isinstance(iterable, Records):
             if self.reports is not None and self.reports.draws(self._reader, *node.body):
@@ -365,7 +368,8 @@ class Statements(Accumulation):
             raise self.refuse(f"a loop goes through {kind(iterable)}")
         before = len(self.iterated)
         self.iterated += sources_of(iterable)
-        ends = self._rounds_of(node, items)
+        kept = selections.running_maximum(self, node, items)
+        ends = Ends(self.path) if kept else self._rounds_of(node, items)
         del self.iterated[before:]
         return ends
 

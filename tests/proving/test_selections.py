@@ -1,0 +1,145 @@
+"""Loops that select, against exact laws of two neighbours: never more loss than is proved."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcp_audit as dp
+from dpcp_audit.proving.interpreter import Reader
+
+LEVELS = (0.2, 0.5, 0.8)
+
+
+def counts(scores) -> list[int]:
+    return [np.count_nonzero(scores <= level) for level in LEVELS]
+
+
+def in_a_loop(scores, *, rng) -> int:
+    best, where = -math.inf, 0
+    for i, answer in enumerate(counts(scores)):
+        noisy = answer + rng.laplace(scale=2.0)
+        if noisy > best:
+            best, where = noisy, i
+    return where
+
+
+def from_nothing(scores, *, rng) -> object:
+    best = where = None
+    for level in LEVELS:
+        noisy = np.count_nonzero(scores <= level) + rng.laplace(scale=2.0)
+        if best is None or best < noisy:
+            where = level
+            best = noisy
+    return where
+
+
+def by_gumbel_noise(scores, *, rng) -> int:
+    best, where = 0.0, 0
+    for i, answer in enumerate(counts(scores)):
+        noisy = -abs(answer - 10) + rng.gumbel(scale=2.0)
+        if i == 0 or noisy >= best:
+            best = noisy
+            where = i
+    return where
+
+
+def at_once(scores, *, rng) -> int:
+    return int(np.argmax(np.array(counts(scores)) + rng.laplace(scale=2.0, size=3)))
+
+
+def of_mckenna(scores, *, rng, epsilon=1.0) -> int | None:
+    q = -np.abs(np.array(counts(scores)) - 10)
+    q = q - q.max()
+    p = np.exp(0.5 * epsilon * q)
+    for i in rng.permutation(p.size):
+        if rng.random() <= p[i]:
+            return i
+    return None
+
+
+def with_break(scores, *, rng) -> object:
+    u = -np.abs(np.array(counts(scores)) - 10)
+    top, chosen = u.max(), None
+    for i in rng.permutation(len(u)):
+        bias = math.exp((u[i] - top) / 2)
+        if rng.uniform() < bias:
+            chosen = LEVELS[i]
+            break
+    return chosen
+
+
+def plain_maximum(scores, *, rng) -> object:
+    best, where = -math.inf, 0
+    for i, weight in enumerate((1, 3, 2)):
+        if weight > best:
+            best, where = weight, i
+    return where, np.count_nonzero(scores > 0.5) + rng.laplace(scale=1.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [in_a_loop, from_nothing, by_gumbel_noise, at_once, of_mckenna, with_break, plain_maximum],
+)
+def test_a_selection_is_proved_at_its_price(function) -> None:
+    assert dp.prove(function, dp.PureDP(1.0), n=20).total == pytest.approx(1.0)
+    assert not dp.prove(function, dp.PureDP(0.99), n=20).proved
+
+
+def flipped(q, factor) -> list[float]:
+    """Return the exact law of permute-and-flip."""
+    p = np.exp(factor * (np.array(q) - max(q)))
+    law = [0.0] * len(q)
+    orders = list(itertools.permutations(range(len(q))))
+    for order in orders:
+        left = 1 / len(orders)
+        for i in order:
+            law[i] += left * p[i]
+            left *= 1 - p[i]
+    return law
+
+
+MOVES = st.lists(st.sampled_from([-1, 0, 1]), min_size=3, max_size=3)
+UTILITIES = st.lists(st.integers(-20, 0), min_size=3, max_size=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(UTILITIES, MOVES)
+def test_permute_and_flip_loses_at_most_what_is_proved(q, moves) -> None:
+    proved = dp.prove(of_mckenna, dp.PureDP(1.0), n=20).total
+    a, b = flipped(q, 0.5), flipped([x + d for x, d in zip(q, moves, strict=True)], 0.5)
+    assert max(abs(math.log(x / y)) for x, y in zip(a, b, strict=True)) <= proved + 1e-9
+
+
+def largest_loss(charge) -> float:
+    """Return the largest exact loss of two candidates far apart, with noise for this charge."""
+    if charge == "permute-and-flip":
+        a, b = flipped([0, -10], 0.5), flipped([1, -11], 0.5)
+        return abs(math.log(a[1] / b[1]))
+
+    def lower_wins(d, scale=2.0) -> float:
+        return math.exp(-d / scale) * (1 + d / (2 * scale)) / 2
+
+    return abs(math.log(lower_wins(100) / lower_wins(102)))
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [(of_mckenna, "permute-and-flip"), (in_a_loop, "noisy maximum, laplace noise")],
+)
+def test_a_charge_that_is_a_tenth_too_small_is_noticed(function, says, monkeypatch) -> None:
+    charged = Reader.charge
+
+    def charge(self, one) -> None:
+        charged(self, replace(one, size=one.size * Fraction(9, 10)) if one.says == says else one)
+
+    assert largest_loss(says) <= dp.prove(function, dp.PureDP(1.0), n=20).total + 1e-9
+    monkeypatch.setattr(Reader, "charge", charge)
+    assert largest_loss(says) > dp.prove(function, dp.PureDP(1.0), n=20).total
