@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps
+from dpcp_audit.proving import clipping, gaps
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
@@ -104,6 +104,8 @@ def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return _processed(reading, name, a, b) if found is None else found
     if isinstance(a, Shifted) or isinstance(b, Shifted):
         return _of_shifted(reading, name, a, b)
+    if isinstance(a, clipping.KINDS) or isinstance(b, clipping.KINDS):
+        return clipping.binary(reading, name, a, b)
     return gaps.binary(reading, name, a, b)
 
 

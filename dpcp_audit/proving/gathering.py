@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps, sampling
+from dpcp_audit.proving import clipping, gaps, sampling
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     SCALAR,
@@ -21,6 +21,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     SampledPlaces,
+    Shifted,
     Value,
     is_known,
     is_public,
@@ -77,6 +78,9 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     """Return an entry, or a slice."""
     if isinstance(value, gaps.KINDS) or isinstance(index, gaps.KINDS):
         return gaps.element(reader, value, index)
+    columns = isinstance(value, Records | Shifted) and clipping.is_column(index)
+    if isinstance(value, clipping.KINDS) or columns:
+        return clipping.element(reader, value, index)
     if isinstance(value, Records):
         return _record(reader, value, index)
     if isinstance(index, Records | SampledPlaces):

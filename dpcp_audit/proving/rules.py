@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps
+from dpcp_audit.proving import clipping, gaps
 from dpcp_audit.proving.arithmetic import LARGEST, in_range, is_double
 from dpcp_audit.proving.distances import (
     ROUNDED,
@@ -173,6 +173,8 @@ def _unshifted(reader: Interpreter, a: Value) -> Value:
 
 def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -> Value:
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
+    if isinstance(a, clipping.Rows):
+        return clipping.summed(reader, a, axis) if start == 0 else NotImplemented
     table = isinstance(a, Statistic) and len(a.shape) == 2
     if table and type(axis) is int and axis in {0, 1, -1} and is_scalar(start) and start == 0:
         return _along(reader, a, axis % 2)
@@ -237,6 +239,8 @@ def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A mean over n records: the sum's change over n."""
+    if isinstance(a, clipping.Rows):
+        return clipping.summed(reader, a, axis, mean=True)
     if not whole_axis(axis):
         return NotImplemented
     known, a = not isinstance(a, Shifted), _unshifted(reader, a)
@@ -377,11 +381,15 @@ def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
 
 def larger(reader: Interpreter, a: Value, b: Value) -> Value:
     """``np.maximum``: entry by entry, 1-Lipschitz."""
+    if isinstance(a, clipping.Norms) or isinstance(b, clipping.Norms):
+        return clipping.bounded(reader, a, b, above=True)
     return _against(reader, a, b, max)
 
 
 def smaller(reader: Interpreter, a: Value, b: Value) -> Value:
     """``np.minimum``: entry by entry, 1-Lipschitz."""
+    if isinstance(a, clipping.Norms) or isinstance(b, clipping.Norms):
+        return clipping.bounded(reader, a, b, above=False)
     return _against(reader, a, b, min)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import release_rules, rules
+from dpcp_audit.proving import clipping, release_rules, rules
 from dpcp_audit.proving.distances import Distribution, Generator
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ TABLE: tuple[Rule, ...] = (
         Rule(name, rules.rounded, _WHOLE, _ENTRYWISE)
         for name in ("np.rint", "np.round", "np.floor", "np.ceil")
     ),
+    Rule("np.outer", clipping.outer, "Abadi and others 2016, Algorithm 1"),
+    Rule("np.linalg.norm", clipping.norm, "Abadi and others 2016, Algorithm 1"),
     Rule("np.cumsum", release_rules.cumulated, _SENSITIVITY, "same"),
     Rule("np.argmax", release_rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
     Rule("print", release_rules.printed, "printing is release"),
@@ -121,7 +123,7 @@ TABLE: tuple[Rule, ...] = (
     ),
     *_public(
         "np.linspace np.arange np.cumprod np.argsort np.flip "
-        "np.unique np.repeat np.outer np.append np.full_like np.zeros_like np.ones_like np.stack "
+        "np.unique np.repeat np.append np.full_like np.zeros_like np.ones_like np.stack "
         "str repr format np.shape np.interp np.digitize np.isclose np.allclose pow np.logspace "
         "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero bin hex "
         "np.cos np.sin np.arctan np.arctan2 np.exp2 np.hypot np.floor_divide np.mod np.bitwise_and "
@@ -137,6 +139,7 @@ TABLE: tuple[Rule, ...] = (
 def _modules() -> dict[str, Any]:
     return {
         "np": np,
+        "np.linalg": np.linalg,
         "math": math,
         "": builtins,
         "scipy.special": sys.modules.get("scipy.special"),
@@ -145,7 +148,13 @@ def _modules() -> dict[str, Any]:
 
 OPTIONAL = ("scipy.special",)
 """Modules whose functions are known as soon as they are loaded."""
-_HOMES = {"np": "numpy", "math": "math", "scipy.special": "scipy", "": "builtins"}
+_HOMES = {
+    "np": "numpy",
+    "np.linalg": "numpy",
+    "math": "math",
+    "scipy.special": "scipy",
+    "": "builtins",
+}
 
 
 def _found() -> Iterator[tuple[Any, Rule]]:
