@@ -128,12 +128,15 @@ def _rows(reader: Interpreter, of: Records | Shifted, vector: Value) -> Rows:
     return Rows(records, len(numbers), bound, records.width**2 * norm, next(tokens))
 
 
-def norm(reader: Interpreter, x: Value, axis: Value = None, **rest: Value) -> Value:
+def norm(
+    reader: Interpreter, x: Value, order: Value = None, axis: Value = None, **rest: Value
+) -> Value:
     """``np.linalg.norm`` of each row."""
     column = rest.get("keepdims", False)
-    if not isinstance(x, Rows) or type(column) is not bool or axis not in {1, -1}:
+    if not isinstance(x, Rows):
         return NotImplemented
-    if rest.keys() - {"keepdims"}:
+    plainly = type(column) is bool and type(axis) is int and axis in {1, -1}
+    if not plainly or order is not None or rest.keys() - {"keepdims"}:
         raise reader.refuse("another norm than the Euclidean one")
     return Norms(x.token, Fraction(1), Fraction(0), column)
 

@@ -214,7 +214,8 @@ class RecordReports:
 
 
 def _public(values: list[Value]) -> Value:
-    numbers = all(isinstance(each, Drawn | int | float) for each in values)
+    possible = [x for each in values for x in (each.values if isinstance(each, Drawn) else [each])]
+    numbers = all(isinstance(each, int | float) for each in possible)
     return SCALAR if numbers else UNKNOWN
 
 

@@ -396,24 +396,23 @@ class LocalReader(PathReader):
 
     def _of_draws(self, function: Value, args: list[Value]) -> Value | None:
         """Return a known function of draws, of a record, or of a public random number."""
-        value = args[0]
+        value, rule = args[0], calls.rule_of(function)
+        name = "" if rule is None else rule.name
         if len(args) == 1 and isinstance(value, RecordNumber | Hashed):
-            if function is float and isinstance(value, RecordNumber):
+            if name == "float" and isinstance(value, RecordNumber):
                 return replace(value, entry_type=PYTHON)
-            if function is int and isinstance(value, Hashed):
+            if name == "int" and isinstance(value, Hashed):
                 return replace(value, of_numpy=False)
-            if function in {int, math.floor} and isinstance(value, RecordNumber):
-                return self._whole_part(value, may_be_negative=function is math.floor)
+            if name in {"int", "math.floor"} and isinstance(value, RecordNumber):
+                return self._whole_part(value, may_be_negative=name == "math.floor")
         rows = [self.gathered(each) for each in args]
         drawn = any(isinstance(each, Entries) for each in rows)
-        if function is np.where and len(args) == 3:
+        if name == "np.where" and len(args) == 3:
             forms = any(is_scalar(each) and form_of(each) is not None for each in rows)
             if drawn or (forms and items_of(rows[0]) is not None):
                 return self.lift(lambda c, x, y: x if c else y, *rows)
-        if function in {np.array, np.asarray, list} and drawn and len(args) == 1:
-            return self.listed(rows[0].items) if function is list else rows[0]
-        if calls.rule_of(function) is None:
-            return None
-        if computable(*args) or (drawn and isinstance(function, np.ufunc)):
+        if name in {"np.array", "np.asarray"} and drawn and len(args) == 1:
+            return rows[0]
+        if name and (computable(*args) or (drawn and isinstance(function, np.ufunc))):
             return self.lift(lambda *x: calls.function(self, function, list(x), {}), *rows)
         return None

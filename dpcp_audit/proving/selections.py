@@ -19,9 +19,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpcp_audit.proving import arithmetic, noise_rules
+from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
     WHOLE,
@@ -247,7 +246,9 @@ def _every(reader: Any, node: ast.expr, index: str, names: dict[str, Value]) -> 
         return arithmetic.binary(reader, type(node.op).__name__, read(node.left), read(node.right))
     elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
         value = read(node.args[0])
-        if reader.read(node.func) in {math.exp, np.exp} and isinstance(value, Statistic):
+        rule = calls.rule_of(reader.read(node.func))
+        exp = rule is not None and rule.name in {"math.exp", "np.exp"}
+        if exp and isinstance(value, Statistic):
             return noise_rules.exponentials(reader, value)
     elif isinstance(node, ast.Name) and node.id in names:
         return names[node.id]

@@ -61,6 +61,13 @@ def largest_entry(scores, *, rng):
     return (g / norms[:, None]).sum(axis=0) + noise(rng, 2.0)
 
 
+@attack("the norm of the whole matrix")
+def norm_of_all(scores, *, rng):
+    g = np.outer(scores, [30.0, 40.0])
+    norms = np.maximum(1.0, np.linalg.norm(g, 1, keepdims=True))
+    return (g / norms).sum(axis=0) + noise(rng, 0.5)
+
+
 @attack("clipped to 1.2")
 def clipped_too_late(scores, *, rng):
     g = np.outer(scores, [30.0, 40.0])
