@@ -191,7 +191,7 @@ class RecordReports:
         epsilon = _epsilon(self.reader, _by_cell(paths))
         self.reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}")
         where, line = self.records.where, self.reader.line
-        self.reader.charge(Charge("pure", epsilon, line, "randomised response", where=where))
+        self.reader.charge(Charge("pure", epsilon, line, "a report of each record", where=where))
         return len(paths)
 
     def _new(self, choices: Choices) -> LocalReader:

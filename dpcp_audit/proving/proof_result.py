@@ -146,7 +146,7 @@ def remedy(total: Total, ledger: Ledger) -> str:
     ratio = total.value / total.limit
     if laws == {"gaussian"}:
         return _scaled(charges, math.sqrt(float(ratio)), "σ")
-    if total.unit == "ε":
+    if total.unit == "ε" and not any("report" in each.says for each in charges):
         return _scaled(charges, float(ratio), "a scale")
     return ""
 

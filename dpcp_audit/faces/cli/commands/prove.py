@@ -17,12 +17,14 @@ _DESCRIPTION = """\
 Prove a promise of privacy for every input, by reading the source: line by line, the proof bounds
 how far two neighbouring inputs can be apart, and adds up the cost of each noise draw. The function
 is not run. A line that leaks, or cannot be followed, stops the proof. A promise of coverage is
-proved for every law, of a threshold at a rank that does not depend on the scores. TARGET, its
-claims and its options are those of 'dpcp-audit check'.
+proved for every law, of a threshold at a rank that does not depend on the scores, and one of local
+privacy for every two values of a user. TARGET, its claims and its options are those of 'dpcp-audit
+check'.
 """
 _EPILOG = """\
 example:
   dpcp-audit prove mine.py:private_quantile --kind quantile --zcdp 0.5 --n 50
+  dpcp-audit prove mine.py:unary_encoding --kind randomizer --domain 10 --local-dp 1
 
 exit codes:
   0  proved, or not decided: a proof that stops refutes nothing
@@ -54,11 +56,12 @@ def execute(options: argparse.Namespace) -> int:
 
     (spec,) = target_command.config_of(options, "proofs").checks
     privacy, coverage = spec.privacy, spec.coverage
-    if spec.target.kind is not Kind.QUANTILE or len(privacy) + (coverage is not None) < len(
-        spec.guarantees
-    ):
+    local = spec.target.kind is Kind.RANDOMIZER
+    known = len(privacy) + (coverage is not None) == len(spec.guarantees)
+    if not known or not (local or spec.target.kind is Kind.QUANTILE):
         raise UsageError(
-            "prove takes --kind quantile, and claims of privacy or of coverage",
+            "prove takes --kind quantile, and claims of privacy or of coverage; or --kind "
+            "randomizer, and claims of local privacy",
             hint="dpcp-audit check tests all other kinds and claims",
         )
     try:
@@ -68,7 +71,9 @@ def execute(options: argparse.Namespace) -> int:
         raise UsageError(message, hint=hint or "TARGET is FILE.py:FUNCTION") from None
     bounds, given = spec.target.bounds, spec.target.options
     proofs: list[ProofResult] = []
-    for n in spec.n or (_DEFAULT_N,):
+    if local:
+        proofs.append(prove(function, *privacy, domain=spec.target.domain, options=given))
+    for n in () if local else spec.n or (_DEFAULT_N,):
         if privacy:
             proof = prove(
                 function, *privacy, n=n, bounds=bounds, neighbours=spec.neighbours, options=given
