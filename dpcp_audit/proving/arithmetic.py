@@ -103,7 +103,7 @@ def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         found = shifted(name, a, b)
         return _processed(reading, name, a, b) if found is None else found
     if isinstance(a, Shifted) or isinstance(b, Shifted):
-        return _of_shifted(reading, name, a, b)
+        raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
     if isinstance(a, clipping.KINDS) or isinstance(b, clipping.KINDS):
         return clipping.binary(reading, name, a, b)
     return gaps.binary(reading, name, a, b)
@@ -241,25 +241,13 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
         if isinstance(x, Noisy) and _fits(x.noise.shape, y):
             return (replace(x, noise=x.noise.negative) if flips else x) if kept else None
         if isinstance(x, Noisy) and isinstance(y, Statistic):
-            return _one_more(reading, name, x, y, flips=flips)
+            shown = reading.release(x)
+            return binary(reading, name, *((y, shown) if flips else (shown, y)))
     if isinstance(a, Statistic) and isinstance(b, Statistic):
         return _both(reading, name, a, b)
     if isinstance(b, Noise) and b.law == "geometric" and name == "Sub":
         return _two_sided(reading, a, b)
     return None
-
-
-def _one_more(
-    reading: Interpreter, name: str, x: Noisy, y: Statistic, *, flips: bool
-) -> Value | None:
-    """Return a noisy value plus a statistic: one that has a name is released before."""
-    if any(each is x for each in reading.path.bindings()):
-        shown = reading.release(x)
-        return binary(reading, name, *((y, shown) if flips else (shown, y)))
-    if x.noise.shape != y.shape or (flips and x.noise.law not in SYMMETRIC):
-        return None
-    noise = x.noise.negative if flips else x.noise
-    return Noisy(in_range(reading, x.statistic.plus(y)), noise, reading.line)
 
 
 def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statistic:
@@ -297,18 +285,6 @@ def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
     """Return a statistic with noise on it, one fresh draw for each of its numbers."""
     if x.shape == noise.shape:
         return Noisy(x, noise, reading.line)
-    if x.shape == () and len(noise.shape) == 1 and noise.shape[0]:
-        copies = noise.shape[0]
-        spread = statistic(
-            noise.shape,
-            x.linf * copies,
-            x.linf * x.linf * copies,
-            x.linf,
-            span=Fraction(0),
-            integer=x.integer,
-            says=x.says,
-        )
-        return Noisy(spread, noise, reading.line)
     raise reading.refuse(
         f"noise of the shape {noise.shape} is on a statistic of the shape {x.shape}: "
         "one draw would be on several numbers",
@@ -476,21 +452,6 @@ def _check_no_list(reading: Interpreter, *records: Records) -> None:
     """Refuse an operator of a list, which repeats or joins it."""
     if any(each.listed for each in records):
         raise reading.refuse("an operator of a list of records", "make it an array: np.array(...)")
-
-
-def _of_shifted(reading: Interpreter, name: str, a: Value, b: Value) -> Shifted:
-    """Return records plus a public number, after one more public number or factor."""
-    x, y = (a, b) if isinstance(a, Shifted) else (b, a)
-    y = reading.release(y)
-    if name in {"Add", "Sub"} and is_public(y) and shape_of(y) == ():
-        low, high = x.records.low, x.records.high
-        flips = name == "Sub" and x is b
-        return Shifted(x.records.within(-high, -low) if flips else x.records)
-    if is_scalar(y) and (name == "Mult" or (name == "Div" and x is a)):
-        found = _of_records(reading, name, x.records, y)
-        if isinstance(found, Records):
-            return Shifted(found)
-    raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
 
 
 def _bounded(

@@ -165,12 +165,6 @@ def _along(reader: Interpreter, a: Statistic, axis: int) -> Statistic:
     return in_range(reader, found)
 
 
-def _unshifted(reader: Interpreter, a: Value) -> Value:
-    """Return records without the public number on each, where their number is public: of a sum."""
-    plain_sum = isinstance(a, Shifted) and reader.n is not None and not a.records.chosen
-    return a.records if plain_sum else a
-
-
 def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -> Value:
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
     if isinstance(a, clipping.Rows):
@@ -180,7 +174,6 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
         return _along(reader, a, axis % 2)
     if not whole_axis(axis):
         return NotImplemented
-    known, a = not isinstance(a, Shifted), _unshifted(reader, a)
     if _plain_records(a) and (start is None or is_scalar(start)):
         distance = reader.one_record(a)
         reader.note(f"sum over records, sensitivity {float(distance):.6g}")
@@ -188,7 +181,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
             distance,
             "a sum over records",
             integer=a.boolean or _constant(a),
-            size=a.largest_sum(reader.n) + _size(start) if known else None,
+            size=a.largest_sum(reader.n) + _size(start),
             floats=a.floats or is_double(start),
         )
     a = reader.gathered(a)
@@ -207,12 +200,12 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
 
 def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
     """``sum``, whose first number is one of Python's."""
-    found, records = total(reader, a, start), _unshifted(reader, a)
-    if isinstance(found, Statistic) and isinstance(records, Records):
-        require_one(reader, records)
-        if records.chosen:
-            require_of_start(reader, records, start)
-        if records.floats and records.chosen and not is_double(start):
+    found = total(reader, a, start)
+    if isinstance(found, Statistic) and isinstance(a, Records):
+        require_one(reader, a)
+        if a.chosen:
+            require_of_start(reader, a, start)
+        if a.floats and a.chosen and not is_double(start):
             return replace(found, floats=False, integer=False)  # of none, it is the whole number 0
     return found
 
@@ -243,7 +236,6 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
         return clipping.summed(reader, a, axis, mean=True)
     if not whole_axis(axis):
         return NotImplemented
-    known, a = not isinstance(a, Shifted), _unshifted(reader, a)
     if _plain_records(a):
         if reader.n is None or a.chosen:
             raise reader.refuse(
@@ -252,7 +244,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             )
         distance = reader.one_record(a) / (a.count or reader.n)
         reader.note(f"mean over records, sensitivity {float(distance):.6g}")
-        size = max(abs(a.low), abs(a.high)) if known else None
+        size = max(abs(a.low), abs(a.high))
         return number(distance, "a mean over records", size=size, floats=True)
     a = reader.gathered(a)
     if isinstance(a, Statistic) and len(a.shape) == 1 and a.shape[0]:
