@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpcp_audit.stats import rate_power as rate_power
 from dpcp_audit.stats.bounded_mean import MeanBets as MeanBets
+from dpcp_audit.stats.enclosures import Exact as Exact
 from dpcp_audit.stats.enclosures import all_at_most as all_at_most
 from dpcp_audit.stats.enclosures import at_most as at_most
 from dpcp_audit.stats.enclosures import ball as ball
@@ -13,10 +14,7 @@ from dpcp_audit.stats.enclosures import ends as ends
 from dpcp_audit.stats.enclosures import exact as exact
 from dpcp_audit.stats.enclosures import gaussian_delta as gaussian_delta
 from dpcp_audit.stats.enclosures import normal_cdf as normal_cdf
-from dpcp_audit.stats.enclosures import renyi_epsilon as renyi_epsilon
 from dpcp_audit.stats.enclosures import response_keep as response_keep
-from dpcp_audit.stats.enclosures import sampled_renyi as sampled_renyi
-from dpcp_audit.stats.enclosures import substituted_renyi as substituted_renyi
 from dpcp_audit.stats.enclosures import upper as upper
 from dpcp_audit.stats.intervals import clopper_pearson as clopper_pearson
 from dpcp_audit.stats.roots import turn as turn

@@ -26,8 +26,6 @@ from dpcp_audit.extensions.statistics import (
     decimal,
     ends,
     gaussian_delta,
-    renyi_epsilon,
-    sampled_renyi,
 )
 from dpcp_ledger.dpskin.accountants import Sampling, Training
 from dpcp_ledger.dpskin.accounted_budgets import (
@@ -37,6 +35,7 @@ from dpcp_ledger.dpskin.accounted_budgets import (
     formula_epsilon,
     table_figure,
 )
+from dpcp_ledger.dpskin.renyi_enclosures import renyi_epsilon, sampled_renyi
 from dpcp_ledger.paper import Paper
 
 if TYPE_CHECKING:
