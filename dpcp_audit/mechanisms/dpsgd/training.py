@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
@@ -32,6 +32,8 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Augmentat
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from torch import Tensor, nn
 
@@ -109,12 +111,8 @@ class Step:
     """Parameters of shape (replicas, d)."""
 
 
-class Observer(Protocol):
-    """Watches a training, step by step."""
-
-    def __call__(self, step: Step, /) -> None:
-        """Take notice of a step; the tensors are not to be changed."""
-        ...
+Observer: TypeAlias = "Callable[[Step], object]"
+"""Watches a training, step by step; a step's tensors are not to be changed."""
 
 
 def train(

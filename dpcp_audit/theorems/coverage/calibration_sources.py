@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -31,38 +31,6 @@ if TYPE_CHECKING:
 
 _HALVINGS = 200
 _FARTHEST = 1e6
-
-
-class CalibrationSource(Protocol):
-    """Draws calibration sets, and knows the coverage of every threshold."""
-
-    takes_arrays: ClassVar[bool]
-    """True if the code may return an array in place of one threshold."""
-
-    @property
-    def name(self) -> str:
-        """The source in words, for the report."""
-        ...
-
-    @property
-    def law(self) -> Population:
-        """The law of the scores before they are mapped."""
-        ...
-
-    def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
-        """Draw ``count`` calibration sets of ``n`` i.i.d. records, as the target takes them."""
-        ...
-
-    def coverage(self, thresholds: FloatArray, *, strict: bool = False) -> FloatArray:
-        """Return the probability of a score at or below each threshold.
-
-        Below it, where ``strict``: for sets {y : score < threshold}.
-        """
-        ...
-
-    def as_data(self) -> PlainData:
-        """Return the source as plain data, for a witness."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.coverage.law_space import LawSpace
+    from dpcp_audit.theorems.coverage.row_laws import CalibrationSource
     from dpcp_audit.theorems.coverage.worst_law import Calls
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Outcome, PlainData, Power

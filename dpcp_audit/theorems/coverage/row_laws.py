@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.words.arrays import FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
 
@@ -139,6 +138,10 @@ class LawOfRows:
                 f"{said[0].size} numbers"
             )
         return within(said.reshape(-1, m, 2), labels).astype(np.float64)
+
+
+CalibrationSource: TypeAlias = ScoreSource | LabelledSource | RowSource | LawOfRows
+"""Draws calibration sets, and knows the coverage of every threshold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from dpcp_audit.words.results import Count, Power
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.coverage.law_space import LawSpace
+    from dpcp_audit.theorems.coverage.row_laws import CalibrationSource
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage
@@ -41,12 +41,11 @@ _SURVIVORS, _MOVES = 16, 16
 _BETS = MeanBets()
 
 
-class Calibrate(Protocol):
-    """A target that turns a calibration set into ``size`` independent thresholds."""
+Calibrate: TypeAlias = "Callable[..., Any]"
+"""A target that turns a calibration set into thresholds: ``calibrate(value, size, rng=…)``.
 
-    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> Any:
-        """Return an array of shape (size,)."""
-        ...
+It returns ``size`` independent ones, an array of shape (size,).
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
