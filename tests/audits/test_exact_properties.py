@@ -14,7 +14,6 @@ from support.samplers import context
 from support.theorems import Coin
 
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
-from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
@@ -53,16 +52,6 @@ def test_a_chosen_event_is_its_intervals(
     assert event.contains(everything).tolist() == inside
     ends = [end for interval in intervals for end in interval]
     assert ends == sorted(set(ends))  # increasing, and no two intervals touch
-
-
-@given(st.lists(reals, max_size=8, unique=True), st.data())
-def test_events_and_complements_split_the_line(cuts: list[float], data: st.DataObject) -> None:
-    inside = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(cuts) + 1, max_size=len(cuts) + 1))
-    )
-    points = np.array([*cuts, *(c + 0.5 for c in cuts), -1e9, 1e9])
-    event, rest = (Event(np.sort(np.array(cuts)), cells) for cells in (inside, ~inside))
-    assert (event.contains(points) != rest.contains(points)).all()
 
 
 @given(guarantees, masses, masses)

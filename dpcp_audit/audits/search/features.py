@@ -21,7 +21,7 @@ import numpy as np
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
@@ -287,7 +287,7 @@ class Rank:
         return np.array(found)[back.reshape(-1)]
 
 
-_KINDS: dict[str, type[Any]] = {
+_KINDS: dict[str, Callable[..., Feature]] = {
     "value": ScalarValue,
     "coordinate": Coordinate,
     "ones": Ones,
