@@ -69,6 +69,7 @@ def test_a_true_claim_holds_and_the_attack_comes_close(
     assert evidence.lower <= exact <= guarantee.advantage() + 1e-9
     assert evidence.lower > 0.85 * exact
     assert evidence.claimed == pytest.approx(guarantee.advantage())
+    assert evidence.n_samples == 80_000  # half of the games are pilots
 
 
 def test_an_advantage_that_is_too_large_is_the_evidence() -> None:
