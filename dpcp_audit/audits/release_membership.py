@@ -76,11 +76,6 @@ class OperatingPoint:
             self.tpr.upper - self.fpr.lower,
         )
 
-    @property
-    def excess(self) -> float:
-        """Return the certified TPR minus the allowed one; the claim is false if > 0."""
-        return self.tpr.lower - self.allowed
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackResult:
