@@ -269,7 +269,7 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     ...     sensitivity=1.0, mean_loss=2.9, largest_loss=1.1, share=1.0,
     ... )
     >>> line_sentence(ZCDP(0.5), line)
-    'mine.py:17 spends 0.5 in each of 10 normal draws: 5 of the 0.5 claimed.'
+    'mine.py:17 spends 0.5 in each of 10 normal draws, 5 in all; 0.5 is claimed.'
     """
     each = spent_by_a_draw(guarantee, line)
     if not each:
@@ -279,7 +279,8 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     claimed = loss_of(guarantee).claimed
     draws = "its one" if line.draws == 1 else f"each of {line.draws:.4g}"
     plural = "" if line.draws == 1 else "s"
+    sum_ = "" if line.draws == 1 else f", {total:.4g} in all"
     return (
-        f"{place} spends {each:.4g} in {draws} {line.law} draw{plural}: {total:.4g} of the "
-        f"{claimed:.4g} claimed."
+        f"{place} spends {each:.4g} in {draws} {line.law} draw{plural}{sum_}; {claimed:.4g} is "
+        "claimed."
     )

@@ -64,7 +64,7 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
             "  evidence  *; this test fails*",
             "            *correct mechanism with probability at most 5e-05",
             "  line      test_it.py:*: return np.mean(scores) + rng.laplace(*",
-            "  note      test_it.py:* spends 2 in its one laplace draw: 2 of the 1 claimed.*",
+            "  note      test_it.py:* spends 2 in its one laplace draw; 1 is claimed.*",
             "  witness   where they differ: *neighbour*",
             "            guarantee:*",
             "            value: 100 numbers: *",
