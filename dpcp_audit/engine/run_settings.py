@@ -256,14 +256,15 @@ def _imports(file: Path, root: Path) -> Iterator[Path]:
     """Yield the files that a file's import statements name, where they lie below a root."""
     try:
         nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, RecursionError, SyntaxError, ValueError):
         return
     for node in nodes:
         start, names = root, list[str]()
         if isinstance(node, ast.Import):
             names = [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom):
-            start = file.parents[node.level - 1] if node.level else root
+            folders = file.parents
+            start = folders[min(node.level, len(folders)) - 1] if node.level else root
             names = [".".join(filter(None, [node.module, each.name])) for each in node.names]
         for name in names:
             for end in itertools.accumulate(name.split("."), "{}/{}".format):

@@ -353,10 +353,9 @@ def _shown(table: Mapping[str, Any], width: int) -> Table:
     """Return a table to print; where it is too wide, its heads are folded."""
     shown = Table(box=None, pad_edge=False)
     names = [printable(column["name"]) for column in table["columns"]]
-    widest = [max(map(len, column)) for column in zip(names, *lines(table), strict=True)]
-    if sum(widest) + 2 * len(widest) > width:
-        rooms = [max(map(len, column), default=1) for column in zip(*lines(table), strict=True)]
-        names = [_narrow(name, room) for name, room in zip(names, rooms, strict=True)]
+    rooms = [max(map(len, texts(column)), default=1) for column in table["columns"]]
+    if sum(map(max, map(len, names), rooms)) + 2 * len(names) > width:
+        names = list(map(_narrow, names, rooms))
     for name, column in zip(names, table["columns"], strict=True):
         shown.add_column(
             Text(name, style="bold"),

@@ -214,7 +214,7 @@ def _print_proof(finding: Mapping[str, Any], console: Console) -> None:
         print_indented(note[start:], console)
     elif proof and "assumptions" in proof["parameters"]:
         many = len(proof["parameters"]["assumptions"])
-        print_indented(f"{note} It rests on {many} assumptions: -v lists them.", console)
+        print_indented(f"{note} The proof rests on {many} assumptions: -v lists them.", console)
 
 
 def print_indented(text: str, console: Console) -> None:

@@ -296,3 +296,24 @@ def test_torch_is_seeded_where_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> 
     target = quantile(lambda scores: FakeTorch.default_generator.state)
     assert drawn(target) == drawn(target) != drawn(target, seed=1)
     assert FakeTorch.default_generator.state == 7
+
+
+def noise_on_other_inputs(scores, *, rng) -> float:
+    noise = rng.laplace(scale=1)
+    return float(np.sum(scores) + noise) if np.sum(scores) else 0.0
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (noise_on_other_inputs, "does not reach this output"),
+        (lambda scores, *, rng: float(np.sum(scores)), "no noise reaches the output"),
+    ],
+)
+def test_noise_that_one_input_does_not_get_is_told_from_none(function, said: str) -> None:
+    settings: Any = {"pair": ([0.0, 0.0], [1.0, 0.0]), "draws": 2000, "trace": False}
+    (found,) = dp.audit(function, dp.PureDP(1.0), prove=False, **settings)
+    assert found.verdict is Verdict.REFUTED
+    assert said in found.entry["note"]
+    assert ("cause" in found.witness) == said.startswith("no noise")

@@ -122,6 +122,9 @@ def test_a_wide_table_folds_its_heads_and_not_its_title(
     assert max(map(len, rest)) <= columns
     for word in " ".join(heads).split():
         assert word in stream.getvalue()
+    empty = Table(title="none", columns=[TableColumn(name=f"{head} {head}") for head in heads])
+    print_tables(run(empty), stream=stream)
+    assert "none" in stream.getvalue()
 
 
 def test_cells_stand_on_one_line() -> None:
