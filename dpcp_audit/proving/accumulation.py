@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving.distances import (
+    Line,
     Private,
     Records,
     Value,
@@ -27,7 +28,7 @@ class Accumulation:
 
     n: int | None
     path: Path
-    line: int
+    file: str
     frame: int
     each_record: bool
     for_some: bool
@@ -57,6 +58,15 @@ class Accumulation:
     bind: Any
     note: Any
     doubt: Any
+
+    @property
+    def line(self) -> int:
+        """The line that is read, with its file."""
+        return Line(self._line, self.file)
+
+    @line.setter
+    def line(self, number: int) -> None:
+        self._line = int(number)
 
     @property
     def _reader(self) -> Any:

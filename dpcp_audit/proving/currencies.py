@@ -99,7 +99,7 @@ def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
     return _delta(ledger, claim)
 
 
-_SUMS = {
+_SUMS: dict[type, str] = {
     PureDP: "ε adds up: Dwork and Roth 2014, Theorem 3.16",
     ZCDP: "ρ adds up: Bun and Steinke 2016, Lemma 2.3; with budgets that depend on outcomes, "
     "Feldman and Zrnic 2021, Theorem 4.3",

@@ -20,7 +20,6 @@ from dpcp_audit.proving.charges import MECHANISMS, Ledger, Rules
 from dpcp_audit.proving.distances import (
     BoundMethod,
     Closure,
-    Line,
     Noise,
     Noisy,
     Once,
@@ -83,7 +82,7 @@ class Reader(Expressions):
         """Begin another reading, on the path that these answers lead along."""
         self.answers = answers
         self.path = Path()
-        self._line, self.frame, self.depth = 0, 0, 0
+        self.line, self.frame, self.depth = 0, 0, 0
         self.file = ""
         self.each_record, self.quiet, self.unbounded, self.trying = False, False, False, False
         self.for_some = False
@@ -91,15 +90,6 @@ class Reader(Expressions):
         self.ended = Ledger(())
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
-
-    @property
-    def line(self) -> int:
-        """The line that is read, with its file."""
-        return Line(self._line, self.file)
-
-    @line.setter
-    def line(self, number: int) -> None:
-        self._line = int(number)
 
     # ------------------------------------------------------------------ what is observed
 

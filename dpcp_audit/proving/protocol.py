@@ -26,7 +26,6 @@ class Interpreter(Protocol):
 
     n: int | None
     path: Path
-    line: int
     frame: int
     each_record: bool
     for_some: bool
@@ -36,6 +35,14 @@ class Interpreter(Protocol):
     rules: Rules
     iterated: list[Value]
     vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
+
+    @property
+    def line(self) -> int:
+        """The line that is read."""
+        ...
+
+    @line.setter
+    def line(self, number: int) -> None: ...
 
     def release(self, value: Value) -> Value:
         """Observe a value: charge for its noise, and return a public one."""
