@@ -41,6 +41,7 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.plain import is_record, plain
+from dpcp_audit.words.proofs import ProofMethod
 from dpcp_audit.words.results import Assumption, EvidenceKind, Standing, Verdict
 
 if TYPE_CHECKING:
@@ -422,12 +423,13 @@ def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _proof(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return how the claim was proved, a premise an item."""
+    """Return how the claim was proved, a rule an item."""
     proof = finding.get("proof")
     if not proof:
         return []
+    method = "" if proof["method"] == ProofMethod.ARGUMENT else f"{proof['method']}. "
     return [
-        ("Proof", f"{proof['method']}. {printable(proof['argument'])}"),
+        ("Proof", f"{method}{printable(proof['argument'])}"),
         *(("Rule", printable(rule)) for rule in rules_of(proof)),
         ("Premises", printable("; ".join(map(premise_text, proof["premises"])))),
     ]
