@@ -143,7 +143,7 @@ STANDINGS = {
     Standing.STATED: "stated of the code",
 }
 
-_LABELS = {
+LABELS = {
     Standing.PAPER: "as printed",
     Standing.READING: "a reading",
     Standing.CORRECTED: "corrected",
@@ -242,7 +242,7 @@ class Entry:
     @property
     def label(self) -> str:
         """Whose claim it is, in a word or two; "" of a claim stated of code."""
-        return _LABELS[self.standing]
+        return LABELS[self.standing]
 
     @property
     def against(self) -> str:

@@ -15,11 +15,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dpcp_audit.reports.entry import LABELS, OWN
 from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named, rules_of
 from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import number, printable, telling_digits
 from dpcp_audit.words.quantities import Bound
+from dpcp_audit.words.results import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -83,13 +85,19 @@ def print_findings(
         line = _line(finding, expected=expected)
         head = Text(line.verdict, style=_style(line.verdict))
         console.print(head, Text(line.claim), soft_wrap=True)
-        print_indented(sentence(finding), console)
+        print_indented(f"{_apart(finding)}{sentence(finding)}", console)
         if not verbose:
             _print_proof(finding, console)
         if finding["verdict"] == "INCONCLUSIVE" and not finding.get("power") and not verbose:
             print_indented(finding["note"] or "", console)
         if verbose:
             _print_details(finding, console)
+
+
+def _apart(finding: Mapping[str, Any]) -> str:
+    """Return whose claim it is, of one that is counted separately."""
+    standing = Standing(finding["standing"])
+    return "" if standing in OWN else f"{LABELS[standing].capitalize()}. "
 
 
 def print_table(

@@ -74,7 +74,7 @@ def summary(document: dict[str, Any], results: Path | None = None, **display: An
 def test_a_refuted_claim_has_a_witness_and_a_replay(document: dict[str, Any]) -> None:
     text = summary(document, Path("my results.json"))
     told = text[text.index("REFUTED histlap.privacy[scale=1/epsilon]") :].splitlines()
-    assert told[1] == "    Found ε = 2 (exact); promised ε ≤ 1."
+    assert told[1] == "    Practice. Found ε = 2 (exact); promised ε ≤ 1."
     assert (
         "  replay:  dpcp-audit replay 'histlap.privacy[scale=1/epsilon]' 'my results.json'"
     ) in told

@@ -54,7 +54,7 @@ def test_where_no_table_fits_a_finding_has_its_own_lines(
     monkeypatch.setenv("TERM", "dumb")
     lines = shown(document, Terminal()).splitlines()
     place = lines.index("REFUTED histlap.privacy[scale=1/epsilon]")
-    assert lines[place + 1] == "    Found ε = 2 (exact); promised ε ≤ 1."
+    assert lines[place + 1] == "    Practice. Found ε = 2 (exact); promised ε ≤ 1."
 
 
 def test_a_long_id_is_whole_in_a_file(document: dict[str, Any]) -> None:
