@@ -35,7 +35,7 @@ def test_the_run_counts_statements(document: dict[str, Any]) -> None:
     assert SAID in document["overview"]["summary"]
     (table,) = document["overview"]["tables"]
     papers, *verdicts = table["columns"]
-    assert tuple(papers["texts"]) == PAPERS
+    assert papers["texts"] == [*PAPERS]
     assert sum(sum(column["values"]) for column in verdicts) == len(listed_statements())
 
 

@@ -119,7 +119,7 @@ def test_unknown_ids_are_refused_by_name() -> None:
         experiments.select(["pcoqs-table-17"])
     chosen = experiments.select(["ldpcp-figure-5", "ldpcp-figure-5"])
     assert [experiment.id for experiment in chosen] == ["ldpcp-figure-5"]
-    assert len(experiments.select(["all"])) == 27
+    assert len(experiments.select(["all"])) == 24
 
 
 def test_a_model_that_cannot_be_fitted_is_left_out_and_said(
