@@ -19,7 +19,6 @@ from scipy.special import logsumexp
 
 from dpcp_audit.laws.laws import FiniteLaw
 from dpcp_audit.mechanisms.conformal import ThresholdTrials
-from dpcp_audit.mechanisms.worst_neighbours import WorstPair, worst_pair
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.options import ALPHA, BOUNDS, EPSILON, parameter
@@ -215,23 +214,15 @@ class ExponQ:
         target = self.target(n)
         return self.epsilon / 2 * scale / (target * (1 - target))
 
-    def worst_log_ratio(self, n: int) -> WorstPair:
-        """Return the neighbours on n scores with the largest log-ratio, over a rich family.
-
-        Each array holds c scores in one bin, n−1−c in another, and one score that moves between
-        any two of the first, second, middle, last but one and last bins; every c and every
-        released edge is tried. Compare with ``log_ratio_bound``, which covers all neighbours.
-        """
-        if self.n_candidates == 2:
-            raise ValueError(
-                "n_candidates must be >= 3 for the release to depend on the scores, got 2"
-            )
-        if self.normalisation(n) == 0:
-            raise ValueError(
-                f"n must give a target below 1, where the release depends on the scores, got {n} "
-                f"(target {self.target(n):.6g})"
-            )
-        return worst_pair(self.edges, n, partial(self._logits, n))
+    def log_weights(
+        self, n: int, below: FloatArray | IntArray, above: FloatArray | IntArray, top: BoolArray
+    ) -> FloatArray:
+        """Return −(ε/2)·c·w of edges, from the counts strictly below and above them."""
+        if self.normaliser is Normaliser.PUBLISHED:
+            below = np.where(top, float(n), below)
+        target = self.target(n)
+        worse = np.maximum(below / target, above / (1 - target))
+        return -(self.epsilon / 2) * self.normalisation(n) * worse
 
     def laws(self, *inputs: ArrayLike) -> tuple[FiniteLaw, ...]:
         """Return the exact law of the released edge on each input, over the m edges.
@@ -285,7 +276,7 @@ class ExponQ:
         if self.normalisation(n) == 0:
             threshold = np.full(trials, edges[-1])
             return ThresholdTrials(threshold, population.cdf(threshold))
-        logits = partial(self._logits, n)
+        logits = partial(self.log_weights, n)
         threshold = edges[released_edges(logits, mass, n=n, trials=trials, rng=generator)]
         return ThresholdTrials(threshold, population.cdf(threshold))
 
@@ -306,19 +297,9 @@ class ExponQ:
         below = np.zeros(shape)
         below[..., 1:] = at_or_below[..., :-1]
         top = np.arange(self.n_candidates) == self.n_candidates - 1
-        logits = self._logits(n, below, n - at_or_below, top)
+        logits = self.log_weights(n, below, n - at_or_below, top)
         log_mass: FloatArray = logits - logsumexp(logits, axis=-1, keepdims=True)
         return log_mass
-
-    def _logits(
-        self, n: int, below: FloatArray | IntArray, above: FloatArray | IntArray, top: BoolArray
-    ) -> FloatArray:
-        """Return −(ε/2)·c·w of edges, from the counts strictly below and above them."""
-        if self.normaliser is Normaliser.PUBLISHED:
-            below = np.where(top, float(n), below)
-        target = self.target(n)
-        worse = np.maximum(below / target, above / (1 - target))
-        return -(self.epsilon / 2) * self.normalisation(n) * worse
 
 
 def optimal_gamma(n: int, *, alpha: float, epsilon: float) -> float:

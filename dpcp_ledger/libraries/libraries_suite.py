@@ -23,6 +23,7 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.mechanisms import ExponQ, Normaliser
 from dpcp_audit.extensions.targets import recipes, rows_of_targets
+from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,7 +109,7 @@ def _public_rows() -> list[Row]:
 
 def _worst(n: int) -> Computation:
     """Return the largest log-ratio of two neighbours of n scores, over a family of such pairs."""
-    pair = _PUBLIC.worst_log_ratio(n)
+    pair = worst_log_ratio(_PUBLIC, n)
     bound = max(pair.log_ratio, _PUBLIC.log_ratio_bound(n))
     return Computation(
         quantity=Quantity.EPSILON,

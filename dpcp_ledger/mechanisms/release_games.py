@@ -17,6 +17,7 @@ from dpcp_audit.extensions.claims import Neighbours, Relation
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import conformal_rank
+from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,7 +130,7 @@ def exponq_threshold(mechanism: ExponQ, *, n: int, n_samples: int = 40_000) -> M
 
     That pair need not have the largest advantage; ``exact`` says what there is to find.
     """
-    worst = mechanism.worst_log_ratio(n)
+    worst = worst_log_ratio(mechanism, n)
     return MembershipInference(
         sample=mechanism.sample,
         guarantee=mechanism.guarantee,

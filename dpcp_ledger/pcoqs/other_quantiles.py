@@ -34,6 +34,7 @@ from dpcp_audit.extensions.theorems import (
 from dpcp_ledger.claims.claim_pools import breast_cancer, digits
 from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof
 from dpcp_ledger.mechanisms.release_games import exponq_threshold, histlap_threshold
+from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 
 exponq = Paper(title="Angelopoulos et al. (2022)", subject=Heading.EXPONQ_PRIVACY)
@@ -64,7 +65,7 @@ def _exponq_details(mechanism: ExponQ, n: int) -> dict[str, Any]:
 
 def exponq_privacy(mechanism: ExponQ, n: int) -> Computation:
     """Compute the largest log-ratio of ExponQ's releases over all neighbours, against ε."""
-    worst = mechanism.worst_log_ratio(n)
+    worst = worst_log_ratio(mechanism, n)
     bound = mechanism.log_ratio_bound(n)
     proof = exponq_proof(mechanism, (n,))
     pair = FinitePair(*mechanism.laws(worst.scores, worst.neighbour_scores))

@@ -18,6 +18,7 @@ from dpcp_audit.extensions.mechanisms import (
     conformal_rank,
 )
 from dpcp_ledger.mechanisms import published_variants
+from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
 from dpcp_ledger.paper import Heading, Paper
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Model, ModelKind, Scored, sample
@@ -246,7 +247,7 @@ def privacy_gap() -> Computation:
         gamma=0.01,
         normaliser=Normaliser.PUBLISHED,
     )
-    worst = exponential.worst_log_ratio(N_CALIBRATION)
+    worst = worst_log_ratio(exponential, N_CALIBRATION)
     pairs = {
         "P-COQS": FinitePair(*search.laws(*search.worst_pair(N_CALIBRATION))),
         "HistLap": histogram.histogram_pair(Relation.SUBSTITUTION),

@@ -25,6 +25,7 @@ from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import HistLap, conformal_rank, largest_bit_divergence
 from dpcp_audit.extensions.statistics import at_most, decimal, exact, normal_cdf
 from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof, search_proof
+from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
 from dpcp_ledger.zoo import broken_mechanisms
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def exponq_loss(normaliser: str) -> Computation:
     """Compute the largest log-ratio of ExponQ over the sizes that a search tries."""
     mechanism = broken_mechanisms.exponq_mechanism(normaliser)
     sizes = [n for n in SIZES if mechanism.normalisation(n) > 0]
-    found = {n: mechanism.worst_log_ratio(n) for n in sizes}
+    found = {n: worst_log_ratio(mechanism, n) for n in sizes}
     worst = max(found, key=lambda n: found[n].log_ratio)
     bound = max(mechanism.log_ratio_bound(n) for n in sizes)
     proof = exponq_proof(mechanism, sizes)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,11 +11,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from collections.abc import Callable
 
+    from dpcp_audit.extensions.claims import BoolArray, FloatArray, IntArray
+    from dpcp_audit.extensions.mechanisms import ExponQ
 
-Logits = Callable[["FloatArray", "FloatArray", "BoolArray"], "FloatArray"]
-"""From the counts below and above candidates, and which of them is the top edge."""
+    Logits = Callable[[FloatArray, FloatArray, BoolArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,11 +61,22 @@ class _Case(NamedTuple):
     group: int
 
 
-def worst_pair(edges: FloatArray, n: int, logits: Logits) -> WorstPair:
-    """Return the worst of all pairs in the family of ``ExponQ.worst_log_ratio``.
+def worst_log_ratio(mechanism: ExponQ, n: int) -> WorstPair:
+    """Return the neighbours on n scores with the largest log-ratio, over a rich family.
 
+    Each array holds c scores in one bin, n−1−c in another, and one score that moves between
+    any two of the first, second, middle, last but one and last bins; every c and every
+    released edge is tried. Compare with ``ExponQ.log_ratio_bound``, which covers all neighbours.
     Among log-ratios within 0.1 % of the largest, the most probable release is taken.
     """
+    if mechanism.n_candidates == 2:
+        raise ValueError("n_candidates must be >= 3 for the release to depend on the scores, got 2")
+    if mechanism.normalisation(n) == 0:
+        raise ValueError(
+            f"n must give a target below 1, where the release depends on the scores, got {n} "
+            f"(target {mechanism.target(n):.6g})"
+        )
+    edges, logits = mechanism.edges, partial(mechanism.log_weights, n)
     family = _family(edges.size)
     cases = [
         case
