@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 Terms = tuple[tuple[Fraction, Fraction], ...]
 """Exponents, upwards, each with its coefficient, which is not 0."""
-_ONE: Terms = ((Fraction(0), Fraction(1)),)
 _MOST_TERMS = 64
 _STEEPEST = 500
 _PRECISIONS = (64, 256, 1024, 4096)
+_UNIT: Terms = ((Fraction(0), Fraction(1)),)
 
 
 def _terms(pairs: Iterable[tuple[Fraction, Fraction]]) -> Terms:
@@ -75,7 +75,11 @@ class ExponentialQuotient:
     @classmethod
     def of(cls, number: Fraction | int, exponent: Fraction | int = 0) -> ExponentialQuotient:
         """Return a rational number times e to a rational number."""
-        return cls(_terms([(Fraction(exponent), Fraction(number))]), _ONE)
+        return cls(_terms([(Fraction(exponent), Fraction(number))]), _UNIT)
+
+    @classmethod
+    def _constant(cls, number: Fraction) -> ExponentialQuotient:
+        return cls(((Fraction(0), number),) if number else (), _UNIT)
 
     @classmethod
     def _reduced(cls, top: Terms, bottom: Terms) -> ExponentialQuotient:
@@ -85,6 +89,9 @@ class ExponentialQuotient:
 
     def __add__(self, other: ExponentialQuotient) -> ExponentialQuotient:
         """Return the sum."""
+        a, b = self.rational, other.rational
+        if a is not None and b is not None:
+            return self._constant(a + b)
         if self.bottom == other.bottom:
             return ExponentialQuotient(_terms([*self.top, *other.top]), self.bottom)
         top = _terms([*_product(self.top, other.bottom), *_product(other.top, self.bottom)])
@@ -96,11 +103,17 @@ class ExponentialQuotient:
 
     def __mul__(self, other: ExponentialQuotient) -> ExponentialQuotient:
         """Return the product."""
+        a, b = self.rational, other.rational
+        if a is not None and b is not None:
+            return self._constant(a * b)
         top, bottom = _product(self.top, other.top), _product(self.bottom, other.bottom)
         return self._reduced(top, bottom)
 
     def __truediv__(self, other: ExponentialQuotient) -> ExponentialQuotient:
         """Return the quotient by a number that is not 0."""
+        a, b = self.rational, other.rational
+        if a is not None and b is not None:
+            return self._constant(a / b)
         if self.bottom == other.bottom:
             return self._reduced(self.top, other.top)
         return self._reduced(_product(self.top, other.bottom), _product(self.bottom, other.top))
@@ -108,6 +121,9 @@ class ExponentialQuotient:
     @property
     def sign(self) -> int:
         """-1, 0 or 1."""
+        plain = self.rational
+        if plain is not None:
+            return (plain > 0) - (plain < 0)
         return _sign(self.top) * _sign(self.bottom)
 
     def __lt__(self, other: ExponentialQuotient) -> bool:
@@ -124,7 +140,7 @@ class ExponentialQuotient:
         """The number where it is rational and written without exponentials, else None."""
         if not self.top:
             return Fraction(0)
-        plain = self.bottom == _ONE and len(self.top) == 1 and not self.top[0][0]
+        plain = self.bottom == _UNIT and len(self.top) == 1 and not self.top[0][0]
         return self.top[0][1] if plain else None
 
     @property

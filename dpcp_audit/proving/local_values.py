@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MOST_WAYS = 2_000
 """Outcomes of one draw that are told apart; a number of more values is a public random one."""
+_OFF = 1e-9
+"""Distance of the sum of given chances from 1 beyond which NumPy may raise an error."""
 _LARGEST = 2**62
 """Size from which on whole numbers of NumPy may wrap around."""
 
@@ -158,7 +160,8 @@ def draw(reader: Any, name: str, args: list[Value], kw: dict[str, Value]) -> Val
     table, total = tuple(made(each) for each in values), ExponentialQuotient.of(0)
     for each in weights:
         total = total + each
-    if total.sign <= 0 or len(weights) != len(values) or any(x.sign < 0 for x in weights):
+    wrong = given.get("p") is not None and abs(float(total) - 1) > _OFF
+    if wrong or total.sign <= 0 or len(weights) != len(values) or any(x.sign < 0 for x in weights):
         raise reader.refuse("a draw whose law is not known")
     chances = tuple(each / total for each in weights)
     reader.check_chances(chances)

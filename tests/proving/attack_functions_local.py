@@ -90,6 +90,12 @@ def one_bit_is_kept(x, *, rng):
 
 
 @attack()
+def chances_that_raise(x, *, rng):
+    weights = [0.5, 0.25, 0.25] if x < 2 else [0.55, 0.25, 0.25]
+    return int(rng.choice(3, p=weights))
+
+
+@attack()
 def number_of_bits(x, *, rng):
     return (rng.random(4 + (x == 0)) < 0.5).astype(int)
 

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from proving.attack_functions_local import ATTACKS
 from proving.correct_functions_local import RIGHT
+from proving.random_reports import K, ReportWriter, exact_loss
 
 import dpcp_audit as dp
 from dpcp_audit.proving import drawn_values, local_laws
+from dpcp_audit.targets.loading import load
 
 SLACK = 1e-9
 
@@ -155,3 +157,26 @@ def test_a_domain_goes_with_a_claim_of_local_privacy() -> None:
         dp.prove(RIGHT[0][0], dp.PureDP(1.0), domain=4)
     with pytest.raises(ValueError, match="domain=K"):
         dp.prove(RIGHT[0][0], dp.LocalDP(1.0))
+
+
+def compared(seed: int, folder) -> str:
+    """Return what a random function shows: "refused", "infinite", or that the losses agree."""
+    path = folder / f"report_{seed}.py"
+    path.write_text(ReportWriter(seed).text)
+    function = load(f"{path}:report")
+    proof, exact = dp.prove(function, dp.LocalDP(1000.0), domain=K), exact_loss(function)
+    if not proof.proved:
+        return "infinite" if math.isinf(exact) else "refused"
+    assert proof.total == pytest.approx(exact, abs=1e-9), path.read_text()
+    return "agrees"
+
+
+def test_random_functions_lose_what_is_proved(tmp_path) -> None:
+    found = [compared(seed, tmp_path) for seed in range(80)]
+    assert found.count("agrees") > 30
+    assert found.count("refused") < 20
+
+
+@pytest.mark.study
+def test_many_random_functions_lose_what_is_proved(tmp_path) -> None:
+    assert all(compared(seed, tmp_path) for seed in range(1_000, 6_000))
