@@ -26,8 +26,8 @@ PROGRAMS, STUDIED = 200, 10_000
 PUBLIC = (0, 1, 2)
 OF_SCORES = (
     *["np.sort({a})"] * 3, *["np.abs(np.sort({a}) - 0.4)"] * 2, "{a} + {b}", "{a} - {b}",
-    "{a} * {b}", "{a} * {c}", "{a} + {c}", "{c} - {a}", "np.abs({a} - 0.4)", "np.clip({a}, 0.1, 0.6)",
-    "np.where({a} > 0.4, {b}, {c})",
+    "{a} * {b}", "{a} * {c}", "{a} + {c}", "{c} - {a}", "np.abs({a} - 0.4)",
+    "np.clip({a}, 0.1, 0.6)", "np.where({a} > 0.4, {b}, {c})",
     "np.maximum({a}, {c})", "{a} ** 2", "({a} > {c}) * 1.0", "({a} > 0.2) ^ ({a} > 0.4)", "-{a}",
     "np.array([1.0 if 0.2 < s < 0.6 else 0.0 for s in {a}])", "{a}.copy()", "{a} / 2", "{a}[:]",
     "np.array([2 * s if s > 0.4 else s for s in {a}])", "np.clip({a} + p, 0.2, 1.5)",
