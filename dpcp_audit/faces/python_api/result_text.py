@@ -116,7 +116,7 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
     if (standing := Standing(entry["standing"])) not in OWN:
         facts["standing"] = STANDINGS[standing]
     facts["assumes"] = printable(entry["assumptions"])
-    if entry["evidence"]:
+    if entry["evidence"] and entry["evidence"]["n_samples"] is not None:
         facts["samples"] = number(entry["evidence"]["n_samples"])
     facts["proof"] = printable(proof_text(entry.get("proof")))
     facts["witness"] = printable(one_line(entry["witness"], limit=_MOST_LINES * width))
