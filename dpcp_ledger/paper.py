@@ -1,7 +1,4 @@
-"""A paper's claims, each beside what decides it: a decorated computation, a check, a theorem.
-
-The subjects of claims: a mechanism, and the respect in which it is tested.
-"""
+"""A paper's claims, each beside what decides it: a decorated computation, a check, a theorem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine accounts for, step by step, and the lots that a loader's sampler draws.
+"""Accounts of an engine, step by step, and the lots that its loader draws.
 
 Each record must enter each lot on its own: the theorem of amplification speaks of that alone.
 """

@@ -1,6 +1,4 @@
-"""Certificates: from an event's counts on two neighbours to a verdict with evidence.
-
-The event that certifies the largest loss, rather than the one that exceeds a claim most.
+"""Certificates: from an event's counts on two neighbours to a verdict, or to the loss shown.
 
 A claim is exceeded by most standard errors at an event of middling probability; what is left of a
 loss after the error is taken off is often largest far out, where the neighbour hardly ever goes.

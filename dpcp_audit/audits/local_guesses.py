@@ -1,4 +1,4 @@
-"""The rule of a local guessing game: which inputs are in play, and what each report is taken for.
+"""The guessing game of a randomizer with a finite domain: its rule, and the loss over all pairs.
 
 In each round one of s inputs is drawn uniformly, and an observer guesses it from its report or
 abstains. Under ε-LDP the posterior of any of them is at most e^ε times that of any other, so that a
@@ -8,8 +8,6 @@ for a loss that few inputs suffer, and all inputs, for a loss that all share.
 A pilot's reports come in two halves. Each half orders the outputs of every contest, the likeliest
 to betray its input first, and the other half says how many of them are worth a guess: out of
 sample, so that what only looks like a loss is not taken for one.
-
-The loss of a randomiser over a finite domain, with two sides, over all pairs of inputs.
 
 A set of outputs shows no larger ratio than the best of its members, so that ε of the whole
 randomiser is the largest log-ratio of a single output's probabilities on two inputs. Limits of all

@@ -1,6 +1,4 @@
-"""Tables of the traces of a pair: the lines that spend, leaks, the loss law.
-
-The privacy losses of traced paths against a guarantee: evidence, and what would be refuted.
+"""Evidence from the traces of a pair: the losses of paths, the lines that spend, the leaks.
 
 A pure guarantee is refuted by the largest loss of a path; any other by δ(ε), at an ε that half of
 the paths choose, on the other half.

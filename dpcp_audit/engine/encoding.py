@@ -1,9 +1,7 @@
-"""Outcomes as JSON data that becomes the same outcome again, in another process or another run.
+"""Outcomes as JSON that becomes the same outcome again, and the lines of a journal.
 
 Floats travel by their ``repr``, so that they come back bit for bit, and those that JSON lacks by
 the names that Python's reader knows. In plain data tuples and arrays become lists.
-
-The lines of a journal: an entry each, with a digest of itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The events of a run, as they happen: the runner yields it, whoever listens shows or keeps it.
-
-A log of a run: a line an event, with the time, for people and for ``grep``.
-
-What a process for checks writes on its stderr: a beginning is passed on, the rest is not.
+"""The events of a run, and the log that keeps them: a line an event, with the time.
 
 Code under audit may write past Python's own streams, as C libraries do, and in each of many
 thousand calls.

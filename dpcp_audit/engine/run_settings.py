@@ -1,10 +1,6 @@
-"""The settings of a run: what identifies it.
+"""The settings that identify a run, and the provenance of its results.
 
-What findings depend on beside a run's settings: this tool, Python and the libraries.
-
-Where results come from: when and how they were made, and digests of the code that made them.
-
-None of it changes a verdict, and two runs of the same settings differ in nothing else but times.
+Provenance changes no verdict: two runs of the same settings differ in it and in times alone.
 """
 
 from __future__ import annotations

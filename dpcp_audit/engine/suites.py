@@ -1,6 +1,4 @@
-"""A suite's own code, called so that what goes wrong in another package's ends in one line.
-
-The registry of suites: those of this package, and those of other packages by entry point.
+"""The registry of suites: those of this package, and those of other packages by entry point.
 
 A package registers a :class:`dpcp_audit.words.checks.Suite` by an entry point of the group
 ``dpcp_audit.suites``; its name is that of the entry point. A suite is imported when it is first

@@ -1,7 +1,4 @@
-"""Tasks: chunks of checks as something to hand out, and what comes back.
-
-The inside of a cell: a process that runs the tasks it is handed, and ends with its parent.
-"""
+"""Tasks: chunks of checks to hand out, and the process that runs them."""
 
 from __future__ import annotations
 

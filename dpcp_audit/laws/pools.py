@@ -1,14 +1,10 @@
-"""Rows of features and labels as a population: what predictors are fitted to and tried on.
-
-Pools of real scores: classifiers fitted to the data that scikit-learn ships.
+"""Pools of real scores: of classifiers on scikit-learn's data, or from a user's file.
 
 Half of the data (a stratified split with ``random_state=0``) fitted the classifier; the other
 half is the pool. A pool is taken as the population: calibration sets are drawn from it, and
 coverage is its ECDF. The probabilities are kept as package data, so that a pool does not depend
 on scikit-learn's version and is there without importing it; ``benchmarks/pool_fitting.py``
 fits them anew.
-
-Pools of a user's own, from a file.
 """
 
 from __future__ import annotations

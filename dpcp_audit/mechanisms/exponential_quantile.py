@@ -1,9 +1,7 @@
-"""ExponQ on n i.i.d. scores, many trials side by side: edges from the top, until none matters.
+"""ExponQ: the exponential-mechanism quantile (Angelopoulos, Bates, Zrnic and Jordan 2022).
 
 An edge with many more scores above it than the best one is released with a negligible
 probability, and so is every edge below it. The counts of their bins need not be drawn.
-
-ExponQ: the exponential-mechanism quantile (Angelopoulos, Bates, Zrnic and Jordan 2022).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Figures of a results document on matplotlib axes: an SVG's, or a notebook's.
-
-Figures of a results document in notebooks: on axes that a caller has, or on new ones.
-"""
+"""Figures of a results document on matplotlib axes: an SVG's, or a notebook's."""
 
 from __future__ import annotations
 

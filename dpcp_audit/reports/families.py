@@ -1,6 +1,4 @@
-"""Findings in families: what one mechanism promises in one respect, the worst family first.
-
-Every finding on one scale: how many times worse than promised, family by family.
+"""Findings in families, the worst first, on one scale of how many times worse than promised.
 
 The scale is logarithmic, the promise in its middle: left of it lies what keeps the promise, right
 of it what breaks it, and what is beyond its ends is drawn at them.

@@ -1,9 +1,7 @@
-"""A test of whether the number of one finding moved between two results documents.
+"""Two runs of the same claims compared: verdicts, and numbers by a two-sample test.
 
 Where the documents hold the counts or the variance behind a number, a two-sample test says so;
 otherwise two intervals that do not meet.
-
-Two runs of the same claims compared: verdicts, and numbers by a two-sample test.
 
 A difference counts as significant by Holm's method over all findings that can be tested, so
 that the comparison of two runs of unchanged mechanisms calls any number moved with probability

@@ -1,10 +1,8 @@
-"""Independent bits, and small binomial counts, for many chances side by side.
+"""Independent bits, small binomial counts and elementwise choices, for many chances side by side.
 
 A uniform V is below p where its first byte is below that of p, or is the same and the rest is
 below the rest. So a random byte decides a bit, but for one in 256, for which a uniform is drawn:
 an eighth of the random numbers, and comparisons of bytes in place of doubles.
-
-Elementwise choices by conditions that are as good as random, for which np.where is slow.
 
 np.where takes a branch an element; where the condition is a coin flip, half of the branches are
 mispredicted, and a choice by the bits of the numbers takes a sixth of the time.

@@ -1,6 +1,4 @@
-"""Rejection regions {x ≥ c(y)} of two binomial counts, and upper bounds of their probability.
-
-The test of p ≤ f(p′) for a concave power curve f, calibrated exactly.
+"""The test of p ≤ f(p′) for a concave power curve f, calibrated exactly.
 
 The counts x of p and y of p′ are ordered by a box: by the least level s at which the one-sided
 Clopper–Pearson limits refute, L_s(x) > g(U_s(y)), where g interpolates f. The p-value is not s but

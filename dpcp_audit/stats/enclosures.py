@@ -1,4 +1,4 @@
-"""Enclosures: numbers as balls with rigorous radii, compared without a tolerance.
+"""Enclosures: numbers as balls with rigorous radii, and the functions of them that privacy needs.
 
 Inputs are exact: a float is the dyadic rational that it is. A side of a comparison is an exact
 number, a ball, or a function that computes a ball at FLINT's current precision; the precision is
@@ -8,12 +8,8 @@ FLINT's precision is a global of the process. Everything here sets it through a 
 restores it. Another thread that changes it meanwhile costs tightness, never rigour: each operation
 encloses its result at whatever precision it runs.
 
-Functions of balls that privacy needs: the normal law's tails, and δ(ε) in closed form.
-
 Each computes at FLINT's current precision; hand them to ``enclosures.at_most`` or ``ends`` as a
 function without arguments, so that the precision can be raised.
-
-Tails of the binomial and beta laws, enclosed: balls that hold the true probability.
 
 Each tail is a regularised incomplete beta function, computed at FLINT's current precision.
 The smaller of two tails is the one computed and the other is its complement, so that both keep

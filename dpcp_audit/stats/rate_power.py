@@ -1,9 +1,7 @@
-"""The power of a rate's Clopper–Pearson limit: the smallest violation, and the draws needed.
+"""The power of a rate's Clopper–Pearson limit, and a confidence sequence for a rate.
 
 A claim says that a rate is at most ``claimed``. It is refuted where the lower limit, one side at
 ``significance``/2, lies above.
-
-A confidence sequence for a rate: an interval that holds at every sample size at once.
 
 The mixture martingale of Robbins (1970): under the true rate p, the likelihood ratio of a
 Beta(a, b) mixture against p is a non-negative martingale that starts at 1, so by Ville's

@@ -1,10 +1,8 @@
-"""Concave ROC curves: how often a test detects one law, by how often it errs on another.
+"""Concave ROC curves of two laws, and a confidence band for one over a finite partition.
 
 The Neyman–Pearson curve of two laws is concave from (0, ·) to (1, 1). One that lies above another
 everywhere is of laws that are easier to tell apart: every divergence of them is at least as large
 (Blackwell's order).
-
-A confidence band for the ROC curve of two laws over a finite partition, from counts.
 
 The cells are ordered beforehand. The lower curve passes below the limits of the m − 1 unions of
 first cells: whatever the true order is, their points lie below the true curve.

@@ -1,10 +1,7 @@
-"""Points at which a condition turns: one bisection, and one search for the fewest.
+"""Points at which a condition turns, and isotonic regression.
 
-The power of an empirical-Bernstein limit: the smallest violation.
-
-Of a bounded variable with a known variance, whose mean over many values is taken as normal.
-
-Isotonic regression: the levels of the best rising, or falling, step function.
+The power of an empirical-Bernstein limit is of a bounded variable with a known variance, whose mean
+over many values is taken as normal.
 """
 
 from __future__ import annotations

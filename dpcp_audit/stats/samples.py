@@ -1,4 +1,4 @@
-"""A test of whether a sampled number moved between two independent runs, from their evidence.
+"""Summaries of samples that merge exactly, and the test whether a number moved between two runs.
 
 Every test here is valid at every sample size: no normal approximation, none of the levels is
 asymptotic. ``Shift`` holds two one-sided p-values; under "the number did not rise" the first is
@@ -12,8 +12,6 @@ at most s with probability at most s, under "it did not fall" the second.
   at which boxes of the four rates part them.
 - Two means: Bernstein's inequality for the difference, whose variances are bounded from their
   estimates (Maurer and Pontil 2009, Theorem 10).
-
-How a statistic is spread over trials: a summary of bounded size that merges exactly.
 
 The cells of the histogram lie on the grid of multiples of a power of two, so that two histograms
 merge without a remainder: cells of the finer grid fall into cells of the coarser one. What comes

@@ -1,7 +1,4 @@
-"""The duties of a conformal calibrator, as checks of one object (``check_calibrator``).
-
-Calls of a fitted object for the checks of a battery: data drawn from rows, sets per row.
-"""
+"""The duties of a conformal calibrator, as checks of one object (``check_calibrator``)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The rows of features and labels that a predictor is tried on, as an option's value.
-
-A target as options: how the command line and TOML files write which code is to be tried.
-
-A pair of neighbouring inputs to test alone, as an option's value.
-
-Whose data differ between neighbours, and of how many scores coverage is claimed.
-"""
+"""Options that hold a target's inputs: rows, a pair of neighbours, whose data differ."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The number of records in which a given pair differs: a claim speaks of neighbours alone.
-
-Whether the inputs of a given pair are ones that a claim speaks of.
-"""
+"""A given pair must be neighbours: claims speak of no other inputs."""
 
 from __future__ import annotations
 

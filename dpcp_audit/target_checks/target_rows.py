@@ -1,7 +1,4 @@
-"""From what is to be checked of targets to rows: a claim each, with the check that decides it.
-
-A claim on the shuffled reports of n users of a randomizer, exact where its law is enumerated.
-"""
+"""From what is to be checked of targets to rows: a claim each, with the check that decides it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A target of a check as the function that is followed: one input, a recording generator.
-
-The traces of a target: a few paths choose a pair, others show what it loses there.
+"""The traces of a target: a few paths choose a pair, others show what it loses there.
 
 Of a randomizer whose law is finite every value's whole law is enumerated, and so every pair's.
 The effort is a number of calls and of observations, never of seconds: a seed repeats it.

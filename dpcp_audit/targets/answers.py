@@ -1,11 +1,4 @@
-"""Errors of a target, each in one line that says what to do about it.
-
-What a target returned, as numbers; anything else is refused by name.
-
-The form in which a target gets its data: arrays, plain lists, frames or tensors.
-
-What a target prints: the beginning passes, the rest of many thousand calls' does not.
-"""
+"""Answers of a target: its outputs as numbers, its prints, and its errors in one line each."""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Calls of a Python function: fresh copies in, checked numbers out.
-
-Calls of a program of any language, over JSON lines (docs/command_protocol.md).
-"""
+"""Calls of a Python function, and of a program of any language (docs/command_protocol.md)."""
 
 from __future__ import annotations
 

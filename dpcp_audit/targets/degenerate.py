@@ -5,8 +5,6 @@ returns the same value gives nothing to compare, and one that draws from a globa
 cannot be run again. An audit of any of them would find nothing to object to, for the wrong
 reason; so it raises ``DegenerateTargetError`` unless the target's randomness is declared.
 
-A probe of serial dependence: outputs that come in a row must be independent draws.
-
 Every sampled test rests on that. Code whose every single output keeps its promise, but which
 reuses one draw for several outputs in a row, would be refuted far more often than stated. The
 probe has a millionth of a check's significance, which is taken off the significance of its tests:
@@ -15,8 +13,6 @@ refused. A draw that is reused shows at far smaller p-values.
 
 What it cannot see: outputs of one batch that depend on those of another, and the dependence
 between outputs of a target whose every call is a process of its own.
-
-A target that is asked for one output at a time, as it is used: a seed of its own shows then.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The kinds of target: what each takes and gives, in one table.
-
-Scores without bounds: on which finite interval a search tries them.
-"""
+"""The kinds of target: what each takes and gives, in one table."""
 
 from __future__ import annotations
 

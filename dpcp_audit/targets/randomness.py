@@ -1,12 +1,8 @@
-"""Calls that seed a generator with the same number each time, seen while a target runs.
+"""Generators that a target seeds itself, found while it runs, and the global ones it draws from.
 
 What a source shows is found without a run (``fixed_seeds``); a number that an attribute, a
 default or a computation holds is not. Two runs with different randomness are watched: where both
 seed with one number, that is the target's own.
-
-Find where a function seeds a generator with a fixed number.
-
-The global generators that a target may draw from: seeded for a batch, and put back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The concentration of a law of scores, which the hypotheses of the theorems ask about it.
-
-Whether a theorem admits given scores, and so whose claim it is on them: one rule for all.
-"""
+"""The rule that says whether a theorem's hypotheses admit given scores."""
 
 from __future__ import annotations
 

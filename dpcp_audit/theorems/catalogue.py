@@ -1,7 +1,4 @@
-"""The catalogue: every theorem that can be tested by name, and what it takes.
-
-The law of the scores that a theorem is tested on: by name, from a file, or from arrays.
-"""
+"""The catalogue: every theorem that can be tested by name, and the scores that it is tested on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The coverage that a search of LDP-CP promises, and Theorem 3, of labels.
-
-Theorem 1, on which it rests: the noise-aware estimate F̂c is uniformly close to F^c.
-"""
+"""Theorems 1 and 3 of LDP-CP: the uniform estimate F̂c, and the coverage that a search promises."""
 
 from __future__ import annotations
 

@@ -2,10 +2,6 @@
 
 The miscoverage and its bound are compared as rationals. α is the decimal that it was
 written as, which the rank is computed from as well.
-
-Marginal coverage of a calibrator: what split conformal prediction promises, private or not.
-
-Split conformal prediction's theorem as an object: what it says, and its check.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""A target's output, taken apart into plain values that can be compared between two runs.
-
-The law of an output, and the pair of two inputs' laws: outputs that rounding parts are one.
+"""A target's output as plain values, and the law of outputs on two inputs.
 
 Rounding must never make a loss. Outputs that differ by it alone count as one, and what is as
 unlikely as rounding on both inputs is set aside: a proof is asked of the laws to the last bit.

@@ -1,11 +1,7 @@
-"""Noise of anyone's own: a function or method whose law is declared, and so is followed.
+"""A NumPy generator whose draws are traced numbers, and noise of one's own whose law is declared.
 
-Without a trace the function is called as it stands. In a trace its law is drawn from in its
-place: numbers stay traced where the law has a location and a scale, others are revealed.
-
-A NumPy generator whose draws are traced numbers.
-
-Additive noise is followed as ``loc + scale·Z``; any other draw is revealed.
+Additive noise is followed as ``loc + scale·Z``; any other draw is revealed. A function whose law
+is declared is called as it stands without a trace; in a trace its law is drawn from in its place.
 """
 
 from __future__ import annotations

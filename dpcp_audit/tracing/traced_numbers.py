@@ -3,8 +3,6 @@
 Sums with data and multiples keep that form. A comparison is an observation of one bit. Whatever
 needs the number itself (``float``, ``int``, formatting, hashing, a function of C code) reads it,
 which is an observation of its value: nothing is dropped silently.
-
-Plain data in place of traced data: numbers in arrays, lists and tuples are found, and read.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Checks: what tests a claim, and the context that it runs in.
-
-A row of the suite: a claim and the check that tests it.
-
-A suite: claims that a run tests together, with one probability of a false alarm.
-
-What was asked for and cannot be checked here: said in every report, but no verdict.
-"""
+"""Checks, the rows that pair each with a claim, and the suites that run rows together."""
 
 from __future__ import annotations
 

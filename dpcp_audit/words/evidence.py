@@ -5,8 +5,6 @@ proof, every premise of which is enclosed and holds, covers every case that the 
 CONSISTENT: not refuted, and the stated power reached the factor asked for. INCONCLUSIVE: anything
 else; also where the interval lies within the claim, but the test had less power than that.
 Comparisons are strict, without a tolerance: what a number may be off by is in its interval.
-
-Certified evidence, built in one place: of a rate, of a mean, and of a one-sided loss.
 """
 
 from __future__ import annotations

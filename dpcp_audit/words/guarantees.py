@@ -1,6 +1,4 @@
-"""Guarantees of prediction sets: how often they hold the label, and how large they are.
-
-Guarantees: what a mechanism promises, and all that the promise still allows.
+"""Guarantees: what a mechanism promises, what that still allows, and between which neighbours.
 
 Every privacy guarantee is a region of event probabilities. If an event has probability
 ``q`` on one input, the guarantee allows it a probability of at most ``power(q)`` on a
@@ -10,8 +8,6 @@ is ``sup_q power(q) - e^ε q``, and the largest membership advantage is δ(0).
 For ``ZCDP`` and ``RenyiDP`` the region is exact, not a conversion bound: telling an event
 from its complement is post-processing, which cannot raise a Rényi divergence, so the
 largest δ(ε) over all pairs of laws is attained by a pair of Bernoulli laws.
-
-Neighbours: pairs of inputs that differ in one person, under a named relation.
 """
 
 from __future__ import annotations

@@ -6,10 +6,6 @@ An option is declared once, at the field that holds it::
 
 Of it are made the option ``--alpha`` of the command line, the key ``alpha`` of TOML files and
 results, and the keyword ``alpha`` of ``dpcp_audit.audit`` and of the pytest fixture.
-
-The parameters that mechanisms and theorems share, as options: one wording for each symbol.
-
-The metadata of a field, such as ``n: int = field(metadata=N)``; each says its unit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Files written whole: until the new content is on the disk, the old one stays.
-
-Errors that end a command with one line and a documented exit code.
-"""
+"""Files written whole, and errors that end a command with one line and a documented exit code."""
 
 from __future__ import annotations
 

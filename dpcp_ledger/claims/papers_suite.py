@@ -1,7 +1,4 @@
-"""Every statement of the papers, each one record: as printed, what tests it, and its verdict.
-
-The suite of the papers' claims, at the parameters that matter most, in the ledger's order.
-"""
+"""The suite of the papers' claims, and the record of every statement."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Mean coverage of every calibrator over score laws and sizes n.
-
-The theorem suite: every coverage bound over score laws, sizes n and privacy parameters.
+"""The theorem suite: every coverage bound over score laws, sizes n and privacy parameters.
 
 A cell whose scores meet the theorem's assumptions is expected to hold; outside of them
 nothing is expected, and the cell reports what happens.

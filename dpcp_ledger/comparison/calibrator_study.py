@@ -1,11 +1,7 @@
-"""Other libraries' private quantiles as calibrators, where they are installed.
-
-All calibrators that are compared: those of this package, of libraries, and of other packages.
+"""The comparison itself: every method on every case, measured over independent runs.
 
 A package brings its own by an entry point of the group ``dpcp_audit.calibrators``, which names a
 ``dpcp_ledger.comparison.method.PrivateCalibrator``.
-
-The comparison itself: every method on every case, measured over independent runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""A private calibrator that another package brings to the comparison at equal privacy.
-
-What the calibrators are tried on: synthetic score laws, and pools of real scores.
-
-The words of the comparison: a case, a calibrator at its budget, a method, a case left out.
-"""
+"""The words of the comparison: a case, a calibrator at its budget, a method, a case left out."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Printed rates: whether so many digits can be a share of so many cases (GRIM).
+"""Exact checks of what DP-SKIN prints: its accuracies, its parameter counts, its data.
 
 A share of N cases is one of N + 1 numbers. Printed to d decimals it must be one of those, rounded
 or cut off; where the shares lie closer than the digits, any digits pass and nothing is tested.
 Brown and Heathers (2017), "The GRIM test", Social Psychological and Personality Science 8(4).
-
-Exact checks of what DP-SKIN prints: its accuracies, its parameter counts, its data.
 """
 
 from __future__ import annotations

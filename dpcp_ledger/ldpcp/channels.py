@@ -1,6 +1,4 @@
-"""The noise of LDP-CP-L with another channel than k-RR.
-
-Channels for a label, and what is known of the label from a report on it.
+"""LDP-CP-L with other channels than k-RR, and what a report tells of its label.
 
 A report R on label y has a known law P(R | y). A table of weights W(R, y′) with
 E[W(R, y′) | y] = 1{y′ = y} turns it into an unbiased estimate of the label's indicator: of k-RR

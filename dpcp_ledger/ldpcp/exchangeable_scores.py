@@ -1,4 +1,4 @@
-"""Exchangeable scores that are not independent: where LDP-CP's Theorems 3 and 4 fail.
+"""Exchangeable scores on which LDP-CP's Theorems 3 and 4 fail.
 
 All n users hold the same score θ, and θ is uniform on [0, 1]. They are exchangeable, and each
 score's law is uniform, which both theorems admit. The search finds θ to 2^(−T) and returns the last
@@ -11,8 +11,6 @@ midpoint, q. Both readings of the coverage fail:
   1−α−Δ in most cases, whatever the search returns on a miss: it has seen one draw of the law.
 
 The first fails less often, and is the one that counts.
-
-What LDP-CP's algorithms print beside the theorems: rounds, probabilities, its open problem.
 """
 
 from __future__ import annotations

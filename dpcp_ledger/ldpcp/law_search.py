@@ -1,9 +1,7 @@
-"""An adversary over distributions: search for the law of scores on which a theorem fails.
+"""An adversary that searches for the law of scores on which a theorem of LDP-CP fails.
 
 What the search maximises is exact, so that chance only decides which laws are tried: a law
 that it returns does what is said of it, whatever the seed.
-
-Where Theorem 4 of LDP-CP fails: its exact failure probability over n and another parameter.
 """
 
 from __future__ import annotations

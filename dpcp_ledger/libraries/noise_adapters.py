@@ -1,6 +1,4 @@
-"""Histograms, sums and counts with other libraries' noise, as ``dpcp-audit check`` calls them.
-
-Private quantiles of other libraries, as ``dpcp-audit check`` calls a quantile.
+"""Noise and private quantiles of other libraries, as ``dpcp-audit check`` calls them.
 
 Nothing is added to what the libraries do: the adapters name the arguments, and hand over the
 data and, where the library takes one, the source of randomness. The libraries are an extra

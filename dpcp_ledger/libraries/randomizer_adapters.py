@@ -1,10 +1,8 @@
-"""Local randomizers of other libraries, as ``dpcp-audit check`` calls what one user reports.
+"""Randomizers of other libraries and of this one, as ``dpcp-audit check`` calls them.
 
 A value is one of 0, …, k−1. Nothing is added to what the libraries do; where a report names its
 hash function, the report is turned into what the aggregator makes of it: which values it supports.
 Hash functions are the callers' to choose: here they map each value to a place of its own.
-
-The mechanisms of this package, as ``dpcp-audit check`` calls targets.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ Every departure stands here, named and with its source, apart from the reference
 ``paper_codes/Simulated_experiment``; those of Tables 1, 2, 5 to 8, 12, 13, 15 and 16 are stored
 incomplete there, and what is said of these tables was found by matching their numbers.
 
-ExponQ's search for (m, γ), from runs of edges that share a weight.
-
 Between two neighbouring scores every edge has the same counts below and above it, so the m
 edges fall into at most 2n+1 runs, and a release costs O(n) where the public code spends O(m)
 on each of 100 releases, with m up to 10⁶. The law is the same; given the same uniform draw so

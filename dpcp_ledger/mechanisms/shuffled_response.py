@@ -1,9 +1,4 @@
-"""Shuffled binary randomised response: the exact law of the count of ones.
-
-The laws of LDP-CP-S's decisions, each of which is a count of randomised bits.
-
-Shuffled k-ary randomised response: exact laws of the histogram of reports.
-"""
+"""Shuffled randomised response, binary and k-ary: the exact laws of what is released."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""P-COQS's theorems on a finite population in random order: exchangeable, not independent.
+"""P-COQS's theorems marginally: exact, and on scores that are exchangeable alone.
 
 The proofs use exchangeability alone, and here they are tightest: no sampling of the scores blurs
 what a noisy comparison does, and the failure probability over the noise is computed.
-
-P-COQS's theorems on scores whose law is itself drawn once: exchangeable, not independent.
-
-Theorem 1 and Corollary 1 of P-COQS, marginally and exactly, over n, α, β, ρ and ties.
 """
 
 from __future__ import annotations

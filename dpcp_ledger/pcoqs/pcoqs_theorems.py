@@ -1,7 +1,4 @@
-"""Proposition 1's rank error on given scores, where a coarse resolution breaks its bound.
-
-P-COQS's coverage: Proposition 1's ranks, Theorem 1 and Corollary 1.
-"""
+"""P-COQS's coverage: Proposition 1's ranks, Theorem 1 and Corollary 1."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """P-COQS's claims about zCDP: conversions, composition, and the budget of a private bound.
 
-P-COQS on unbounded scores: a private bound b, then a search below it (P-COQS, Remark 1).
-
 **Privacy.** The bound is a high quantile, found by the same search on public bounds at ρ_b. Given
 b, truncating at b moves no more than one score between neighbours, so that the search on [a, b] is
 ρ-zCDP whatever b is; divergences of adaptive releases add up to ρ + ρ_b.

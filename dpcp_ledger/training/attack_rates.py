@@ -12,8 +12,6 @@ and v(j) = 1/max(j+1, n−j). A model's shares of guesses "in" among the ins and
 Where j of the other targets are in, either weighs target i by v(j). So their means are
 N = n/2·E[v(J)], J ~ Bin(n−1, 1/2), times a TPR and an FPR: averages over the targets and the
 same others. Means with fixed weights 2/n would range over [0, 2].
-
-Thresholds and lines that pilots choose, and what fresh models certify of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The games of an attacker who watches every step of a training for a canary's weight.
-
-Games on the reference trainings: canaries that are in by fair coins, and attackers of them.
-"""
+"""Games on the reference trainings: canaries that are in by fair coins, and attackers of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Surrogates: logistic regressions fitted to what a victim answered, many side by side.
-
-Model extraction: a surrogate fitted to a victim's answers, and how well it agrees with it.
+"""Model extraction: a surrogate fitted to a victim's answers, and how well it agrees with it.
 
 DP bounds what a model tells of the people it was trained on. It promises nothing to the model's
 owner: how much it hampers extraction, if at all, is a matter of measurement.

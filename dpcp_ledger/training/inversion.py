@@ -1,12 +1,8 @@
-"""Figures of small images, as heat maps.
-
-Inversion of one step's update: which input it came from.
+"""Inversion: of a step's update to its input, and of a trained model to what a class looks like.
 
 The gradient of a linear layer is the outer product of what comes back to its outputs, which is
 the bias's gradient, and its input: from the update of a batch of one the input follows by a
 division. Clipping scales both alike; the noise of DP-SGD does not cancel.
-
-Model inversion: what a class looks like, from a trained model.
 
 What a class looks like is no secret of any one person, and nothing that DP promises to keep.
 """

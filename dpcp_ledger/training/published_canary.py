@@ -1,6 +1,4 @@
-"""The worst-case target of a whole pipeline: a canary in the training and in the calibration.
-
-The worst-case record of the published training: in a batch, or its mirror image in its place.
+"""Canaries of the published training: in a batch, or in the training and the calibration alike.
 
 The other records of its batch are one image with every label in turn, so that their gradients
 nearly cancel. Privacy is promised for any records; these show what the training spends.

@@ -9,8 +9,6 @@ and Balle 2023; since power is concave, it holds on the average over unequal tar
 
 A claim that is not refuted says nothing of other priors; the worst known (``simplex_prior``)
 comes close to the bound.
-
-A share of independent trials, held against the largest that a claim allows.
 """
 
 from __future__ import annotations

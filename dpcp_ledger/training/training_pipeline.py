@@ -1,7 +1,4 @@
-"""Logistic models of digits, trained privately or not, under a conformal predictor.
-
-The budget of a pipeline whose model DP-SGD has trained: composed, against the textbook sum.
-"""
+"""A pipeline of a private training and a conformal predictor, and its composed budget."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Modules of a user's clone of a public repository, imported under names of their own.
+"""Mechanisms of public repositories in a user's clones, as ``dpcp-audit check`` calls them.
 
 Repositories call their modules ``utils``, ``common`` or ``mechanisms``. Each is imported with
 its repository first on the path, and its modules are then taken out of ``sys.modules``, so that
 those of another repository do not meet them.
-
-Mechanisms of public repositories, as ``dpcp-audit check`` calls them.
 
 Nothing is added to what a repository does: an adapter names the arguments, as the repository's
 own experiments give them, and hands over the data. The code draws from NumPy's global state.

@@ -1,15 +1,9 @@
-"""Quantiles of the zoo: private thresholds from n scores, right and wrong, as users write them.
+"""Mechanisms of the zoo, right and wrong, as users write them.
 
-Each function takes ``scores`` of shape (n,) and returns ``size`` independent thresholds. The
-keyword arguments choose between the correct code, by default, and its broken twins.
-
-Randomizers of the zoo: reports of one value, right and wrong, as users write them.
-
-Each function takes an array of values in {0, …, K−1} and returns as many reports.
-
-Calibrators of the zoo: split conformal classification, right and wrong, as users write it.
-
-Each function takes probabilities (n, K) and labels (n,) and returns a threshold on 1 − p_y.
+A quantile takes ``scores`` of shape (n,) and returns ``size`` independent thresholds; a randomizer
+takes an array of values in {0, …, K−1} and returns as many reports; a calibrator takes
+probabilities (n, K) and labels (n,) and returns a threshold on 1 − p_y. The keyword arguments
+choose between the correct code, by default, and its broken twins.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Pipelines of the zoo: a classifier is fitted, calibrated and tried on fresh rows.
+"""Specimens with a planted bug of coverage, each beside its correct twin.
 
 The rows carry no signal: features are normal and labels are fair coins, so that a classifier
 which has seen a row knows its label, and of any other row it knows nothing.
-
-Specimens with a planted bug of coverage, each beside its correct twin.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The rows of the zoo: each specimen is tested for its claims by every check that applies.
-
-What a run of the zoo shows: mutant × check, caught or not, at which budget, by which witness.
-
-The suite of the zoo: its rows, and which check catches which planted bug, in one view.
-"""
+"""The suite of the zoo: its rows, and which check catches which planted bug."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""A partition of the outputs by a learned likelihood ratio: chosen on pilots, counted on others.
-
-Measures of a pair of laws: losses, distances and attacks, the worse of both directions.
+"""A bracket of a pair's loss: two pairs of laws, between which every measure of the truth lies.
 
 Each of them is at least as large for laws that are easier to tell apart (Blackwell's order), so
 that a pair with a lower and one with a higher ROC curve bracket all of them at once.
-
-A bracket of a pair's loss: two pairs of laws, between which every measure of the truth lies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The loss on a pair: brackets from samples, traces and exact laws, joined.
-
-Estimates the privacy loss on the worst pair that a search finds, or on one that is given.
-"""
+"""Estimates of the privacy loss on a pair that is given, or that a search finds."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The loss that an attack shows by its two rates, with two sides, or known from below alone.
-
-Upper ends from traces: what the noise reveals bounds what the release does, on that pair.
-
-The privacy-loss figures: the law of log(P/Q), and log(P/Q) along the outputs.
-"""
+"""The ways in which a loss is shown: two rates of an attack, the upper end of a trace, figures."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Log-odds: what an observer believes of the coin once it has seen an output.
-
-Experts: each learns log-odds of the coin from the rounds that have been shown.
+"""Experts of the guessing game: each learns log-odds of the coin from the rounds shown so far.
 
 What an expert believes may be as wrong as it likes: it then guesses badly, and power is lost, never
 the level. So that its log-odds can be compared with a claim, small counts are shrunk towards 0.
-
-Smoothed experts: log-odds averaged over outputs that are neighbours in rank.
 
 A fit of steps follows the noise of the rounds it was made of; the log-odds of most mechanisms
 change slowly. The average over a fifth of the outputs, those nearest in rank, tells better where

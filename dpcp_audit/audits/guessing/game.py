@@ -1,4 +1,4 @@
-"""The guessing game on a pair of inputs: its rounds, its test, and what it shows of a loss.
+"""The guessing game on a pair of inputs: its rounds, its test, and the loss that it shows.
 
 In a round a fair coin picks an input; an observer that a pilot has taught guesses which, or not.
 

@@ -1,11 +1,9 @@
-"""Event search: the outputs that exceed a guarantee most, on pilot samples.
+"""Events that exceed a guarantee most: features of pilot samples, cut into cells and joined.
 
 A search turns outputs into one number each (``features``), cuts that number's range into cells,
 and takes half-lines of cells and unions of cells in order of their likelihood ratio.
 All of it happens on pilot samples. Whatever is chosen is certified on fresh ones, so that a
 poor choice costs power and never the level.
-
-What a pilot looks at: features of the outputs, each with the cells of its range.
 """
 
 from __future__ import annotations

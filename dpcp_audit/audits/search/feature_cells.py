@@ -1,9 +1,7 @@
-"""The event of a pilot: which features of the outputs are cut into cells.
+"""The best event of a pilot, and rare atoms where a δ is claimed.
 
 Of numbers, the value; of vectors, each coordinate, sets of frequent outputs, and two scores that
 are fitted to tell the inputs apart. The event of the feature that promises most is taken.
-
-Rare atoms: outputs that are handed out once in a thousand calls, where a δ is claimed.
 
 An event of probability 10⁻³ on one input and 0 on its neighbour breaks (1, 10⁻⁵)-DP, but in a few
 hundred outputs it does not come up twice. It shows, sooner or later, where all records but one are

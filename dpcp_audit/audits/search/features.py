@@ -1,11 +1,7 @@
-"""Features of how a number is written: its last bits, its trailing zeros, decimals and digits.
-
-Features: one number for each output of a mechanism, by whose order an event is cut.
+"""Features: one number for each output of a mechanism, by whose order an event is cut.
 
 A feature is plain data once it is fitted, so that the event which it defines can be written
 into a report and evaluated again on fresh outputs.
-
-A linear score of vectors whose noise may have heavy tails, fitted to tell two inputs apart.
 
 Squashed coordinates follow the log-ratio of Laplace noise, which is bounded, and tell as much of
 Gaussian noise; one that moves by its spread is not drowned by a few outputs far out.

@@ -1,9 +1,7 @@
-"""Neighbours of the other kinds of target: single values, and calibration records.
+"""Neighbours of a randomizer (two values) and of a calibrator (two lists of records).
 
 Users who report values of one set: one of them changes its value, and the others agree. Of any
 randomizer whose law on every value is known, the laws of n shuffled reports are exact.
-
-Neighbours of a randomizer of numbers: any two values between the bounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Neighbouring data sets of rows (features, labels), beside new rows that predictions are of.
-
-Neighbouring lists of clients' scores: one record differs, or all of one client's.
-"""
+"""Neighbouring data sets of rows, and neighbouring lists of clients' scores."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Families of score pairs, from the pairs on which most bugs show to the rarer ones.
-
-Neighbouring score arrays to search, from a catalogue of what breaks quantiles.
+"""Neighbouring arrays of scores: families of what breaks quantiles, the likeliest first.
 
 A catalogue crosses families (``score_families``) with sizes and with orders of the records. It
 is listed as a hyperbolic cross, the pair of family i and size j by (i + 1)·(j + 1), so that a

@@ -1,11 +1,4 @@
-"""The parts that all audits share which search for the worst pair of unknown code.
-
-The stages of a search: in each a pair of neighbours is judged on fresh outputs.
-
-Shrinking of a refuted pair: simpler neighbours that fresh outputs still refute.
-
-What a search has covered, in words: families of pairs, sizes and orders of the records.
-"""
+"""The stages of a search: pairs are raced, judged on fresh outputs, and shrunk once refuted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Betting on independent runs with many canaries each, against (ε, δ)-DP.
+"""Games on trainings: canaries that are in by fair coins, and bets on independent runs.
 
 In a run, A of the canaries that are guessed "in" are in, and B are not. As every coin is fair,
 A has the mean Σ_i P(i guessed | in)/2 and B the mean Σ_i P(i guessed | out)/2, so that under
@@ -14,10 +14,6 @@ whenever one stops (Ville's inequality). At a fixed stake the capital falls as �
 Against the product of likelihood ratios over the guesses of a run, as against the p-values of
 ``one_run`` for all runs together, δ enters as itself: neither multiplied by what was won before it,
 nor as an event that gives away all runs at once.
-
-Games: trainings with canaries that are in by fair coins, and what is kept of them.
-
-Of each run: counts of guesses, and the largest scores.
 """
 
 from __future__ import annotations

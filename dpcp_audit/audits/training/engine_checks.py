@@ -1,10 +1,8 @@
-"""A step of a user's training, with a record and without: what it moves by, and its noise.
+"""Checks of an engine's private training: account, clipping, noise, sampling, and all of it.
 
 The same seed gives a batch and its neighbour the same noise, so that their noisy gradients differ
 by the record alone. The batch with the largest difference is then traced: the law and the scale of
 the noise, and the shift μ between the two, are read off the draws themselves.
-
-The parts of a private training as checks: account, clipping, noise, sampling, and all of it.
 """
 
 from __future__ import annotations

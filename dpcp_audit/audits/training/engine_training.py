@@ -1,6 +1,4 @@
-"""A user's ``PrivacyEngine``, model, optimizer and loader, which are used and left as they were.
-
-Canaries in a user's own training loop: odd records that are in or out by fair coins.
+"""A user's own training loop, run again with canaries that are in or out by fair coins.
 
 Features in random directions, longer than the data's, or where these are no real numbers the
 records themselves, with a wrong label. The attacker sees the noisy gradient of every step, takes

@@ -1,7 +1,4 @@
-"""``audit``, ``covers`` and ``run``: from Python to the engine that the command line uses.
-
-``check_calibrator``: a battery of checks of a conformal object, as ``check_estimator`` is.
-"""
+"""``audit``, ``covers``, ``run`` and ``check_calibrator``: the audits of the Python interface."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Results on a screen: at most 80 columns and 24 lines, however many claims there are.
-
-Tables of results as data frames of pandas or polars.
-"""
+"""Results as text for a screen of 80 columns and 24 lines, and as data frames."""
 
 from __future__ import annotations
 

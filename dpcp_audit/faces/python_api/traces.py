@@ -1,7 +1,4 @@
-"""``trace``: follow the noise of a function on two inputs, and name the line that spends.
-
-``theorem``: one theorem on scores and at parameters of anybody's choice, from Python.
-"""
+"""``trace`` and ``theorem`` of the Python interface."""
 
 from __future__ import annotations
 

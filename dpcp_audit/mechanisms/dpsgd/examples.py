@@ -1,7 +1,4 @@
-"""Labelled examples to train on.
-
-Gradient canaries: examples of the attacker's choice whose gradient is known beforehand.
-"""
+"""Labelled examples to train on, and canaries whose gradient is known beforehand."""
 
 from __future__ import annotations
 

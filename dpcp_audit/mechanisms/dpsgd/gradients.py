@@ -1,7 +1,4 @@
-"""Clipped sums of per-example gradients, for many models side by side.
-
-Adam's two moments, for many replicas at once.
-"""
+"""Clipped sums of per-example gradients, and Adam's moments, for many models side by side."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Before a training begins: the network's copy, whose data, from where, on which device.
-
-Networks to train privately: no layer mixes examples, so that per-example gradients exist.
-
-What a training leaves: replicas of one network, asked for logits, losses and accuracy.
-"""
+"""Networks that can be trained privately, and the replicas that a training leaves."""
 
 from __future__ import annotations
 

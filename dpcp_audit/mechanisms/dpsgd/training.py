@@ -1,7 +1,4 @@
-"""Lots: which examples enter a step, drawn from a given generator, for many replicas at once.
-
-The reference DP-SGD and DP-Adam, for many replicas at once (DP-SKIN, Algorithms 1 and 2).
-"""
+"""The reference DP-SGD and DP-Adam, for many replicas at once (DP-SKIN, Algorithms 1 and 2)."""
 
 from __future__ import annotations
 

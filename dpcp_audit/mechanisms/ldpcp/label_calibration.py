@@ -1,6 +1,4 @@
-"""LDP-CP-L: conformal calibration from randomised labels (LDP-CP, Algorithms 1 and 2).
-
-NACP's own search: noise-aware calibration as its authors' public code runs it.
+"""LDP-CP-L: conformal calibration from randomised labels (LDP-CP, Algorithms 1 and 2); NACP.
 
 LDP-CP-L takes Noise-Aware Conformal Prediction (Penso, Goldberger and Fetaya 2025) for the k-RR of
 users' labels, and prints for it a search with a window (Algorithm 2). The public code of NACP

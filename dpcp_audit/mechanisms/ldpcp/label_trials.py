@@ -1,11 +1,9 @@
-"""Users drawn from a labelled pool and randomised, as counts over (kind of user, report) cells.
+"""Trials of LDP-CP-L on a labelled pool, by counts over (kind of user, report) cells.
 
 LDP-CP-L sees nothing of its data but how many scores of reported labels, and of all labels, lie at
 or below a threshold. Where thresholds matter at some points only, scores between two of them are
 alike, and so are users whose labels' scores lie alike: n users are one draw of counts over the
 cells that are left, at most a pool's users times labels, whatever n is.
-
-Trials of LDP-CP-L on a pool: estimates are drawn where the search's answer is open.
 
 An estimate is a mean over n i.i.d. users, so that Bernstein's inequality tells how far it may be
 from the true coverage. Where that leaves no doubt on which side of the window it lies, it need not

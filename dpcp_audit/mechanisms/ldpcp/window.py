@@ -1,7 +1,4 @@
-"""Variants of LDP-CP: what its two editions print, what is published, and what works.
-
-The bisection that both LDP-CP algorithms share, over many runs side by side.
-"""
+"""The bisection that both LDP-CP algorithms share, in the variants of its two editions."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""The exact law of LDP-CP-S's threshold on i.i.d. users, by enumeration of its search tree.
+"""The exact law of LDP-CP-S's threshold on i.i.d. users: enumerated, and enclosed.
 
 The users of a round are asked once, so the sum of their reports is binomial given the
 midpoint, and rounds are independent. The search therefore walks a tree of at most 2^T
 midpoints with computable step probabilities: no simulation is needed, and failure
 probabilities as small as 1e-300 are as easy as large ones.
-
-The law of LDP-CP-S's threshold on i.i.d. users, enclosed: no rounding, and no branch cut off.
 
 Where only the side of a level counts on which F(q̂) lies, few nodes of the search tree matter. F
 does not decrease, so a midpoint parts the thresholds into those of one side alone and others. The

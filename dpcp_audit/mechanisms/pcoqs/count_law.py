@@ -5,8 +5,6 @@ midpoint, the counts to its left and to its right are independent. What the sear
 way to an interval therefore factors into a function of the count at the interval's left end and one
 of the count at its right end. Both are vectors over the few counts near the rank that the noise
 can reach, and a step of the search updates one of them.
-
-What is known of trials of the noisy search side by side: places, and counts of scores.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ The search sees its scores through the counts at its midpoints alone. Given the 
 points, the count at a point between them is binomial, so a trial costs O(rounds) whatever n is.
 Where no score is left in the interval, all remaining comparisons are of one count: bits of one
 chance.
-
-What a noisy search still does in an interval whose scores are evenly spread.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The exact law of a noisy binary search, by enumeration over the gaps between scores.
+"""P-COQS (P-COQS paper, Algorithms 1 and 2), and the exact law of the threshold it releases.
 
 The search releases nothing but its comparison bits, and every release stands for one
 string of bits. While scores remain ahead, the tree of intervals is followed; once no
 future midpoint can meet another score, the remaining bits are i.i.d. and are counted
 binomially: C(m, k) releases with k ones among m bits, all equally likely.
-
-P-COQS: private conformity via quantile search (P-COQS paper, Algorithms 1 and 2).
 """
 
 from __future__ import annotations

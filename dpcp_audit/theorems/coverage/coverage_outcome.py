@@ -1,7 +1,4 @@
-"""The report of an audit of coverage: verdict, evidence, witness, note and figures.
-
-Simpler laws on which a claim still fails, each certified on fresh calls of its own.
-"""
+"""The report of an audit of coverage, and simpler laws on which a refuted claim still fails."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Random piecewise-constant laws with atoms, and the small steps between them.
+"""The piecewise-constant laws with atoms that an adversary may choose from.
 
 Every function returns None where its random choice names no law, for example to move an
 atom of a law that has none.
-
-The laws that an adversary may choose from.
 """
 
 from __future__ import annotations

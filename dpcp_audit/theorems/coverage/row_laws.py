@@ -1,10 +1,8 @@
-"""Laws of rows of data: on which distribution over a pool's rows a predictor covers worst.
+"""Laws that are tried before any search: of scores, and of rows of a pool.
 
 A law on [0, 1] is read as a distribution over the rows, the i-th of m of which has the mass of
 [i/m, (i+1)/m). The predictor says a set or an interval for every row of the pool, so that its
 coverage under the law is a sum, exactly: no test set is drawn.
-
-The laws of scores that a target's calibrator is tried on before any search.
 """
 
 from __future__ import annotations
