@@ -355,11 +355,9 @@ class LocalReader(PathReader):
             if not is_whole(index):
                 raise self.refuse("several entries of an array of draws are taken out")
             value = value.items
-
-        def at(place: Value) -> Value:
-            return gathering.element(self, value, self.public(place, "an index"))
-
-        return self.lift(at, index) if isinstance(index, Drawn) else at(index)
+        if isinstance(index, Drawn):
+            return self.lift(lambda place: gathering.element(self, value, place), index)
+        return gathering.element(self, value, self.public(index, "an index"))
 
     def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:
         """Return the result of a call."""
