@@ -2,8 +2,10 @@
 
 Read in this order: ``statistics`` and ``distances`` (kinds of values), ``charges`` (the cost of
 each use of noise), ``paths`` (the state of a run), ``rules`` (the known functions), ``gaps`` and
-``thresholds`` (two mechanisms of their own), ``interpreter``, ``expressions`` and ``statements``
-(the Python language), ``objects`` (classes), ``prover`` (the claim and the result); ``determined``
-reads functions of public values, and ``coverage`` thresholds at a public or drawn rank. Nothing
-here runs the function, draws a sample or follows a trace.
+``thresholds`` (two mechanisms of their own), ``selections`` and ``clipping`` (loops that choose,
+gradients), ``interpreter``, ``expressions`` and ``statements`` (the Python language), ``objects``
+(classes), ``prover`` (the claim and the result). One path at a time is read by ``local_reader``,
+for the law of one report (``drawn_values``, ``local_laws``), and by ``coverage``, for thresholds at
+a public or drawn rank; ``determined`` reads functions of public values. Nothing here runs the
+function, draws a sample or follows a trace.
 """
