@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 _RULE = "clipping by norm, of finite gradients: Abadi and others 2016, Algorithm 1"
 
 
+_SMALLEST = Fraction(1, 2**400)
+"""Size of numbers beside norms below which, or over 1 by it, doubles are 0 or infinite."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column(Hidden):
     """A number for each record, as a column."""
@@ -88,7 +92,8 @@ KINDS = (Column, Rows, Norms)
 
 def _number(value: Value) -> Fraction | None:
     exact = exact_of(value) if is_known(value) and is_scalar(value) else None
-    return None if exact is None else exact.rational
+    found = None if exact is None else exact.rational
+    return found if found is not None and _SMALLEST <= abs(found) <= 1 / _SMALLEST else None
 
 
 def is_column(index: Value) -> bool:
@@ -122,6 +127,8 @@ def _rows(reader: Interpreter, of: Records | Shifted, vector: Value) -> Rows:
         raise reader.refuse("records times what is no known vector of finite numbers")
     norm = sum((each * each for each in numbers), Fraction(0))
     square = max(abs(records.low), abs(records.high)) ** 2 * norm
+    if square * _SMALLEST**2 > 1:
+        raise reader.refuse("gradients so large that their norms may be infinite")
     if isinstance(of, Shifted) and (reader.n is None or records.chosen):
         raise reader.refuse("a public number that may be infinite is added for some records")
     bound = square if isinstance(of, Records) else None

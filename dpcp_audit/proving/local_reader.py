@@ -96,6 +96,7 @@ class LocalReader(PathReader):
     def law_of(self, output: Value) -> PathLaw:
         """Return the law of an output on this path."""
         parts: list[Drawn] = []
+        self._places: dict[int, int] = {}  # of lists, that one may be there twice
         frame = self._shown(output, parts)
         return PathLaw.of(self.chance, frame, parts, self.fixed, typed)
 
@@ -110,7 +111,8 @@ class LocalReader(PathReader):
         items: Value = value
         if isinstance(value, Reference):
             cells = self.cells(value)
-            name, items = f"{cells.kind} {cells.of} {cells.keys!r}", cells.items
+            place = self._places.setdefault(value.address, len(self._places))
+            name, items = f"{cells.kind} {cells.of} {cells.keys!r} {place}", cells.items
         elif isinstance(value, Entries):
             items = value.items
         if type(items) in {tuple, list} and not name.startswith("object"):
@@ -299,8 +301,9 @@ class LocalReader(PathReader):
         return self.lift(lambda x, y: arithmetic.binary(self, name, x, y), a, b)
 
     def _check_in_place(self, old: Value, new: Value) -> None:
-        if not isinstance(old, Drawn):
-            super()._check_in_place(old, new)
+        arrays = isinstance(old, Drawn) and any(isinstance(x, np.ndarray) for x in old.values)
+        if arrays or not isinstance(old, Drawn):
+            super()._check_in_place(old.values[0] if arrays else old, new)
 
     def _read_UnaryOp(self, node: ast.UnaryOp) -> Value:
         name = type(node.op).__name__
@@ -315,7 +318,7 @@ class LocalReader(PathReader):
 
     def _read_IfExp(self, node: ast.IfExp) -> Value:
         condition, arms = self.read(node.test), (node.body, node.orelse)
-        acts = [ast.Call, ast.NamedExpr, ast.Subscript]
+        acts = [ast.Attribute, ast.Call, ast.NamedExpr, ast.Subscript]
         if isinstance(condition, Drawn) and not any(type(x) in acts for x in ast.walk(node)):
             values = [self.read(each) for each in arms]
             if all(computable(condition, each) for each in values):
@@ -340,7 +343,16 @@ class LocalReader(PathReader):
         owner = self.read(node.value)
         if isinstance(owner, Reference) and owner.address in self.appended:
             return BoundMethod(owner, node.attr)
-        return calls.attribute(self, owner, node.attr)
+        found = calls.attribute(self, owner, node.attr)
+        if isinstance(found, BoundMethod) and not self._has(owner, node.attr):
+            raise self.refuse(f"there is no attribute {node.attr}, perhaps")
+        return found
+
+    def _has(self, owner: Value, name: str) -> bool:
+        """Tell whether a value has an attribute: of a draw it is not known."""
+        if isinstance(owner, Generator):
+            return hasattr(np.random.Generator, name) or hasattr(np.random.RandomState, name)
+        return isinstance(owner, Reference | Entries) or hasattr(plain(owner), name)
 
     def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
         """Return what a loop over a value goes through; None where it is not known."""

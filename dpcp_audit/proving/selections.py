@@ -74,7 +74,8 @@ def _assigned(nodes: Iterable[ast.stmt]) -> dict[str, ast.expr] | None:
 
 
 def _acts(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(node))
+    acts = ast.Attribute | ast.Call | ast.NamedExpr
+    return any(isinstance(each, acts) for each in ast.walk(node))
 
 
 def _is_name(node: ast.AST, name: str) -> bool:
@@ -252,7 +253,7 @@ def _every(reader: Any, node: ast.expr, index: str, names: dict[str, Value]) -> 
             return noise_rules.exponentials(reader, value)
     elif isinstance(node, ast.Name) and node.id in names:
         return names[node.id]
-    elif isinstance(node, ast.Name | ast.Constant | ast.Attribute) and not _is_name(node, index):
+    elif isinstance(node, ast.Name | ast.Constant) and not _is_name(node, index):
         value = reader.read(node)
         if shape_of(value) == ():
             return value

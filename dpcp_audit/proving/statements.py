@@ -351,7 +351,10 @@ class Statements(Accumulation):
     def _do_For(self, node: ast.For) -> Ends:
         chosen = selections.permute_and_flip(self, node)
         if chosen is not None:
-            return self._left(self.block(chosen), None, node)
+            ends = self.block(chosen)
+            if ends.after or ends.continued:
+                raise self.refuse("permute-and-flip goes on after a coin shows heads")
+            return self._left(ends, None, node)
         iterable = self.read(node.iter)
         if isinstance(iterable, Records):
             if self.reports is not None and self.reports.draws(self._reader, *node.body):

@@ -166,3 +166,17 @@ def along_the_other_axis(scores, *, rng):
 def one_row(scores, *, rng):
     g = np.outer(scores, [0.3, 0.4])
     return g[0] + noise(rng)
+
+
+@attack("rows of infinite numbers: inf / inf is NaN")
+def infinite_rows(scores, *, rng):
+    g = (10 * scores)[:, None] * np.array([1e308, 1e308])
+    g = g / np.maximum(1.0, np.linalg.norm(g, axis=1, keepdims=True))
+    return g.sum(axis=0) + rng.normal(0, 2.0, size=2)
+
+
+@attack("a norm underflows to 0, and its bound does not")
+def underflowing_norms(scores, *, rng):
+    g = scores[:, None] * np.array([1e-200, 1e-200])
+    g = g / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-300)
+    return g.sum(axis=0) + rng.normal(0, 2.0, size=2)

@@ -381,3 +381,66 @@ def reports_twice(scores, *, rng):
     first = [int(s > 0.5) if rng.random() < keep else 1 - int(s > 0.5) for s in scores]
     second = [int(s > 0.5) if rng.random() < keep else 1 - int(s > 0.5) for s in scores]
     return first, second
+
+
+@attack()
+def array_of_no_dimension(x, *, rng):
+    b = np.array(rng.random() < 0.5)
+    c = b
+    c &= x == 1
+    return int(b)
+
+
+class Bumped:
+    """An object whose property counts."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    @property
+    def bump(self) -> int:
+        self.n += 1
+        return 0
+
+
+@attack()
+def property_in_one_arm(x, *, rng):
+    b = Bumped()
+    heads = (rng.random() < 0.5) & (x == 1)
+    b.last = b.bump if heads else 0  # type: ignore[attr-defined]
+    return b.n
+
+
+@attack()
+def one_list_twice(x, *, rng):
+    one = [0]
+    return [one, one] if x == 0 else [one, [0]]
+
+
+@attack()
+def strides_of_an_array(x, *, rng):
+    return np.arange(6)[::2] if x == 0 else np.array([0, 2, 4])
+
+
+@attack()
+def no_such_attribute(x, *, rng):
+    y = (x.foo, 0)[1] if x == 1 else 0
+    return y + int(rng.integers(4))
+
+
+@attack()
+def no_such_attribute_of_a_draw(x, *, rng):
+    d = rng.integers(2)
+    y = (d.foo, 0)[1] if x == 1 else 0
+    return y + int(rng.integers(4))
+
+
+@attack()
+def sign_of_nan(x, *, rng):
+    return float("nan") if x else -float("nan")
+
+
+@attack()
+def base_of_an_array(x, *, rng):
+    a = np.arange(10)
+    return a[:3] if x == 0 else np.arange(3)

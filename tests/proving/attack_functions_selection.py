@@ -333,3 +333,51 @@ def utility_is_shown(scores, *, rng):
         if rng.random() <= math.exp((q[i] - q.max()) / 2):
             return i, q[i]
     return None
+
+
+@attack("one candidate is passed over, and whether any is chosen tells of its value")
+def passes_one_over(scores, *, rng):
+    q = np.array(counts(scores))
+    p = np.exp(0.5 * (q - q.max()))
+    for i in rng.permutation(4):
+        if rng.random() < p[i]:
+            if i == 0:
+                continue
+            return i
+    return -1
+
+
+class Counter:
+    """An object whose property counts."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    @property
+    def up(self) -> int:
+        self.n += 1
+        return 0
+
+
+@attack("a property counts the coins")
+def counts_coins(scores, *, rng):
+    b = Counter()
+    q = np.array(counts(scores))
+    p = np.exp(0.5 * (q - q.max()))
+    for i in rng.permutation(4):
+        x = b.up
+        if rng.random() < p[i]:
+            return i, b.n
+
+
+@attack("a property counts the maxima on the way")
+def counts_maxima(scores, *, rng):
+    b = Counter()
+    best, where, x = -math.inf, 0, 0
+    for i, answer in enumerate(counts(scores)):
+        noisy = answer + rng.laplace(0, 2.0)
+        if noisy > best:
+            best = noisy
+            x = b.up
+            where = i
+    return where, b.n

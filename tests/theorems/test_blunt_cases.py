@@ -37,7 +37,7 @@ POOL = ProbabilityPool("two", np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 1
         CoverageTheorem(**SEARCH, reading=CoverageReading.CONDITIONAL, window_count=1),
         UniformEvent(pool_name="two", pool=lambda: POOL, n=50, epsilon=2.0, delta=0.1, k=2),
     ],
-    ids=repr,
+    ids=["rank error", "a wider window", "marginal", "conditional", "labels"],
 )
 def test_trials_that_fail_without_the_correction_are_marked(theorem: CoverageTheorem) -> None:
     run = theorem.trials(500, rng=np.random.default_rng(0))
