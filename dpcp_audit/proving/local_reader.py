@@ -319,7 +319,8 @@ class LocalReader(PathReader):
     def _read_IfExp(self, node: ast.IfExp) -> Value:
         condition, arms = self.read(node.test), (node.body, node.orelse)
         acts = [ast.Attribute, ast.Call, ast.NamedExpr, ast.Subscript]
-        if isinstance(condition, Drawn) and not any(type(x) in acts for x in ast.walk(node)):
+        plainly = not any(type(x) in acts for arm in arms for x in ast.walk(arm))
+        if isinstance(condition, Drawn) and plainly:
             values = [self.read(each) for each in arms]
             if all(computable(condition, each) for each in values):
                 return self.lift(lambda c, x, y: x if c else y, condition, *values)

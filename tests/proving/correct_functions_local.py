@@ -84,6 +84,12 @@ def optimised_unary_in_a_loop(x, *, rng, eps=1.0, k=6):
 
 
 @right(6)
+def optimised_unary_by_choice(x, *, rng, eps=1.0, k=6):
+    q = 1 / (math.exp(eps) + 1)
+    return [1 if rng.random() < (0.5 if i == x else q) else 0 for i in range(k)]
+
+
+@right(6)
 def symmetric_unary(x, *, rng, eps=1.0, k=6):
     p = math.exp(eps / 2) / (math.exp(eps / 2) + 1)
     keep = rng.random(k) < np.where(np.eye(k)[x], p, 1 - p)
