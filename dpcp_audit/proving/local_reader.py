@@ -24,6 +24,7 @@ from dpcp_audit.proving.distances import (
     BoundMethod,
     Distribution,
     Generator,
+    Records,
     Reference,
     Value,
     is_known,
@@ -122,6 +123,10 @@ class LocalReader(PathReader):
         return typed(value)
 
     # ------------------------------------------------------------------ where paths divide
+
+    def for_each_record(self, records: Records) -> Any:
+        """Refuse a loop over all records in a report of one."""
+        raise self.refuse("a loop over records in a report of one record")
 
     def truth(self, value: Value) -> bool:
         """Return whether a condition holds on this path."""

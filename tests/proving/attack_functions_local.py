@@ -366,6 +366,16 @@ def by_a_helper_with_a_state(scores, *, rng):
 
 
 @attack(None, PureDP(1.0))
+def warns_of_a_record_after_a_loop(scores, *, rng):
+    def respond(s):  # noqa: ANN202
+        copies = [z for z in scores]  # noqa: C416
+        np.log(np.float64(int(s > 0.5)))
+        return int(rng.random() < 0.5) + 0 * len(copies)
+
+    return [respond(s) for s in scores]
+
+
+@attack(None, PureDP(1.0))
 def prints_a_record(scores, *, rng):
     def respond(s):  # noqa: ANN202
         if s > 0.5:
