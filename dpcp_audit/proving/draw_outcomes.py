@@ -208,6 +208,10 @@ def _binomial(reader: Interpreter, given: dict[str, Value]) -> Chances:
     return [(k, _shortened(math.comb(n, k) * p**k * (1 - p) ** (n - k))) for k in range(n + 1)]
 
 
+_ALLOWED = Fraction(1, 10**9)
+"""How far chances may add up to another number than 1, in NumPy and here."""
+
+
 def _choice(reader: Interpreter, given: dict[str, Value]) -> Chances:
     """Return the places of the candidates with their chances."""
     if given.get("size") is not None:
@@ -220,6 +224,8 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Chances:
     if not weights or min(weights) < 0 or not sum(weights):
         raise reader.refuse("a choice whose law is none")
     whole = sum(weights)
+    if p is not None and abs(whole - 1) > _ALLOWED:
+        raise reader.refuse("chances that do not add up to 1, which NumPy refuses")
     return [(place, Fraction(each) / whole) for place, each in enumerate(weights)]
 
 

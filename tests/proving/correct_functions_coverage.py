@@ -329,8 +329,12 @@ def too_large_for_a_double(scores):
     return 10**400
 
 
+def chances_of_too_little(scores, *, rng):
+    return np.sort(scores)[rng.choice([18, 19], p=[0.4, 0.4])]
+
+
 WRONG = [
-    choices_of_a_size, answer_in_an_array, too_large_for_a_double,
+    chances_of_too_little, choices_of_a_size, answer_in_an_array, too_large_for_a_double,
     not_a_number, not_a_number_beside_infinity,
     scaled, of_other_numbers, of_squares, of_some, of_clipped, cut_off, cut_off_by_numpy,
     rounded_down, rounded_scores, narrow, unsorted, another_place, with_minus_infinity,
