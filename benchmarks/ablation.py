@@ -58,7 +58,7 @@ _BITS = (
     LeftOut(event_search, "_BITS", ()),
     LeftOut(event_search, "_RESOLUTIONS", ()),
 )
-_DECIMALS = (LeftOut(event_search, "DecimalPlaces", lambda _most: ScalarValue()),)
+_DECIMALS = (LeftOut(event_search, "DecimalPlaces", _returns(ScalarValue())),)
 _RARE_ATOMS = (
     LeftOut(pair_race, "promise_of_atoms", _returns(-float("inf"))),
     LeftOut(pair_race, "claims_delta", _returns(value=False)),

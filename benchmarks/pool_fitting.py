@@ -31,14 +31,14 @@ def fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
 def _model(classifier: Classifier) -> Any:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
     from sklearn.naive_bayes import GaussianNB  # noqa: PLC0415  (slow to import)
-    from sklearn.pipeline import make_pipeline  # noqa: PLC0415  (slow to import)
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415  (slow to import)
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415  (slow to import)
 
     model = {
         Classifier.GAUSSIAN_NB: GaussianNB(),
         Classifier.LOGISTIC: LogisticRegression(C=0.1, max_iter=1000),
     }[classifier]
-    return make_pipeline(StandardScaler(), model)
+    return Pipeline([("scaled", StandardScaler()), ("model", model)])
 
 
 def _write(file: Path) -> None:

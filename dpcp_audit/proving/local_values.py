@@ -101,13 +101,13 @@ def is_whole(value: Value) -> bool:
 def typed(value: Value) -> Hashable:
     """Return a known value with its type, as a key: values that differ have keys that do."""
     value = plain(value)
-    if isinstance(value, float) and value != value:  # noqa: PLR0124  (NaN alone differs)
-        raise ValueError("NaN is returned, whose sign may differ")
     if isinstance(value, np.ndarray):
         own = value.base is None
         return "array", value.dtype.str, value.shape, value.strides, own, value.tobytes()
     if type(value) in {tuple, list}:
         return (type(value).__name__, *map(typed, value))
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError("NaN is returned, whose sign may differ")
     return type(value).__name__, repr(value)
 
 

@@ -165,12 +165,16 @@ def _along(reader: Interpreter, a: Statistic, axis: int) -> Statistic:
     return in_range(reader, found)
 
 
+def _is_table(a: Value) -> bool:
+    return isinstance(a, Statistic) and len(a.shape) == 2
+
+
 def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -> Value:
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
     if isinstance(a, clipping.Rows):
         return clipping.summed(reader, a, axis) if start == 0 else NotImplemented
-    table = isinstance(a, Statistic) and len(a.shape) == 2
-    if table and type(axis) is int and axis in {0, 1, -1} and is_scalar(start) and start == 0:
+    along = _is_table(a) and type(axis) is int and axis in {0, 1, -1}
+    if along and is_scalar(start) and start == 0:
         return _along(reader, a, axis % 2)
     if not whole_axis(axis):
         return NotImplemented
