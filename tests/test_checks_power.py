@@ -1,4 +1,4 @@
-"""Every sampled check states its power by the same two names, one the inverse of the other."""
+"""A check that plans its draws states its power by two names, one the inverse of the other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import pytest
 from support.samplers import context, pair, response
-from support.theorems import Coin
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
@@ -15,7 +14,6 @@ from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.checks import Planned
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
 from dpcp_audit.words.quantities import Bound
@@ -33,8 +31,6 @@ class Case:
 
 
 CASES = [
-    Case(check=FailureRate(theorem=Coin()), budget="n_trials"),
-    Case(check=FailureRate(theorem=Coin(), n_trials=64_000, stops_early=True), budget="n_trials"),
     Case(check=MembershipInference(guarantee=PureDP(1.0), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
     Case(
         check=BlackBoxPrivacy(
