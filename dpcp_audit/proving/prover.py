@@ -18,7 +18,7 @@ from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Coverage, LocalDP, PrivacyGuarantee, Relation
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import checks_keywords
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 from dpcp_audit.words.whole_files import UsageError
@@ -108,11 +108,13 @@ def prove(
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
     if any(isinstance(each, Coverage) for each in guarantees):
         return _of_coverage(function, guarantees, n, (low, high), named)
-    local = [isinstance(each, LocalDP) for each in guarantees]
     if domain is not None:
         _validate.integer(domain=domain, at_least=2)
-    if domain is not None and not all(local):
-        raise UsageError("guarantees must all be LocalDP where a domain is given")
+        if not all(getattr(each, "of_one_report", False) for each in guarantees):
+            raise UsageError(
+                "guarantees must all be LocalDP where a domain is given",
+                hint="leave domain out to prove a claim of all scores",
+            )
     claims = tuple(_provable(each, domain) for each in guarantees)
     size = n if relation is Relation.SUBSTITUTION else None
     attempt = ProofAttempt(function, claims, size, (low, high), named, domain)
