@@ -193,6 +193,8 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
     if not _draws(reader, draw, _UNIFORM) or draw.args or draw.keywords:  # type: ignore[attr-defined]
         return None
     count = reader.public(reader.read(call.args[0]), "the number of candidates")
+    if _is_kept(steps, chance):
+        raise reader.refuse("a coin's bias depends on the coins before it")
     names: dict[str, Value] = {}
     for name, step in steps.items():
         if step is not draw:
@@ -216,6 +218,16 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
     )
     variables[node.target.id] = WHOLE
     return last.body
+
+
+def _is_kept(steps: dict[str, ast.expr], chance: ast.expr) -> bool:
+    """Tell whether a name is read before it is assigned in this round: it is of the last one."""
+    later = list(steps)
+    for name, step in (*steps.items(), ("", chance)):
+        if any(_is_name(each, one) for each in ast.walk(step) for one in later):
+            return True
+        later = [each for each in later if each != name]
+    return False
 
 
 def _draws(reader: Any, node: ast.expr, names: set[str]) -> bool:

@@ -381,3 +381,24 @@ def counts_maxima(scores, *, rng):
             x = b.up
             where = i
     return where, b.n
+
+
+@attack("later coins are steeper")
+def later_coins_are_steeper(scores, *, rng):
+    q = -np.abs(np.array(counts(scores)) - 3)
+    q, slope = q - q.max(), 0.5
+    for i in rng.permutation(4):
+        bias = math.exp(slope * q[i])
+        slope = 5.0
+        if rng.random() < bias:
+            return i
+
+
+@attack("each coin is steeper than the one before")
+def each_coin_is_steeper(scores, *, rng):
+    q = -np.abs(np.array(counts(scores)) - 3)
+    q, slope = q - q.max(), 0.25
+    for i in rng.permutation(4):
+        slope = slope * 2
+        if rng.random() < math.exp(slope * q[i]):
+            return i
