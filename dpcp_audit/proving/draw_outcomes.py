@@ -39,9 +39,10 @@ _LEFT = Fraction(1, 10**12)
 
 @dataclass(frozen=True, slots=True)
 class UniformDraw(Hidden):
-    """A uniform draw on [0, 1), known by the comparisons it was used in."""
+    """A uniform draw on [0, 1), known by the comparisons it was used in; NumPy's in an array."""
 
     token: int
+    of_numpy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

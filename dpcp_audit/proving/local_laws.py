@@ -188,6 +188,11 @@ class RecordReports:
     def _charge(self, read: Callable[[LocalReader], Value]) -> int:
         """Charge for the reports of all records, and return the number of paths of one."""
         paths = _paths(self._new, lambda one: self._output(one, read))
+        if len(set[Any]().union(*(one.compared for one, _ in paths))) > 1:
+            raise self.reader.refuse(
+                "two numbers that are computed of one record are compared, which doubles round",
+                "compute one number, and compare it",
+            )
         epsilon = _epsilon(self.reader, _by_cell(paths))
         self.reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}")
         where, line = self.records.where, self.reader.line
@@ -201,10 +206,18 @@ class RecordReports:
         one.depth, one.steps, one.path = outer.depth, outer.steps, self.start.fork()
         return one
 
+    def _number(self) -> RecordNumber:
+        """Return the record's number, which may be rounded unless it is the record itself."""
+        records = self.records
+        size = max(abs(records.low), abs(records.high))
+        error = Fraction(0) if records.itself else size / 2**30
+        added = not records.itself
+        return RecordNumber(Fraction(1), Fraction(0), records.entry_type, error, added)
+
     def _output(self, one: LocalReader, read: Callable[[LocalReader], Value]) -> Value:
         start = self.start
         with one.scope():
-            one.bind(self.target, RecordNumber(Fraction(1), Fraction(0), self.records.entry_type))
+            one.bind(self.target, self._number())
             value = read(one)
         kept = all(one.path.heap.get(name) is cells for name, cells in start.heap.items())
         if not kept or one.path.ledger != start.ledger or one.path.used != start.used:

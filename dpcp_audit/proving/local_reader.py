@@ -67,6 +67,11 @@ _TYPES: dict[Any, Any] = {
 Cut = tuple[Fraction, int]
 """A place just below a number (0), or just above it (1)."""
 _NO_CUT: Cut = (Fraction(0), 0)
+_Level = tuple[int, ExponentialQuotient]
+"""How many of a uniform draw's doubles lie below a level, and the chance that it stands for."""
+_DOUBLES = 2**53
+_NONE: _Level = (0, ZERO)
+_ALL: _Level = (_DOUBLES, ONE)
 
 
 class LocalReader(PathReader):
@@ -83,10 +88,11 @@ class LocalReader(PathReader):
     def __init__(self, choices: Choices, cell: tuple[Cut, Cut] = (_NO_CUT, _NO_CUT)) -> None:
         super().__init__(None)
         self.choices, self.cell, self.chance = choices, cell, ONE
+        self.whole, self.compared = cell, set[Any]()
         self.for_some = True  # NumPy's warnings are seen, and depend on the value
         self.fixed: dict[int, int] = {}
         self.residues: tuple[int, ...] = ()
-        self._levels: dict[int, tuple[ExponentialQuotient, ExponentialQuotient]] = {}
+        self._levels: dict[int, tuple[_Level, _Level]] = {}
         self._tabled: set[int] = set()
         self._seeds = 0
         self.appended: dict[int, tuple[Value, ...]] = {}
@@ -166,7 +172,9 @@ class LocalReader(PathReader):
             if isinstance(x, RecordNumber | UniformDraw) and name in _BELOW:
                 less, cut = _BELOW[name]
                 if isinstance(x, UniformDraw):
-                    return self._uniform_compared(x, y, less=less is first)
+                    # u <= level and u > level reach the level, as level < u and level >= u do
+                    reached = name in ({"LtE", "Gt"} if first else {"Lt", "GtE"})
+                    return self._uniform_compared(x, y, less=less is first, reached=reached)
                 return self._record_compared(x, y, less is first, cut if first else 1 - cut)
         if computable(a, b):
             return self.lift(lambda x, y: comparisons.known_compare(self, name, x, y), a, b)
@@ -177,9 +185,17 @@ class LocalReader(PathReader):
         exact = exact_of(level) if is_known(level) and is_scalar(level) else None
         if exact is None or exact.rational is None or record.entry_type not in {NUMPY, PYTHON}:
             raise self.refuse("a record is compared with what is no known number, or has no type")
-        place = (exact.rational - record.offset) / record.factor
+        if abs(exact.rational) > NO_DOUBLE:
+            raise self.refuse("a record is compared with what is no double")
+        place = (Fraction(float(plain(level))) - record.offset) / record.factor
         rises = record.factor > 0
-        answer = self._lies_below((place, cut if rises else 1 - cut)) is (less is rises)
+        where = place, cut if rises else 1 - cut
+        low, high = self.whole
+        end = low[0] if where <= low else high[0] if where >= high else None
+        if end is not None and abs(end - place) < record.error_at(end) / abs(record.factor):
+            raise self.refuse("rounding decides whether a record passes a level at its ends")
+        self.compared.add(record.steps)
+        answer = self._lies_below(where) is (less is rises)
         of_numpy = record.entry_type == NUMPY or isinstance(plain(level), np.generic)
         return np.bool_(answer) if of_numpy else answer
 
@@ -194,51 +210,66 @@ class LocalReader(PathReader):
 
     def _whole_part(self, record: RecordNumber, *, may_be_negative: bool) -> int:
         """Return the largest whole number at or below a record's number, on this path."""
-        ends = sorted(each[0] * record.factor + record.offset for each in self.cell)
-        low, high = map(math.floor, ends)
+        ends = sorted(
+            (end * record.factor + record.offset, record.error_at(end)) for end, _ in self.cell
+        )
+        low, high = math.floor(ends[0][0] - ends[0][1]), math.floor(ends[1][0] + ends[1][1])
         if high - low > _MOST_PARTS or (low < 0 and not may_be_negative):
             raise self.refuse("a record is rounded to many whole numbers, or may be below 0")
         above = (m for m in range(low, high) if not self._record_compared(record, m + 1, False, 0))
         return next(above, high)
 
-    def _uniform_compared(self, draw: UniformDraw, level: Value, *, less: bool) -> Value:
+    def _uniform_compared(
+        self, draw: UniformDraw, level: Value, *, less: bool, reached: bool
+    ) -> Value:
         """Return whether a uniform draw is below a level: as a table where it has no name."""
         named = draw.token in self._levels or any(x is draw for x in self.path.bindings())
         if draw.token in self._tabled:
             raise self.refuse("one uniform draw of an array is compared twice")
         level = self._settled(level) if named else level
         values = level.values if isinstance(level, Drawn) else (level,)
-        levels = [self._level(each) for each in values]
-        of_numpy = {isinstance(plain(each), np.generic) for each in values}
+        levels = [self._level(each, reached=reached) for each in values]
+        of_numpy = {isinstance(plain(each), np.generic) or draw.of_numpy for each in values}
         if len(of_numpy) > 1:
             raise self.refuse("a draw is compared with numbers of NumPy's type and of Python's")
         made: Any = np.bool_ if True in of_numpy else bool
         if named:
             return made(self._is_below(draw, levels[0]) is less)
         self._tabled.add(draw.token)
-        steps = [ZERO]
-        for each in sorted(levels):
-            steps += [each] if (each - steps[-1]).sign else []
-        shares = tuple(b - a for a, b in zip(steps, [*steps[1:], ONE], strict=True))
-        self.check_chances(shares)
+        steps = sorted({number: (number, chance) for number, chance in [_NONE, *levels]}.values())
+        ends = [*steps[1:], _ALL] if steps[-1][0] < _DOUBLES else steps[1:]
+        shares = tuple(self._share(*each) for each in zip(steps, ends, strict=False))
         below = Drawn((Axis(next(tokens), shares),), tuple(range(len(shares))))
         axes = level.axes if isinstance(level, Drawn) else ()
-        places = Drawn(axes, tuple(sum(step < each for step in steps) for each in levels))
+        places = Drawn(axes, tuple(sum(step[0] < each[0] for step in steps) for each in levels))
         return tabled(lambda part, place: made((part < place) is less), below, places)
 
-    def _level(self, level: Value) -> ExponentialQuotient:
-        """Return the chance that a uniform draw is below a known number."""
+    def _level(self, level: Value, *, reached: bool) -> _Level:
+        """Return the doubles below a known number, or up to it, and the chance that they have."""
         form = form_of(level) if is_known(level) and is_scalar(level) else None
         if form is None:
             raise self.refuse("a draw is compared with what is no known number")
-        return ZERO if form.sign <= 0 else ONE if not form < ONE else form
+        place = Fraction(float(min(max(plain(level), -1), 2))) * _DOUBLES
+        number = math.floor(place) + 1 if reached else math.ceil(place)
+        if 0 < number < _DOUBLES:
+            return number, form
+        return _NONE if number <= 0 else _ALL
 
-    def _is_below(self, draw: UniformDraw, level: ExponentialQuotient) -> bool:
+    def _share(self, low: _Level, high: _Level) -> ExponentialQuotient:
+        """Return the chance of a uniform draw between two levels, between which there are some."""
+        share = high[1] - low[1]
+        if share.sign <= 0:
+            raise self.refuse("a chance so small that doubles do not show it")
+        self.check_chances([share])
+        return share
+
+    def _is_below(self, draw: UniformDraw, level: _Level) -> bool:
         """Return whether a uniform draw is below a level on this path."""
-        low, high = self._levels.setdefault(draw.token, (ZERO, ONE))
-        if not low < level or not level < high:
-            return low < level
-        shares = (level - low) / (high - low), (high - level) / (high - low)
+        low, high = self._levels.setdefault(draw.token, (_NONE, _ALL))
+        if level[0] <= low[0] or level[0] >= high[0]:
+            return level[0] >= high[0]
+        whole = self._share(low, high)
+        shares = self._share(low, level) / whole, self._share(level, high) / whole
         self.check_chances(shares)
         below = self.choices.choose(2) == 0
         self.chance = self.chance * shares[not below]

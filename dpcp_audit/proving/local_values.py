@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,42 +16,63 @@ from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, Entries
 from dpcp_audit.proving.entry_types import NUMPY
 from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar, plain
 from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+from dpcp_audit.proving.expressions import NO_DOUBLE
 from dpcp_audit.proving.statistics import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
-    from fractions import Fraction
 
 _MOST_WAYS = 2_000
 """Outcomes of one draw that are told apart; a number of more values is a public random one."""
 _OFF = 1e-9
 """Distance of the sum of given chances from 1 beyond which NumPy may raise an error."""
+_ROUNDING = Fraction(1, 2**50)
+"""Bound of the relative error of an operation on doubles."""
 _LARGEST = 2**62
 """Size from which on whole numbers of NumPy may wrap around."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordNumber(Hidden):
-    """A record's number times ``factor`` plus ``offset``; of NumPy's type, or Python's."""
+    """A record's number times ``factor`` plus ``offset``; of NumPy's type, or Python's.
+
+    Doubles round it: ``steps`` are the operations that made it, as a number made by other ones may
+    lie on the other side of a level, and ``error`` bounds how far rounding moves it. It moves 0
+    only if it is ``added`` to.
+    """
 
     factor: Fraction
     offset: Fraction
     entry_type: str
+    error: Fraction
+    added: bool
+    steps: tuple[tuple[str, float, bool], ...] = ()
+
+    def error_at(self, end: Fraction) -> Fraction:
+        """Return how far doubles may be from the number where the record is at an end."""
+        return self.error if end or self.added else Fraction(0)
 
     def moved(self, reader: Any, name: str, a: Value, b: Value) -> RecordNumber:
         """Return the record's number plus, minus, times or over a known one."""
         other, first = (b, True) if a is self else (a, False)
         exact = exact_of(other) if is_known(other) and is_scalar(other) else None
         number = None if exact is None else exact.rational
-        made = NUMPY if isinstance(plain(other), np.generic) else self.entry_type
-        if number is not None and name in {"Add", "Sub"}:
-            sign = 1 if first or name == "Add" else -1
+        by, moved, adds = Fraction(1), Fraction(0), name in {"Add", "Sub"}
+        if number is not None and adds:
+            by = Fraction(1 if first or name == "Add" else -1)
             moved = number if name == "Add" or not first else -number
-            return RecordNumber(sign * self.factor, sign * self.offset + moved, made)
-        if not number or not (name == "Mult" or (name == "Div" and first)):
+        elif number and (name == "Mult" or (name == "Div" and first)):
+            by = number if name == "Mult" else 1 / number
+        else:
             raise reader.refuse(f"{name} of a record and of what is no known number")
-        by = number if name == "Mult" else 1 / number
-        return RecordNumber(self.factor * by, self.offset * by, made)
+        factor, offset = self.factor * by, self.offset * by + moved
+        size = max(abs(end) for end, _ in reader.whole) * abs(factor) + abs(offset)
+        if max(size, abs(number or 0)) > NO_DOUBLE:
+            raise reader.refuse("a record becomes a number that may be infinite")
+        made = NUMPY if isinstance(plain(other), np.generic) else self.entry_type
+        steps = (*self.steps, (name, float(plain(other)), first))
+        error = self.error * abs(by) + size * _ROUNDING
+        return RecordNumber(factor, offset, made, error, self.added or adds, steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +172,7 @@ def draw(reader: Any, name: str, args: list[Value], kw: dict[str, Value]) -> Val
     given = dict(zip(names, args, strict=False)) | kw
     size = given.pop("size", None)
     if name in _UNIFORM or (name == "uniform" and given in ({}, {"low": 0, "high": 1})):
-        return _sized(reader, size, lambda: UniformDraw(next(tokens)))
+        return _sized(reader, size, lambda: UniformDraw(next(tokens), of_numpy=size is not None))
     if name == "binomial" and given.keys() == {"n", "p"} and given["n"] == 1:
         return _binary(reader, reader.gathered(given["p"]), size)
     law = {"choice": _choice, "integers": _integers, "randint": _integers}.get(name)

@@ -454,3 +454,85 @@ def sign_of_nan(x, *, rng):
 def base_of_an_array(x, *, rng):
     a = np.arange(10)
     return a[:3] if x == 0 else np.arange(3)
+
+
+@attack()
+def at_most_zero(x, *, rng):
+    return bool(rng.random() <= 0.0) if x == 0 else False
+
+
+@attack()
+def above_zero_in_an_array(x, *, rng):
+    return (rng.random(2) > 0.0) if x == 0 else (rng.random(2) < 1.0)
+
+
+@attack()
+def at_one_level(x, *, rng):
+    u = rng.random()
+    return x if u >= 0.25 and not u > 0.25 else 0
+
+
+@attack()
+def between_levels_that_round_apart(x, *, rng):
+    u = rng.random()
+    return x if u >= 0.7 and u < 0.1 * 7 else 0
+
+
+@attack()
+def type_of_an_entry(x, *, rng):
+    return (rng.random(1)[0] < 0.5) if x == 0 else (rng.random() < 0.5)
+
+
+def of_each(respond):  # noqa: ANN001, ANN201
+    """Return the reports of all records by a function of one."""
+
+    def reports(scores, *, rng):  # noqa: ANN202
+        return [2 if respond(s) else int(rng.random() < 0.5) for s in scores]
+
+    reports.__name__ = respond.__name__
+    return attack(None, PureDP(1.0))(reports)
+
+
+@of_each
+def absorbed_by_one(s):  # noqa: ANN001, ANN201
+    return s > 0 and s + 1 <= 1
+
+
+@of_each
+def rounded_up_to_two(s):  # noqa: ANN001, ANN201
+    return s < 1 and int(s + 1) == 2
+
+
+@of_each
+def third_by_two_ways(s):  # noqa: ANN001, ANN201
+    return (s * 3 >= 1) != (s >= 1 / 3)
+
+
+@of_each
+def factors_in_two_orders(s):  # noqa: ANN001, ANN201
+    return s * 0.1 * 3 > 0.15 and s * 3 * 0.1 <= 0.15
+
+
+@of_each
+def levels_that_round_apart(s):  # noqa: ANN001, ANN201
+    return s > 0.3 and not s > 0.1 + 0.2
+
+
+@of_each
+def rounded_past_its_end(s):  # noqa: ANN001, ANN201
+    return s * 0.1 * 3 > 0.3
+
+
+@of_each
+def infinite(s):  # noqa: ANN001, ANN201
+    return float(s) * 1e200 * 1e200 / 1e200 / 1e200 > 0.5 and s < 0.5
+
+
+@attack(None, PureDP(1.0))
+def overflow_warns(scores, *, rng):
+    return [int(s * 1e308 * 10 > -1 and rng.random() < 0.5) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def all_rounded_past_their_end(scores, *, rng):
+    return [2 if s > 0.3 else int(rng.random() < 0.5) for s in scores * 0.1 * 3]
