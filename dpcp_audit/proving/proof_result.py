@@ -174,12 +174,13 @@ def card(result: ProofResult) -> str:
 
 def _head(result: ProofResult) -> list[str]:
     covered = "every n ≥ 1" if result.n is None else f"n = {result.n}"
+    alone = "" if result.n is None else " alone"
     if any(getattr(each, "of_one_report", False) for each in result.claims):
-        covered = "every two values of a user"
+        covered, alone = "every two values of a user", ""
     said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}"
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
-        return [f"PROVED for every input: {said}{' alone' if result.n else ''} ({shown})"]
+        return [f"PROVED for every input: {said}{alone} ({shown})"]
     where = f"{result.place}: " if result.place else ""
     found = [f"not proved: {said}", f"  {where}{result.reason}"]
     return [*found, f"  hint: {result.hint}"] if result.hint else found
