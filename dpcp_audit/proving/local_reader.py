@@ -104,6 +104,7 @@ class LocalReader(PathReader):
         """Return the law of an output on this path."""
         parts: list[Drawn] = []
         self._places: dict[int, int] = {}  # of lists, that one may be there twice
+        self._arrays: list[Value] = []
         frame = self._shown(output, parts)
         return PathLaw.of(self.chance, frame, parts, self.fixed, typed)
 
@@ -114,6 +115,10 @@ class LocalReader(PathReader):
             return "drawn", len(parts) - 1
         if isinstance(value, Hashed) and value.seed:
             return "seed", value.seed, value.of_numpy
+        if isinstance(value, np.ndarray | Entries):
+            if any(each is value for each in self._arrays):
+                raise self.refuse("one array is returned twice")
+            self._arrays.append(value)
         name: str = type(value).__name__
         items: Value = value
         if isinstance(value, Reference):
@@ -388,7 +393,7 @@ class LocalReader(PathReader):
     def _has(self, owner: Value, name: str) -> bool:
         """Tell whether a value has an attribute: of a draw it is not known."""
         if isinstance(owner, Generator):
-            return hasattr(np.random.Generator, name) or hasattr(np.random.RandomState, name)
+            return hasattr(np.random.Generator, name)
         return isinstance(owner, Reference | Entries) or hasattr(plain(owner), name)
 
     def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:

@@ -170,6 +170,10 @@ def draw(reader: Any, name: str, args: list[Value], kw: dict[str, Value]) -> Val
             "draw for all records at once: size=len(scores)",
         )
     given = dict(zip(names, args, strict=False)) | kw
+    if name == "rand" and (kw or type(given.get("size")) is tuple):
+        raise reader.refuse("np.random.rand takes whole numbers alone")
+    if name in _UNIFORM and given.keys() - {"size"}:
+        raise reader.refuse(f"a draw by {name} with arguments that are not followed")
     size = given.pop("size", None)
     if name in _UNIFORM or (name == "uniform" and given in ({}, {"low": 0, "high": 1})):
         return _sized(reader, size, lambda: UniformDraw(next(tokens), of_numpy=size is not None))
@@ -234,6 +238,10 @@ def _choice(reader: Any, given: dict[str, Value]) -> Weights:
 def _binary(reader: Any, p: Value, size: Value) -> Value:
     """``binomial(1, p)``: whether a uniform draw is below p, as a number."""
     rows = items_of(p)
+    given = [each.values if isinstance(each, Drawn) else (each,) for each in rows or (p,)]
+    known = all(is_known(each) and is_scalar(each) for some in given for each in some)
+    if not known or not all(0 <= plain(each) <= 1 for some in given for each in some):
+        raise reader.refuse("a chance that is no known number from 0 to 1, of which NumPy raises")
     size = len(rows) if rows is not None and size is None else size
     below = reader.decided("Lt", _sized(reader, size, lambda: UniformDraw(next(tokens))), p)
     made = int if size is None else np.int64

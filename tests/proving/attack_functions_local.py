@@ -536,3 +536,53 @@ def overflow_warns(scores, *, rng):
 @attack(None, PureDP(1.0))
 def all_rounded_past_their_end(scores, *, rng):
     return [2 if s > 0.3 else int(rng.random() < 0.5) for s in scores * 0.1 * 3]
+
+
+@attack()
+def method_of_the_old_generator(x, *, rng):
+    return int(rng.rand() < 0.5) if x == 0 else int(rng.random() < 0.5)
+
+
+@attack()
+def size_that_rand_does_not_take(x, *, rng):
+    return int(np.random.rand(size=1)[0] < 0.5) if x == 0 else int(rng.random() < 0.5)
+
+
+@attack()
+def tuple_that_rand_does_not_take(x, *, rng):
+    return int(np.random.rand((1,))[0] < 0.5) if x == 0 else int(rng.random() < 0.5)
+
+
+@attack()
+def draws_into_an_array(x, *, rng):
+    a = np.zeros(1)
+    if x == 0:
+        rng.random(out=a)
+    return int(a[0] > 0)
+
+
+@attack()
+def single_precision(x, *, rng):
+    level = 1 - 2**-30
+    return int(rng.random(dtype=np.float32) < level if x == 0 else rng.random() < level)
+
+
+@attack()
+def chance_above_one(x, *, rng):
+    return int(rng.binomial(1, 1.5 if x == 0 else 1.0))
+
+
+@attack()
+def chance_that_rounds_above_one(x, *, rng):
+    return int(rng.binomial(1, (0.1 + 0.2) / 0.3 if x == 0 else 1.0))
+
+
+@attack()
+def chances_below_zero(x, *, rng):
+    return rng.binomial(1, np.array([-0.1, 0.5]) if x == 0 else np.array([0.0, 0.5]))
+
+
+@attack()
+def one_array_twice(x, *, rng):
+    one = rng.random(2) < 0.5
+    return [one * 0, one * 0] if x == 0 else [one * 0] * 2
