@@ -190,7 +190,8 @@ class LocalReader(PathReader):
         exact = exact_of(level) if is_known(level) and is_scalar(level) else None
         if exact is None or exact.rational is None or record.entry_type not in {NUMPY, PYTHON}:
             raise self.refuse("a record is compared with what is no known number, or has no type")
-        if abs(exact.rational) > NO_DOUBLE:
+        whole = isinstance(plain(level), int | np.integer)
+        if abs(exact.rational) > NO_DOUBLE or (whole and float(plain(level)) != exact.rational):
             raise self.refuse("a record is compared with what is no double")
         place = (Fraction(float(plain(level))) - record.offset) / record.factor
         rises = record.factor > 0

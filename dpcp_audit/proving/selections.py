@@ -193,8 +193,8 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
     if not _draws(reader, draw, _UNIFORM) or draw.args or draw.keywords:  # type: ignore[attr-defined]
         return None
     count = reader.public(reader.read(call.args[0]), "the number of candidates")
-    if _is_kept(steps, chance):
-        raise reader.refuse("a coin's bias depends on the coins before it")
+    if node.target.id in steps or _is_kept(steps, chance):
+        raise reader.refuse("a coin's bias depends on the coins before it, or on no candidate")
     names: dict[str, Value] = {}
     for name, step in steps.items():
         if step is not draw:

@@ -524,6 +524,12 @@ def rounded_past_its_end(s):  # noqa: ANN001, ANN201
 
 
 @of_each
+def whole_number_that_is_no_double(s):  # noqa: ANN001, ANN201
+    y = float(s) * 1e17
+    return y >= 10**17 and y < 10**17 + 1
+
+
+@of_each
 def infinite(s):  # noqa: ANN001, ANN201
     return float(s) * 1e200 * 1e200 / 1e200 / 1e200 > 0.5 and s < 0.5
 

@@ -402,3 +402,13 @@ def each_coin_is_steeper(scores, *, rng):
         slope = slope * 2
         if rng.random() < math.exp(slope * q[i]):
             return i
+
+
+@attack("the candidate is replaced: whether any is chosen tells of its value")
+def one_candidate_only(scores, *, rng):
+    q = -np.abs(np.array(counts(scores)) - 3)
+    p = np.exp(0.5 * (q - q.max()))
+    for i in rng.permutation(4):
+        i = 0  # noqa: PLW2901
+        if rng.random() < p[i]:
+            return i
