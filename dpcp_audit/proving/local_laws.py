@@ -200,7 +200,8 @@ class RecordReports:
         return len(paths)
 
     def _new(self, choices: Choices) -> LocalReader:
-        cell = (self.records.low, 0), (self.records.high, 1)
+        low, high = (Fraction(float(each)) for each in (self.records.low, self.records.high))
+        cell = (low, 0), (high, 1)
         outer, one = self.reader, _noted(LocalReader(choices, cell), self.reader)
         one.n, one.frame, one.line, one.file = outer.n, outer.frame, outer.line, outer.file
         one.depth, one.steps, one.path = outer.depth, outer.steps, self.start.fork()

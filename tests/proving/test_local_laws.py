@@ -182,3 +182,14 @@ def test_random_functions_lose_what_is_proved(tmp_path) -> None:
 @pytest.mark.study
 def test_many_random_functions_lose_what_is_proved(tmp_path) -> None:
     assert all(compared(seed, tmp_path) for seed in range(1_000, 6_000))
+
+
+def test_a_record_reaches_the_end_of_its_bounds() -> None:
+    def at_the_end(scores, *, rng) -> list[int]:
+        return [2 if s >= 0.1 else int(rng.random() < 0.5) for s in scores]
+
+    def beyond_the_end(scores, *, rng) -> list[int]:
+        return [2 if s > 0.1 else int(rng.random() < 0.5) for s in scores]
+
+    assert not dp.prove(at_the_end, dp.PureDP(1.0), n=7, bounds=(0.0, 0.1)).proved
+    assert dp.prove(beyond_the_end, dp.PureDP(1.0), n=7, bounds=(0.0, 0.1)).proved
