@@ -224,7 +224,7 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Chances:
         raise reader.refuse("a choice whose law is not known")
     if not weights or min(weights) < 0 or not sum(weights):
         raise reader.refuse("a choice whose law is none")
-    whole = sum(weights)
+    whole = sum(map(Fraction, weights), Fraction(0))
     if p is not None and abs(whole - 1) > _ALLOWED:
         raise reader.refuse("chances that do not add up to 1, which NumPy refuses")
     return [(place, Fraction(each) / whole) for place, each in enumerate(weights)]
