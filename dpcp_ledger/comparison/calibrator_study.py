@@ -371,7 +371,7 @@ def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Ski
     try:
         thresholds = calibrated.draw(int(min(trials, calibrated.most_trials)), rng)
     except RuntimeError as error:  # diffprivlib's, where many scores are tied
-        reason = str(error).partition(":")[0].rstrip(".")
+        reason = str(error).partition(".")[0]
         return SkippedMethod(f"{chosen.label} raises an error on these scores: {reason}")
     return Runs(method=chosen, case=case, thresholds=thresholds, parameter=calibrated.parameter)
 
