@@ -371,6 +371,8 @@ def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Ski
     try:
         thresholds = calibrated.draw(int(min(trials, calibrated.most_trials)), rng)
     except RuntimeError as error:  # diffprivlib's, where many scores are tied
+        if chosen not in THIRD_PARTY:
+            raise
         reason = str(error).partition(".")[0]
         return SkippedMethod(f"{chosen.label} raises an error on these scores: {reason}")
     return Runs(method=chosen, case=case, thresholds=thresholds, parameter=calibrated.parameter)

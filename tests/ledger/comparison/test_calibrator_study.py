@@ -16,7 +16,14 @@ from dpcp_audit.mechanisms.calibrators import calibrators
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ApproxDP, Relation
-from dpcp_ledger.comparison.calibrator_study import Grid, measure, method, methods
+from dpcp_ledger.comparison import calibrator_study
+from dpcp_ledger.comparison.calibrator_study import (
+    Grid,
+    measure,
+    method,
+    methods,
+    released_one_by_one,
+)
 from dpcp_ledger.comparison.method import Case, SkippedMethod, known_name, log_score, subject
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
 
@@ -91,6 +98,21 @@ def test_every_method_runs_on_every_kind_of_subject(key, name) -> None:
     calibrated = method(key).build(case(name, n=1000))
     released = calibrated.release(np.random.default_rng(0))()
     assert 0 <= np.ravel(released)[0] <= 1
+
+
+def test_a_library_that_raises_is_left_out_and_an_own_method_is_not(monkeypatch) -> None:
+    def fails(scores, rng) -> float:
+        raise RuntimeError("Can't find a candidate to return. More: nan")
+
+    raising = replace(
+        method("split"), build=lambda case: released_one_by_one(case, fails, parameter="")
+    )
+    with pytest.raises(RuntimeError, match="candidate"):
+        measure(raising, case(), trials=40, seed=0)
+    monkeypatch.setattr(calibrator_study, "THIRD_PARTY", (raising,))
+    found = measure(raising, case(), trials=40, seed=0)
+    assert isinstance(found, SkippedMethod)
+    assert "raises an error on these scores: Can't find a candidate to return" in str(found)
 
 
 def test_measures_are_those_of_the_drawn_thresholds() -> None:
