@@ -18,6 +18,7 @@ from dpcp_audit.words.checks import claims_of as claims_of
 from dpcp_audit.words.checks import whole as whole
 from dpcp_audit.words.computed import Computation as Computation
 from dpcp_audit.words.computed import Computed as Computed
+from dpcp_audit.words.computed import Simulated as Simulated
 from dpcp_audit.words.evidence import conclude as conclude
 from dpcp_audit.words.evidence import decide as decide
 from dpcp_audit.words.evidence import of_rate as of_rate
