@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import betainc
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool, load_pool
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaincinv
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Pool
+from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import require_independent
 from dpcp_audit.targets.kinds import Kind, tried
@@ -44,7 +43,7 @@ from dpcp_audit.words.values import Pair
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.laws.populations import PiecewiseConstant, Population
     from dpcp_audit.theorems.law_space import LawSpace
     from dpcp_audit.theorems.row_laws import CalibrationSource, RowLaws
     from dpcp_audit.theorems.worst_law import Calibrate

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.laws.scores import hps
+from dpcp_audit.laws.pools import hps
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
