@@ -15,9 +15,9 @@ from scipy.special import betainc
 
 from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool, load_pool
 from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LabelSearch, OnMiss
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import ExponQ
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,

@@ -43,7 +43,7 @@ from dpcp_audit.words.values import Pair
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.laws.populations import PiecewiseConstant, Population
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.theorems.law_space import LawSpace
     from dpcp_audit.theorems.row_laws import CalibrationSource, RowLaws
     from dpcp_audit.theorems.worst_law import Calibrate
