@@ -30,9 +30,15 @@ from dpcp_audit.stats.enclosures import at_most, ball, ends, upper
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.planned_calls import pair_space, typical
 from dpcp_audit.targets import Kind, RandomStyle, Takes, TargetError
-from dpcp_audit.targets.answers import NOT_PROVED, DataForm, NotProvedError
+from dpcp_audit.targets.answers import (
+    NOT_PROVED,
+    DataForm,
+    DegenerateTargetError,
+    Randomness,
+    SingleDraws,
+    TargetError,
+)
 from dpcp_audit.targets.calls import FunctionCaller
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, SingleDraws
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.calibration_sources import ScoreSource
 from dpcp_audit.theorems.worst_law import sides
@@ -267,17 +273,17 @@ def require_proof(
 
     Raises
     ------
-    NotProvedError
+    TargetError
         If the verifier does not take the claim or the target, or if no call answers.
     """
     found = SourceProof.of(spec, guarantee, target)
     if found is None:
         why = unfit(spec, guarantee, target) or "the target's options are not its arguments"
-        raise NotProvedError(f"{NOT_PROVED}: {why}")
+        raise TargetError(f"{NOT_PROVED}: {why}")
     if not found.proved:
         return found.unproved()
     if not answers(spec, target, context):
-        raise NotProvedError(f"{NOT_PROVED}: its calls raise, or all return the same")
+        raise TargetError(f"{NOT_PROVED}: its calls raise, or all return the same")
     return found.outcome()
 
 

@@ -24,7 +24,7 @@ from scipy.special import betaincinv
 
 from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import require_independent
+from dpcp_audit.targets.answers import require_independent
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.law_space import complexity, simplifications
 from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
