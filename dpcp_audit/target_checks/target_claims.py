@@ -37,9 +37,8 @@ from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.evidence import violation_by
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.outcome_tables import Table, TableColumn
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec

@@ -50,8 +50,7 @@ from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.target_calls import TracedTarget, put_back
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
-from dpcp_audit.words.results import SourceLocation, Verdict
+from dpcp_audit.words.results import Premise, Proof, ProofMethod, SourceLocation, Verdict
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:

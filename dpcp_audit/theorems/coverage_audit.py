@@ -32,12 +32,12 @@ from dpcp_audit.theorems.worst_law import Calls, Contender, JudgedLaw, LawRace, 
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import DETECT, conclude
-from dpcp_audit.words.figures import (
+from dpcp_audit.words.guarantees import Coverage
+from dpcp_audit.words.results import (
     Figure,
     FigureKind,
     Series,
 )
-from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.values import Pair
 
 if TYPE_CHECKING:

@@ -19,10 +19,18 @@ from dpcp_audit.stats.samples import Spread
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, decide, of_mean, of_rate, settled
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import number, rounded_down, rounded_up
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Count, Outcome, PlainData, Power, Verdict
+from dpcp_audit.words.results import (
+    Count,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Power,
+    Series,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
