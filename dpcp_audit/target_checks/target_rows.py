@@ -33,7 +33,7 @@ from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Row, Suite
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import (
     Coverage,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check, Context
-    from dpcp_audit.words.computed import Computation
+    from dpcp_audit.words.evidence import Computation
     from dpcp_audit.words.results import Outcome, PlainData
 
 

@@ -34,7 +34,7 @@ from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, at_most, exact
 from dpcp_audit.theorems.statement import Stated, Statement, inputs_of
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.options import ALPHA, DELTA, EPSILON, ROUNDS, N, parameter
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Figure, FigureKind, ProofMethod, Series, Source

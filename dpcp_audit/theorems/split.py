@@ -22,7 +22,7 @@ from dpcp_audit.stats.enclosures import at_most, beta_cdf, decimal, ends, lower,
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import MeanBound, TheoremTrials
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.options import ALPHA, N
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (
