@@ -29,7 +29,7 @@ from dpcp_audit.proving.whole_functions import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, ends, upper
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.planned_calls import pair_space, typical
-from dpcp_audit.targets import Kind, RandomStyle, Takes, TargetError
+from dpcp_audit.targets import Kind, RandomStyle, Takes
 from dpcp_audit.targets.answers import (
     NOT_PROVED,
     DataForm,

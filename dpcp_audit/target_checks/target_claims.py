@@ -31,7 +31,6 @@ from dpcp_audit.target_checks.source_proofs import (
 from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.answers import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems import coverage_audit
-from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
