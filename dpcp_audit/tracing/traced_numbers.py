@@ -265,7 +265,8 @@ class Traced:
         return self
 
     def __reduce__(self) -> Any:
-        return type(self.value), (self.read(),)
+        value = self.read()  # of the type that it has, which a replay's NaN has not
+        return type(value), (value,)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return self.path.ufunc(ufunc, method, inputs, kwargs)
