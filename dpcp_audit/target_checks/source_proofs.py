@@ -31,7 +31,6 @@ from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.planned_calls import pair_space, typical
 from dpcp_audit.targets import Kind, RandomStyle, Takes
 from dpcp_audit.targets.answers import (
-    NOT_PROVED,
     DataForm,
     DegenerateTargetError,
     Randomness,
@@ -58,6 +57,7 @@ from dpcp_audit.words.results import (
     Proof,
     ProofMethod,
     SourceLocation,
+    Unproved,
     Verdict,
 )
 from dpcp_audit.words.values import Pair
@@ -149,12 +149,14 @@ class SourceProof:
         """The result at the largest size at which the claim is not proved."""
         return [each for each in self.results if not each.proved][-1]
 
-    def reason(self) -> str:
-        """Return the line that stops the proof, why it does, and what would help."""
+    def unproved(self) -> Unproved | None:
+        """Return the line that stops the proof, why it does, and what would help; else None."""
+        if self.proved:
+            return None
         stopped = self.stopped
-        place = f"{stopped.place}: " if stopped.place else ""
-        hint = f" Hint: {stopped.hint}." if stopped.hint else ""
-        return f"{NOT_PROVED.capitalize()}: {place}{stopped.reason}.{hint}"
+        line, file = stopped.line, stopped.file
+        place = SourceLocation.of(file, int(line)) if line and file else None
+        return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""
@@ -185,16 +187,14 @@ class SourceProof:
             note=f"{spent or 'No private value is released'}.",
         )
 
-    def unproved(self) -> Outcome:
+    def undecided(self) -> Outcome:
         """Return the outcome of a claim that is not proved, where nothing else may decide it."""
-        stopped = self.stopped
-        bound = stopped.totals[0].value if stopped.totals else None
-        line, file = stopped.line, stopped.file
+        totals, unproved = self.stopped.totals, self.unproved()
         return Outcome(
             verdict=Verdict.INCONCLUSIVE,
-            evidence=self._evidence(bound),
-            note=self.reason(),
-            location=SourceLocation.of(file, int(line)) if line and file else None,
+            evidence=self._evidence(totals[0].value if totals else None),
+            location=None if unproved is None else unproved.location,
+            unproved=unproved,
         )
 
     def _evidence(self, bound: Fraction | None) -> Evidence:
@@ -286,11 +286,11 @@ def require_proof(
     found = SourceProof.of(spec, guarantee, target)
     if found is None:
         why = unfit(spec, guarantee, target) or "the target's options are not its arguments"
-        raise TargetError(f"{NOT_PROVED}: {why}")
+        raise TargetError(why)
     if not found.proved:
-        return found.unproved()
+        return found.undecided()
     if not answers(spec, target, context):
-        raise TargetError(f"{NOT_PROVED}: its calls raise, or all return the same")
+        raise TargetError("its calls raise, or all return the same")
     return found.outcome()
 
 

@@ -347,8 +347,8 @@ class TargetPrivacy(PrivacyClaim):
             except ConstantOutputsError as error:
                 place = target.caller.fixed_seed()
                 raise (error if place is None else error.of_seed(place)) from None
-            if proof is not None and not proof.proved:
-                outcome = replace(outcome, note=f"{outcome.note} {proof.reason()}")
+            if proof is not None:
+                outcome = replace(outcome, unproved=proof.unproved())
             return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
 
     def _source_proof(self, target: Target) -> SourceProof | None:

@@ -333,10 +333,6 @@ class TargetRaisedError(TargetError):
     """
 
 
-NOT_PROVED = "not proved for every input"
-"""The beginning of the error of a claim that the source alone may decide, and does not."""
-
-
 class TargetUnusableError(TargetError, DegenerateTargetError):
     """A target gave an answer that is none, or none in time: no input will make up for that."""
 
