@@ -324,6 +324,7 @@ class TargetError(ValueError):
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
         super().__init__(f"{message}{HINT}{hint}" if hint else message)
+        self.hint = hint
 
 
 class TargetRaisedError(TargetError):
