@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.sentences import amount, note_of, only_below, sentence
+from dpcp_audit.words.evidence import known_side
 from dpcp_audit.words.formatting import (
     DASH,
     end,
@@ -90,7 +91,7 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
         consequence=quantity.consequence(bound),
         promised=DASH if claimed is None else amount(quantity, claimed, bound.sign, digits=digits),
         found=_nearest(evidence, quantity, bound, digits)
-        if only_below(evidence)
+        if only_below(evidence) or _at_nearest(evidence, bound)
         else amount(quantity, evidence["value"], digits=digits),
         quantity="" if quantity.unit else named(evidence),
         surety=_surety(evidence, quantity, bound, digits),
@@ -136,6 +137,13 @@ def _surety(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digit
     if only_below(evidence):
         return "sampled, no upper limit"
     return f"{_nearest(evidence, quantity, bound, digits)}, sampled"
+
+
+def _at_nearest(evidence: Mapping[str, Any], bound: Bound) -> bool:
+    """Return True if a computed number is the end of its interval that is nearest to the claim."""
+    side = known_side(*(to_float(evidence[key]) for key in ("value", "lower", "upper")))
+    exact = EvidenceKind(evidence["kind"]) is EvidenceKind.EXACT
+    return exact and side == ("from below" if bound is Bound.AT_MOST else "from above")
 
 
 def _nearest(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
