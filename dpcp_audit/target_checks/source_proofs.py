@@ -41,6 +41,7 @@ from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.calibration_sources import ScoreSource
 from dpcp_audit.theorems.worst_law import sides
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -61,7 +62,6 @@ from dpcp_audit.words.results import (
     Verdict,
 )
 from dpcp_audit.words.values import Pair
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

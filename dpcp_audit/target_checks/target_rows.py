@@ -33,6 +33,7 @@ from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import (
@@ -44,7 +45,6 @@ from dpcp_audit.words.options import Group, option, options_of
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
 from dpcp_audit.words.values import Whole
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -48,10 +48,10 @@ from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.target_calls import TracedTarget, put_back
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.results import Premise, Proof, ProofMethod, SourceLocation, Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
