@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dpcp_audit.extensions.claims import (
     Computation,
@@ -20,11 +23,11 @@ from dpcp_audit.extensions.claims import (
     Verdict,
     claims_of,
 )
-from dpcp_audit.extensions.statistics import all_at_most
+from dpcp_audit.extensions.statistics import MeanBets, all_at_most, clopper_pearson
 from dpcp_audit.extensions.theorems import claim_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from dpcp_audit.extensions.claims import Check, PlainData, Quantity
 
@@ -190,6 +193,37 @@ def largest(
         argument=argument,
         parameters=parameters or {},
     )
+
+
+def mean_of_runs(values: Sequence[float], *, most: float, significance: float) -> dict[str, Any]:
+    """Return the mean over runs as fields of a computation, with its limit from below.
+
+    Parameters
+    ----------
+    values : sequence of float
+        A number of each run, between 0 and ``most``.
+    """
+    shares = np.asarray(values, dtype=np.float64) / most
+    lower = most * MeanBets().lower_limit(shares, significance=significance)
+    return _over_runs(float(np.mean(values)), lower, math.inf, len(values), significance)
+
+
+def share_of_runs(hits: int, runs: int, *, significance: float) -> dict[str, Any]:
+    """Return the share of the runs in which something happened, as fields of a computation."""
+    lower, upper = clopper_pearson(hits, runs, significance=significance)
+    return _over_runs(hits / runs, lower, upper, runs, significance)
+
+
+def _over_runs(
+    value: float, lower: float, upper: float, runs: int, significance: float
+) -> dict[str, Any]:
+    return {
+        "value": value,
+        "lower": lower,
+        "upper": upper,
+        "samples": runs,
+        "confidence": 1 - significance,
+    }
 
 
 REAL_NOISE = "noise drawn from its stated law on the real numbers; not of floating-point draws"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.computed import Computation, Computed, Simulated
+from dpcp_audit.words.evidence import Computation, Computed, Simulated
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Verdict
 

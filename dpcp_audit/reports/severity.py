@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.sentences import amount, only_below, sentence
-from dpcp_audit.words.computed import known_side
+from dpcp_audit.reports.sentences import amount, note_of, only_below, sentence
+from dpcp_audit.words.evidence import known_side
 from dpcp_audit.words.formatting import (
     DASH,
     end,
@@ -180,7 +180,7 @@ def paragraphs(finding: Mapping[str, Any]) -> str:
         headline(finding),
         finding["statement"],
         f"Source: {source['paper']}, {source['section']}",
-        finding["note"],
+        note_of(finding),
         _method(finding["evidence"]),
         proof_text(finding.get("proof")),
         f"Witness: {witness}" if finding["witness"] else "",

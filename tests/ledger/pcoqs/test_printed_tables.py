@@ -7,7 +7,8 @@ import pytest
 
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Outcome, Verdict
-from dpcp_ledger.pcoqs import published_models, published_tables
+from dpcp_ledger.paper import mean_of_runs, share_of_runs
+from dpcp_ledger.pcoqs import published_tables
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Scored
 
@@ -26,7 +27,7 @@ def outcome(id_: str) -> Outcome:
 
 
 def test_ids_are_unique_and_private_models_stand_apart() -> None:
-    rows = [*published_tables.paper.rows, *published_models.paper.rows]
+    rows = [*published_tables.paper.rows, *published_tables.models.rows]
     assert len({row.claim.id for row in rows}) == len(rows) == 10
 
 
@@ -79,10 +80,10 @@ def test_a_spread_that_a_variance_can_be_is_not_refuted(monkeypatch: pytest.Monk
 @pytest.mark.statistical(false_alarm=3e-8)
 def test_limits_over_runs_lie_below_the_mean_and_about_the_share() -> None:
     values = np.random.default_rng(0).beta(1, 9, size=60)
-    mean = published_tables.mean_of_runs(5 * values, most=5.0, significance=1e-8)
+    mean = mean_of_runs(5 * values, most=5.0, significance=1e-8)
     assert 0 < mean["lower"] < 0.5 < mean["upper"]
     assert mean["confidence"] == 1 - 1e-8
-    share = published_tables.share_of_runs(int((values > 0.1).sum()), 60, significance=1e-8)
+    share = share_of_runs(int((values > 0.1).sum()), 60, significance=1e-8)
     assert share["lower"] < 0.9**9 < share["upper"]
 
 
