@@ -396,7 +396,7 @@ class TargetPrivacy(PrivacyClaim):
             TraceSearch,
         )
 
-        effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
+        effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, pilot_tree=200, replays=4)
         return TraceSearch.of(self.spec, self.guarantee, target, effort=effort)
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
