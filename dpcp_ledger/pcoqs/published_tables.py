@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from dpcp_audit.extensions.mechanisms import (
     bin_index,
     conformal_rank,
 )
-from dpcp_audit.extensions.statistics import MeanBets, clopper_pearson
 from dpcp_ledger.mechanisms import published_variants
 from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 from dpcp_ledger.paper import Heading, Paper, mean_of_runs, share_of_runs
@@ -27,8 +26,6 @@ from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Model, ModelKind, Scored, sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpcp_audit.extensions.claims import FloatArray
 
 
@@ -42,37 +39,6 @@ _RUNS, _METHODS, _CELLS_OF_METRICS = 1000, 3, 9
 _ROUNDED, _HALF_A_STEP = 5e-5, 5e-3
 """Half a unit of the last digit: of printed numbers, and of thresholds of two decimals."""
 _PLAIN = Model(kind=ModelKind.NAIVE_BAYES)
-
-
-def mean_of_runs(values: Sequence[float], *, most: float, significance: float) -> dict[str, Any]:
-    """Return the mean over runs as fields of a computation, with its limit from below.
-
-    Parameters
-    ----------
-    values : sequence of float
-        A number of each run, between 0 and ``most``.
-    """
-    shares = np.asarray(values, dtype=np.float64) / most
-    lower = most * MeanBets().lower_limit(shares, significance=significance)
-    return _over_runs(float(np.mean(values)), lower, math.inf, len(values), significance)
-
-
-def share_of_runs(hits: int, runs: int, *, significance: float) -> dict[str, Any]:
-    """Return the share of the runs in which something happened, as fields of a computation."""
-    lower, upper = clopper_pearson(hits, runs, significance=significance)
-    return _over_runs(hits / runs, lower, upper, runs, significance)
-
-
-def _over_runs(
-    value: float, lower: float, upper: float, runs: int, significance: float
-) -> dict[str, Any]:
-    return {
-        "value": value,
-        "lower": lower,
-        "upper": upper,
-        "samples": runs,
-        "confidence": 1 - significance,
-    }
 
 
 def cells_of(table: int, row: str) -> list[str]:
