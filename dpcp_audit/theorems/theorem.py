@@ -127,12 +127,15 @@ class FailureRate:
         True if trials end once the interval lies above δ, or below. It is then an anytime-valid
         interval (``RateSequence``), so that stopping costs no error probability. The first look is
         where a run without failures would settle it, or at 500 trials; the trials are then doubled.
+    remark : str
+        What else there is to say of the case; the outcome's note ends with it.
     """
 
     theorem: Theorem
     n_trials: int = 20_000
     chunk_trials: int = CHUNK
     stops_early: bool = False
+    remark: str = ""
 
     def __post_init__(self) -> None:
         _validate.integer(n_trials=self.n_trials, at_least=100)
@@ -182,7 +185,7 @@ class FailureRate:
             lambda: undetected(self.smallest_violation(context), tally),
             detect=RESOLUTION,
             witness=case(self.theorem, trials=tally.trials, context=context),
-            note=note,
+            note=f"{note} {self.remark}".rstrip(),
             figures=(histogram(spread, self.theorem),),
         )
         outcome = with_its_side(outcome, spread, self.theorem)
