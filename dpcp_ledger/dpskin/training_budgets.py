@@ -334,9 +334,11 @@ def formula_budget(training: Training, *, delta: float) -> Computation:
         slack=guarantee.epsilon_at(delta) - value,
         witness=training.parameters | {"delta": delta, "alpha": order},
         note=(
-            f"At its best order, α = {order:.4g}, the formula gives ε = {claimed:.4g}; the true ε "
-            f"lies between {value:.4g} and {guarantee.epsilon_at(delta):.4g}, at least "
-            f"{value / claimed:.3g} times as much."
+            f"At its best order, α = {order:.4g}, the formula gives ε = {claimed:.4g}, a number "
+            f"that the thesis does not print; the true ε lies between {value:.4g} and "
+            f"{guarantee.epsilon_at(delta):.4g}, at least {value / claimed:.3g} times as much. The "
+            f"ε that it prints for this σ, {_PRINTED[training.noise_multiplier]:g}, is that of a "
+            "single Gaussian release, and holds (dpskin.epsilon-table, sampling=poisson)."
         ),
         figures=(epochs_figure(training, delta),),
     )
