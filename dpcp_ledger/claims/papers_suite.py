@@ -96,6 +96,7 @@ class StatementVerdict(StrEnum):
     UNKNOWN = "not in these runs"
 
 
+_NOT_RUN = (StatementVerdict.SEEN, StatementVerdict.UNTESTED, StatementVerdict.UNKNOWN)
 _OWN = {
     Verdict.REFUTED: StatementVerdict.REFUTED,
     Verdict.VACUOUS: StatementVerdict.VACUOUS,
@@ -257,10 +258,11 @@ def summary(found: Found, *, runs: str = "this run tests") -> str:
     as_printed = sum(counts[verdict] for verdict in own)
     told = f", each by one claim or more: {in_words(counts, own)}" if as_printed else ""
     errata, apart = counts[StatementVerdict.ERRATUM], counts[StatementVerdict.APART]
+    rest = in_words(counts, _NOT_RUN)
     return (
         f"Of {sum(counts.values())} statements of the three papers, each counted once, {runs} "
         f"{as_printed} as printed{told}. Errata: {errata}. Tested apart, in another reading, "
-        f"as practice or as controls: {apart}."
+        f"as practice or as controls: {apart}.{f' The others: {rest}.' if rest else ''}"
     )
 
 
