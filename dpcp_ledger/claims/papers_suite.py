@@ -308,7 +308,6 @@ _PAPERS = (
     training_budgets.paper,
     proof_steps.paper,
     printed_accuracies.paper,
-    printed_accuracies.paper,
 )
 """The papers' topics, in the order of the reports."""
 
