@@ -138,6 +138,8 @@ def _banner(reading: Reading) -> list[str]:
     bold = "**" if reading.contradicting else ""
     standing = f"{bold}{reading.expectations}{bold} " if reading.expectations else ""
     counted = [f"{count} {verdict.lower()}" for verdict, count in reading.tally]
+    if reading.caught:
+        counted.append(f"{reading.caught} caught: controls, known to be false")
     apart, refuted = reading.counted_apart
     counted += [f"{apart} counted separately ({refuted} refuted)"] if apart else []
     claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted) or 'none'}."
