@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.formatting import all_digits
+from dpcp_audit.words.formatting import all_digits, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +44,11 @@ class Population(ABC):
     @abstractmethod
     def name(self) -> str:
         """A short name, as it stands in the id of a finding."""
+
+    @property
+    def words(self) -> str:
+        """The law in words that follow "scores": "of digits-logistic", "uniform on [0, 1]"."""
+        return f"of {self.name}"
 
     @abstractmethod
     def cdf(self, x: FloatArray) -> FloatArray:
@@ -363,6 +368,19 @@ class PiecewiseConstant(Population):
         parts = [f"[{_short(low)},{_short(high)}]:{_short(w)}" for low, high, w in ends if w]
         parts += [f"{{{_short(at)}}}:{_short(weight)}" for at, weight in self.atoms]
         return f"piecewise({','.join(parts)})"
+
+    @property
+    def words(self) -> str:
+        """The cells and atoms with their shares: "70 % equal to 1, 30 % uniform on [0, 0.5]"."""
+        ends = zip(self.edges[:-1], self.edges[1:], self.cells, strict=True)
+        parts = [(f"equal to {at:.6g}", weight) for at, weight in self.atoms]
+        parts += [(f"uniform on [{low:.6g}, {high:.6g}]", w) for low, high, w in ends if w]
+        if len(parts) == 1:
+            ((said, _),) = parts
+            return f"all {said}" if self.atoms else said
+        total = sum(weight for _, weight in parts)
+        parts.sort(key=lambda part: -part[1])
+        return ", ".join(f"{share(weight / total)} {said}" for said, weight in parts)
 
     def as_plain(self) -> dict[str, list[float] | list[list[float]]]:
         """Return the law as plain data; ``PiecewiseConstant(**plain)`` is the law again."""

@@ -120,7 +120,7 @@ class Report:
         case, coverage = self.case, self.case.coverage
         tried = f"{_number(self.laws_tried, 'law')} tried in {_number(self.calls, 'call')}. "
         judged = (
-            f"On scores of {case.contender.source.name} with n = {self._n}, "
+            f"On {case.contender.source.name}, n = {self._n}, "
             f"{coverage.size} fresh calls covered {coverage.mean():.4g} on average "
             f"(standard deviation {coverage.std():.2g})"
         )
@@ -155,7 +155,7 @@ class Report:
             series=[Series(name="calibrations", x=edges.tolist(), y=counts.astype(float).tolist())],
             marks=marks,
             description=(
-                f"Histogram of the coverage of {coverage.size} calibrations on scores of "
+                f"Histogram of the coverage of {coverage.size} calibrations on "
                 f"{self.case.contender.source.name}, with the claimed level as a vertical line."
             ),
         )
@@ -177,7 +177,7 @@ class Report:
                     y=np.stack([below, upto], axis=1).ravel().tolist(),
                 )
             ],
-            description=f"The distribution function of {law.name}.",
+            description=f"The distribution function of scores {law.words}.",
         )
 
 

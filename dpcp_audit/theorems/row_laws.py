@@ -67,7 +67,7 @@ class LawOfRows:
     def name(self) -> str:
         """The law in words."""
         place = "" if self.of_class is None else f", class {self.of_class}"
-        return f"rows of the data by {self.law.name}{place}"
+        return f"rows of the data at places {self.law.words}{place}"
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
         """Draw ``count`` data sets of ``n`` rows, each with all of the pool as new rows."""

@@ -85,6 +85,15 @@ def test_name_shows_what_has_weight() -> None:
     assert MIXED.name == "piecewise([0,0.5]:3,{0}:1,{0.7}:2,{1}:4)"
 
 
+def test_words_say_where_the_scores_are_and_how_many() -> None:
+    assert MIXED.words == (
+        "40 % equal to 1, 30 % uniform on [0, 0.5], 20 % equal to 0.7, 10 % equal to 0"
+    )
+    assert PiecewiseConstant(atoms=((1.0, 3.0),)).words == "all equal to 1"
+    assert PiecewiseConstant(cells=(2.0,)).words == "uniform on [0, 1]"
+    assert Uniform().words == "of uniform"
+
+
 @pytest.mark.parametrize(
     ("fields", "name"),
     [
