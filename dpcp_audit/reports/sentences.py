@@ -141,6 +141,34 @@ def only_above(evidence: Mapping[str, Any]) -> bool:
     return exact and lower == 0 < value == upper
 
 
+def stopped_early(evidence: Mapping[str, Any]) -> bool:
+    """Return True if sampling ended when it refuted: the estimate of so few calls leans that way.
+
+    Examples
+    --------
+    >>> found = {"quantity": "coverage", "bound": "at least", "claimed": 0.9, "lower": 0.0,
+    ...          "value": 0.2, "upper": 0.888, "n_samples": 10}
+    >>> stopped_early(found | {"sample": {"any_time": True}}), stopped_early(found)
+    (True, False)
+    """
+    sample: PlainData = evidence.get("sample") or {}
+    parts = (sample, *(sample.get("counts") or ()))
+    claimed = evidence.get("claimed")
+    if claimed is None or not any(part.get("any_time") for part in parts):
+        return False
+    at_most = Bound(evidence["bound"]) is Bound.AT_MOST
+    nearest = to_float(evidence["lower" if at_most else "upper"])
+    return nearest > to_float(claimed) if at_most else nearest < to_float(claimed)
+
+
+def certified_end(evidence: Mapping[str, Any]) -> tuple[float, str]:
+    """Return the end of the interval that is nearest to the claim, and its sign."""
+    bound = Bound(evidence["bound"])
+    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
+    sign = bound.opposite.sign
+    return nearest, {"≥": ">", "≤": "<"}[sign] if beyond else sign
+
+
 def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     """Return the number that an estimate shows, and its interval: one of them may say it all.
 
@@ -154,9 +182,14 @@ def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     """
     if only_below(shown):
         return interval({**shown, "partition_upper": None}).strip("()"), ""
+    digits = telling_digits(shown)
     if only_above(shown):
-        return f"≤ {number(shown['value'], digits=telling_digits(shown))}", ""
-    return number(shown["value"], digits=telling_digits(shown)), interval(shown)
+        return f"≤ {number(shown['value'], digits=digits)}", ""
+    if stopped_early(shown):
+        nearest, sign = certified_end(shown)
+        calls = f"({number(shown['value'], digits=digits)} over {shown['n_samples']:,} calls)"
+        return f"{sign} {number(nearest, digits=digits)}", calls
+    return number(shown["value"], digits=digits), interval(shown)
 
 
 def calls_of(finding: Mapping[str, Any]) -> int | None:
@@ -238,7 +271,7 @@ def _broken(finding: Mapping[str, Any]) -> str:
         if "neighbour" in witness:
             change = changed_records(witness, to_neighbour=witness.get("path_of") != "value")
             return f"{change}: {_found(finding)}"
-        on = f"with {witness['n']} scores: " if "law" in witness and "n" in witness else ""
+        on = f"on {evidence['detail']}: " if "law" in witness and evidence.get("detail") else ""
         return f"{on}{_found(finding)}"
     first, second = [each["hits"] / each["trials"] for each in counts[:2]]
     outside = bool(witness.get("complement"))
@@ -302,6 +335,12 @@ def _found(finding: Mapping[str, Any]) -> str:
     found = f"found {named}{amount(quantity, shown['value'], digits=digits)}{between}{at}{detail}"
     if only_above(shown):
         found = f"found {named}{amount(quantity, shown['value'], '≤', digits=digits)}{at}"
+    if stopped_early(shown):
+        nearest, sign = certified_end(shown)
+        calls = (
+            f"{amount(quantity, shown['value'], digits=digits)} over {shown['n_samples']:,} calls"
+        )
+        found = f"found {named}{amount(quantity, nearest, sign, digits=digits)} ({calls})"
     if one_sided:
         least = amount(quantity, end(shown, upper=False)[0], "≥", digits=digits)
         found = f"found {named}{least}{at} (no upper limit)"
@@ -328,9 +367,8 @@ def _certified(evidence: Mapping[str, Any]) -> str:
     """Return the end of the interval that excludes the claim; "" where nothing was sampled."""
     if EvidenceKind(evidence["kind"]) is not EvidenceKind.CERTIFIED:
         return ""
-    bound, quantity = Bound(evidence["bound"]), Quantity(evidence["quantity"])
-    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
-    sign = {"≥": ">", "≤": "<"}[bound.opposite.sign] if beyond else bound.opposite.sign
+    quantity = Quantity(evidence["quantity"])
+    nearest, sign = certified_end(evidence)
     return f"Certified: {amount(quantity, nearest, sign, digits=telling_digits(evidence))}."
 
 

@@ -356,6 +356,7 @@ class JudgedLaw:
             bound=side.bound,
             limits=(0.0, 1.0),
             detail=detail,
+            any_time=True,
         )
 
     def power(self, detail: str) -> Power:

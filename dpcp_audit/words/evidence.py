@@ -253,8 +253,12 @@ def of_mean(
     bound: Bound,
     limits: tuple[float, float] = (0.0, 1.0),
     detail: str = "",
+    any_time: bool = False,
 ) -> Evidence:
-    """Return evidence of the mean of ``trials`` values that never leave ``limits``."""
+    """Return evidence of the mean of ``trials`` values that never leave ``limits``.
+
+    Where it is valid at any time, the number of trials may have been chosen in view of the values.
+    """
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=quantity,
@@ -266,7 +270,13 @@ def of_mean(
         confidence=confidence,
         n_samples=trials,
         bound=bound,
-        sample=Sample(measure=Measure.MEAN, trials=trials, variance=variance, range=limits),
+        sample=Sample(
+            measure=Measure.MEAN,
+            trials=trials,
+            variance=variance,
+            range=limits,
+            any_time=any_time,
+        ),
     )
 
 

@@ -325,6 +325,8 @@ class Sample:
         Of a mean: the values' variance, with the divisor ``trials`` − 1.
     range : tuple of float
         Of a mean: bounds that the variable never leaves.
+    any_time : bool
+        Of a mean: whether the number of values was chosen in view of them.
     """
 
     measure: Measure
@@ -332,6 +334,7 @@ class Sample:
     trials: Whole = 0
     variance: Number = 0.0
     range: tuple[Number, Number] = (0.0, 1.0)
+    any_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,8 @@ def test_a_refuted_target_is_refuted_on_a_simple_law() -> None:
         assert outcome.verdict is Verdict.REFUTED
         assert outcome.evidence.upper < 0.9
         assert outcome.evidence.sample.measure is Measure.MEAN
+        assert outcome.evidence.sample.any_time
+        assert outcome.evidence.detail.startswith("scores ")
         assert "the last of them refuted the claim" in outcome.note
         found.add(outcome.witness["law"]["family"])
     assert "piecewise" in found
