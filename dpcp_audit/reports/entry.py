@@ -128,7 +128,10 @@ _HOW = {
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
 }
-_BASIS = {EvidenceKind.CERTIFIED: "sampled", EvidenceKind.INDICATIVE: "an indication"}
+_BASIS: dict[str, str] = {
+    EvidenceKind.CERTIFIED: "sampled",
+    EvidenceKind.INDICATIVE: "an indication",
+}
 _TAKEN = {
     Assumption.NONE: "",
     Assumption.TRADE_OFF: "that the mechanism differs from the claim in its noise alone",
