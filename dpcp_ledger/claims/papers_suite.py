@@ -258,7 +258,7 @@ def summary(found: Found, *, runs: str = "this run tests") -> str:
     as_printed = sum(counts[verdict] for verdict in own)
     told = f", each by one claim or more: {in_words(counts, own)}" if as_printed else ""
     errata, apart = counts[StatementVerdict.ERRATUM], counts[StatementVerdict.APART]
-    rest = in_words(counts, _NOT_RUN)
+    rest = "; ".join(in_words(counts, [verdict]) for verdict in _NOT_RUN if counts[verdict])
     return (
         f"Of {sum(counts.values())} statements of the three papers, each counted once, {runs} "
         f"{as_printed} as printed{told}. Errata: {errata}. Tested apart, in another reading, "
