@@ -175,7 +175,10 @@ def table_budget(
     substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
     proof = (_poisson_proof if poisson else _shuffled_proof)(training, printed, delta)
     most = proof.premises[list(printed).index(sigma)].left[1] if poisson else printed[sigma]
-    accounted = f" At σ = {sigma:g} it is {found[sigma]:.4g}; the proof's is larger, by one order."
+    accounted = (
+        f" At σ = {sigma:g} it is {found[sigma]:.4g}; the proof, from a single Rényi order, allows "
+        "a little more."
+    )
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
