@@ -69,6 +69,10 @@ class Refusal(Exception):  # noqa: N818  (the result of a reading, not an error 
         self.file: str = file or getattr(line, "file", "")
 
 
+class Leak(Refusal):
+    """A proof stops at data without noise: what it names is a defect of the code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Public:
     """Public, its value unknown: released, or computed from released values.

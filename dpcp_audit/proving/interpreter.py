@@ -20,6 +20,7 @@ from dpcp_audit.proving.charges import MECHANISMS, Ledger, Rules
 from dpcp_audit.proving.distances import (
     BoundMethod,
     Closure,
+    Leak,
     Noise,
     Noisy,
     Once,
@@ -98,6 +99,10 @@ class Reader(Expressions):
         """Return the refusal at the line that is read."""
         return Refusal(self.line, reason, hint, self.file)
 
+    def leak(self, reason: str, hint: str) -> Leak:
+        """Return that data is used without noise at the line that is read."""
+        return Leak(self.line, reason, hint, self.file)
+
     def note(self, text: str) -> None:
         """Keep a remark on the line that is read."""
         remarks = self.notes.setdefault((self.file, self.line), [])
@@ -127,7 +132,7 @@ class Reader(Expressions):
         try:
             return self.path.use(draw, token)
         except LookupError:
-            raise self.refuse(
+            raise self.leak(
                 "noise that was used before is used again: its second use hides nothing",
                 "draw fresh noise for each value",
             ) from None
@@ -157,7 +162,7 @@ class Reader(Expressions):
         if isinstance(value, Private):
             raise Refusal(value.line or self.line, value.reason, value.hint, self.file)
         if is_data(value):
-            raise self.refuse(
+            raise self.leak(
                 f"{what} depends on {arithmetic.kind(value)} without noise",
                 arithmetic.remedy(value),
             )

@@ -296,7 +296,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     if rule is not None:
         return _known(reader, target, rule, args, kw)
     if target in {np.random.default_rng, np.random.Generator, np.random.RandomState}:
-        raise reader.refuse(
+        raise reader.leak(
             "a generator of the program's own: whoever knows its seed knows the noise",
             "draw from the rng that is handed in",
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving.distances import Refusal
+from dpcp_audit.proving.distances import Leak, Refusal
 from dpcp_audit.proving.exact_numbers import OutsideList
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def admitted(value: Any, name: str, line: int) -> Any:
     if isinstance(value, np.dtype) or value is np.r_:
         return value
     if isinstance(value, np.random.Generator | np.random.RandomState):
-        raise Refusal(
+        raise Leak(
             line,
             f"{name} is a generator of the program's own: whoever knows its seed knows the noise",
             "draw from the rng that is handed in",
