@@ -267,8 +267,8 @@ def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
     parts += [f"{leak}." for leak in trace.leaks[:3]]
     if refuted and not shown:
         parts.append(
-            "The noise that the code draws does not pay for the claim; the trace alone cannot say "
-            "whether the release shows it."
+            "Counted draw by draw, the noise does not pay for the claim: that bounds the loss of "
+            "the release from above, and is no finding."
         )
     if not (trace.additive or shown):
         parts.append(_UNAMPLIFIED)

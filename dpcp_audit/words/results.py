@@ -578,6 +578,8 @@ class SourceLocation:
         return cls.of(str(path), line)
 
 
+DATA_WITHOUT_NOISE = "Data without noise"
+"""The title of the table of lines at which a trace has seen such data."""
 INDEPENDENT_DRAWS = (
     "outputs are independent draws; dependence is probed among those of one batch, in their order, "
     "and not between batches or processes"
