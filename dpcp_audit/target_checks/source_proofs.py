@@ -155,8 +155,18 @@ class SourceProof:
             return None
         stopped = self.stopped
         line, file = stopped.line, stopped.file
-        place = SourceLocation.of(file, int(line)) if line and file else None
+        known = line and file and not stopped.at_head
+        place = SourceLocation.of(file, int(line)) if known else None
         return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
+
+    def beside(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with what stopped the proof, and of a refutation without a line its."""
+        unproved = self.unproved()
+        line = outcome.location
+        refuted = outcome.verdict is Verdict.REFUTED
+        if refuted and line is None and unproved is not None and self.stopped.leak is not None:
+            line = unproved.location
+        return replace(outcome, unproved=unproved, location=line)
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""

@@ -111,11 +111,17 @@ class TwoSidedPrivacy:
             return replace(found, note=f"{found.note} {contradiction}")
         if contradiction:
             raise TargetError(contradiction)
-        tables = (_bracket(found, traced, same=shown is second), *traced.tables)
+        comparable = shown is second or first.every
+        crossed = comparable and _is_crossed(found.evidence, traced.evidence)
+        tables = traced.tables
+        if comparable and not crossed:
+            tables = (_bracket(found, traced, same=shown is second), *tables)
         settled = first.every or self._settles(traced, found)
         if found.verdict is Verdict.REFUTED or not settled:
-            note = f"{found.note} {traced.note}"
-            return replace(found, note=note, tables=tables, location=traced.location)
+            note = f"{found.note} {traced.note}{_PAST_THE_NOISE if crossed else ''}"
+            within = traced.verdict is Verdict.CONSISTENT or crossed
+            line = None if within else traced.location
+            return replace(found, note=note, tables=tables, location=line)
         note = f"{traced.note} {found.note}"
         warning = {key: found.witness[key] for key in (REPRESENTATION,) if key in found.witness}
         return replace(
@@ -196,6 +202,17 @@ def _contradiction(found: Outcome, shown: TraceResult, *, same: bool) -> str:
         f"{upper:.6g}, by the outputs it is at least {lower:.6g}. The code draws otherwise without "
         "a trace: nothing is proved."
     )
+
+
+_PAST_THE_NOISE = (
+    " The outputs lose more than the paths show: data reaches them past the noise that is followed."
+)
+
+
+def _is_crossed(below: Evidence, above: Evidence) -> bool:
+    """Tell whether the outputs certify more than the paths of the noise show."""
+    same = (below.quantity, below.at) == (above.quantity, above.at)
+    return same and below.lower > above.value + _ROUNDING
 
 
 def _bracket(found: Outcome, traced: Outcome, *, same: bool) -> Table:
@@ -349,7 +366,7 @@ class TargetPrivacy(PrivacyClaim):
                 place = target.caller.fixed_seed()
                 raise (error if place is None else error.of_seed(place)) from None
             if proof is not None:
-                outcome = replace(outcome, unproved=proof.unproved())
+                outcome = proof.beside(outcome)
             return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
 
     def _source_proof(self, target: Target) -> SourceProof | None:

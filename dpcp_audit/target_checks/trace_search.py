@@ -320,6 +320,8 @@ _FEWEST_RUNS, _MOST_RUNS, _SHARE_OF_CALLS = 400, 2000, 5
 """Runs are allowed up to a fifth of the calls that are planned, between these."""
 _CHOOSING = 0.3
 """The share of the runs that choose a pair."""
+_TREE_OF_LEAK = 2048
+"""Paths of the tree where data is seen without noise: ten comparisons have 1024."""
 _GENERIC = 0.3
 """The share of the pairs whose scores are all distinct, where there are such pairs."""
 _UNSEEN = "no draw is seen: the code is deterministic, or it draws from elsewhere"
@@ -515,15 +517,23 @@ class TraceSearch:
     def _trace(
         self, pair: Neighbours[Any], seed: int, effort: TraceEffort, paths: int
     ) -> PairTrace:
-        return trace_target(
-            self.traced,
-            pair.value,
-            pair.neighbour,
-            draws=paths,
-            rng=np.random.default_rng(seed),
-            replays=effort.replays,
-            tree=effort.tree,
-        )
+        """Return the trace of a pair; where data has no noise, a larger tree settles the output."""
+
+        def traced(tree: int) -> PairTrace:
+            return trace_target(
+                self.traced,
+                pair.value,
+                pair.neighbour,
+                draws=paths,
+                rng=np.random.default_rng(seed),
+                replays=effort.replays,
+                tree=tree,
+            )
+
+        found = traced(effort.tree)
+        if effort.bounded or not found.leaks or found.exact is not None:
+            return found
+        return traced(_TREE_OF_LEAK)
 
     def _audit(self, pair: Neighbours[Any], paths: int) -> TracedPrivacy:
         return TracedPrivacy(
