@@ -17,20 +17,20 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words.evidence import of_loss
-from dpcp_audit.words.outcome_tables import (
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import (
+    Evidence,
+    Power,
     Table,
     TableColumn,
 )
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.laws.losses import Loss
-    from dpcp_audit.tracing.loss_samples import LineLoss, LossSample
-    from dpcp_audit.tracing.pair_traces import PairTrace, Remark
+    from dpcp_audit.tracing.pair_traces import LineLoss, LossSample, PairTrace, Remark
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import SourceLocation
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.run_events import QUIET_SECONDS, CallsMade
 from dpcp_audit.engine.runner import planned_calls
+from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
 from dpcp_audit.faces.keywords import keywords
 from dpcp_audit.faces.planning import plan_here, planned, require_pairs
+from dpcp_audit.target_checks.check_options import claims_with, key_of
 from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort
-from dpcp_audit.target_checks.claim_options import claims_with, key_of
 from dpcp_audit.target_checks.given_inputs import target_of
 from dpcp_audit.target_checks.target_claims import closed
 from dpcp_audit.targets import Kind, Target, TargetSpec
@@ -23,16 +23,16 @@ from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of, split
 from dpcp_audit.words import options
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.calls_made import listening
+from dpcp_audit.words.checks import listening
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Coverage, Neighbours
 from dpcp_audit.words.results import SourceLocation
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from dpcp_audit.target_checks.claim_options import Guarantee
+    from dpcp_audit.target_checks.check_options import Guarantee
     from dpcp_audit.words.checks import Row
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit.target_checks.claim_options import (
+from dpcp_audit.target_checks.check_options import (
     CLAIMS,
     LEARNED,
     REFUSED,
@@ -30,16 +30,15 @@ from dpcp_audit.target_checks.given_inputs import (
     RowsOf,
     Unit,
     name_of,
-    target_of,
-    with_classes,
-)
-from dpcp_audit.target_checks.one_meaning import (
     require_domain,
     require_neighbours,
     require_parts,
+    target_of,
+    with_classes,
 )
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 from dpcp_audit.words import options
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import DETECT, Representation
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import Group, dashed, option, options_of
@@ -47,17 +46,15 @@ from dpcp_audit.words.values import (
     MOST_DRAWS,
     Choice,
     Duration,
-    Factor,
     Flag,
     NonNegative,
+    Positive,
     Probability,
     Sizes,
     Text,
     Whole,
-    Word,
     wrong,
 )
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,7 +134,7 @@ class CheckSpec:
     guarantees: tuple[Guarantee, ...]
     name: str = field(
         metadata=option(
-            Word(),
+            Text(one_word=True),
             "what the findings are called",
             group=Group.TARGET,
             metavar="NAME",
@@ -250,7 +247,7 @@ class CheckSpec:
     detect: float = field(
         default=DETECT,
         metadata=option(
-            Factor(),
+            Positive(above=1),
             "detect noise that is too small by this factor; the number of calls follows from it; "
             "a nightly run may take 1.2",
             metavar="FACTOR",

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.piecewise_laws import any_points, grid_points, piecewise_laws
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Uniform, atoms
-from dpcp_audit.theorems.coverage.law_shrinking import complexity, simplifications
+from dpcp_audit.laws.populations import PiecewiseConstant, Uniform, atoms
+from dpcp_audit.theorems.law_space import complexity, simplifications
 
 MIXED = PiecewiseConstant(edges=(0, 0.5, 1), cells=(3, 0), atoms=((0.0, 1), (0.7, 2), (1, 4)))
 X = np.array([-1.0, 0.0, 0.25, 0.5, 0.6, 0.7, 0.8, 1.0, 2.0])

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, load_pool, within
-from dpcp_audit.laws.scores import aps
+from dpcp_audit.laws.pools import Classifier, Dataset, aps, classifier_pool, load_pool, within
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 fitted_pool = runpy.run_path(str(BENCHMARKS / "pool_fitting.py"))["fitted_pool"]

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from scipy.special import betainc
 from scipy.stats import beta, kstest
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Population, Uniform, atoms
+from dpcp_audit.laws.populations import (
+    Beta,
+    Deferred,
+    PiecewiseConstant,
+    Pool,
+    Population,
+    Uniform,
+    atoms,
+)
 from dpcp_audit.stats.enclosures import exact, lower, upper
 
 POOL = Pool(np.array([0.5, 0.1, 0.5, 0.9]), "pool")

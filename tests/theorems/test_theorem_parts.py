@@ -10,19 +10,25 @@ import pytest
 from scipy.special import betainc
 from support.levels import disagreeing_cells, mean_interval
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Population, Uniform, atoms
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
-from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.laws.pools import ProbabilityPool, hps
+from dpcp_audit.laws.populations import (
+    Beta,
+    Deferred,
+    PiecewiseConstant,
+    Pool,
+    Population,
+    Uniform,
+    atoms,
+)
+from dpcp_audit.mechanisms.local_labels import CellCounts
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.theorems.admission import (
+from dpcp_audit.theorems.catalogue import (
     admissible_rounds,
     largest_interval_mass,
 )
-from dpcp_audit.theorems.ldpcp_coverage import UniformEvent
+from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 from dpcp_audit.theorems.split import MarginalCoverage
 from dpcp_audit.words.results import Verdict
@@ -106,7 +112,7 @@ def test_uniform_trials_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch)
     """Neither their number nor their law; the streams of few users are drawn otherwise."""
     event = uniform()
     whole = event.trials(30, rng=np.random.default_rng(2)).statistic
-    monkeypatch.setattr("dpcp_audit.mechanisms.ldpcp.label_trials._CHUNK_CELLS", 7 * 120)
+    monkeypatch.setattr("dpcp_audit.mechanisms.local_labels._CHUNK_CELLS", 7 * 120)
     parts = event.trials(30, rng=np.random.default_rng(2)).statistic
     np.testing.assert_array_equal(whole, parts)
 

@@ -10,17 +10,15 @@ import numpy as np
 from dpcp_audit.audits.search.event_search import quantile_cuts
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.roc import RocCurve, log_ratio_limits
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import limits, number
-from dpcp_audit.words.results import Estimate
+from dpcp_audit.words.results import Estimate, Figure, FigureKind, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.audits.estimates.loss_bracket import PartitionLoss
     from dpcp_audit.laws.laws import FinitePair
-    from dpcp_audit.tracing.loss_samples import LossSample
-    from dpcp_audit.tracing.pair_traces import PairTrace
+    from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
     from dpcp_audit.words.arrays import FloatArray, IntArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 

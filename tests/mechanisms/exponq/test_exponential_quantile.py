@@ -8,14 +8,14 @@ from support.plain_exponq import plain_law
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.populations import Beta, Uniform, atoms
-from dpcp_audit.mechanisms.exponential_quantile import (
+from dpcp_audit.mechanisms.quantiles import (
     ExponQ,
     Normaliser,
     bin_index,
     bin_probabilities,
     optimal_gamma,
 )
-from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
+from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0, "n_candidates": 10_000, "gamma": 0.01}
 CORRECTED = ExponQ(**GOOD)

@@ -13,15 +13,14 @@ import pytest
 from scipy.stats import norm
 
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import (
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
+from dpcp_audit.mechanisms.window_law import (
     ThresholdLaw,
     _binomial_below,
     _binomial_from,
     threshold_law,
 )
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.results import Verdict
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
