@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy.special import betainc
-from support.levels import disagreeing_cells, mean_interval
+from support.levels import disagreeing_cells
 
 from dpcp_audit.laws.pools import ProbabilityPool, hps
 from dpcp_audit.laws.populations import (
@@ -231,26 +231,6 @@ def test_noise_bound_of_remark_4_is_kept_and_attained() -> None:
         assert resolution.y == sorted(resolution.y, reverse=True)
     finest, coarsest = region.series[-1], region.series[0]
     assert all(fine > coarse for fine, coarse in zip(finest.y, coarsest.y, strict=True))
-
-
-@pytest.mark.parametrize(("n", "alpha"), [(9, 0.1), (9, 0.25), (50, 0.1), (2400, 0.05)])
-@pytest.mark.statistical(false_alarm=2e-7)
-def test_split_conformal_covers_r_over_n_plus_1_on_average(n: int, alpha: float) -> None:
-    """Exactly, on laws without atoms; false alarm at most 2e-7 a case."""
-    rank = conformal_rank(n, alpha=alpha)
-    for population in (Uniform(), Beta(2, 5)):
-        theorem = MarginalCoverage(
-            calibrator=SplitConformal(alpha=alpha), population=population, n=n
-        )
-        coverage = theorem.trials(40_000, rng=np.random.default_rng(4)).statistic
-        low, high = mean_interval(coverage, bounds=(0, 1), significance=1e-7)
-        assert low < rank / (n + 1) < high
-        assert theorem.bounds == {"1−α": 1 - alpha}
-
-
-def test_too_few_scores_for_a_threshold_cover_everything() -> None:
-    theorem = MarginalCoverage(calibrator=SplitConformal(alpha=0.1), population=Uniform(), n=8)
-    assert (theorem.trials(100, rng=np.random.default_rng(0)).statistic == 1).all()
 
 
 def test_marginal_coverage_names_its_case() -> None:

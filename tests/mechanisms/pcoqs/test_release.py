@@ -112,12 +112,6 @@ def test_law_sees_a_score_just_past_a_midpoint() -> None:
     assert sum_of_squares == pytest.approx(np.exp(2 * plain).sum(), rel=1e-9)
 
 
-def test_law_does_not_depend_on_the_order_of_scores() -> None:
-    scores = np.random.default_rng(2).random(50)
-    law, same = FINE.laws(scores, scores[::-1])
-    assert (law.log_mass == same.log_mass).all()
-
-
 def test_trials_are_reproducible() -> None:
     first = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4)
     second = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4)

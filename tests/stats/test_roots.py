@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
+from support.levels import mean_interval
 
-from dpcp_audit.stats.roots import fewest, turn, turn_of_sign, turns
+from dpcp_audit.stats.roots import (
+    fewest,
+    level_starts,
+    smallest_violation,
+    turn,
+    turn_of_sign,
+    turns,
+)
 
 
 @pytest.mark.parametrize("root", [0.1, 2.0, 123.456])
@@ -98,3 +108,57 @@ def test_the_fewest_is_the_least_that_holds(least: int) -> None:
 def test_the_fewest_starts_where_it_is_told_to_and_ends_there_too() -> None:
     assert fewest(lambda n: n >= 5, at_least=20) == 20
     assert fewest(lambda _: False, most=2**10) is None
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+def test_levels_differ_and_are_means_of_what_they_pool(increasing) -> None:
+    rng = np.random.default_rng(1)
+    values, weights = rng.random(500), rng.random(500) + 0.1
+    starts = level_starts(values, weights, increasing=increasing)
+    sums, masses = (np.add.reduceat(each, starts) for each in (values * weights, weights))
+    steps = np.diff(sums / masses)
+    assert np.all(steps > 0 if increasing else steps < 0)
+
+
+def test_levels_that_are_equal_are_pooled_whatever_their_sums_round_to() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        weights = rng.integers(1, 3, size=100)
+        hits = rng.binomial(weights, np.linspace(0.3, 0.7, 100))
+        starts = level_starts(hits / weights, weights.astype(float), increasing=True)
+        sums, masses = (np.add.reduceat(each, starts).tolist() for each in (hits, weights))
+        levels = [Fraction(*each) for each in zip(sums, masses, strict=True)]
+        assert levels == sorted(set(levels))
+
+
+UNIT = (0.0, 1.0)
+
+
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_the_smallest_violation_is_refuted() -> None:
+    """False alarm at most 1e-6, but for the normal approximation of a mean of 2000 values."""
+    miss = smallest_violation(1 / 12, 2000, bounds=UNIT, significance=0.01)
+    samples = np.random.default_rng(0).random((400, 2000))
+    high = mean_interval(samples, bounds=UNIT, significance=0.01)[1]
+    assert (high < 0.5 + miss).sum() >= binom.ppf(1e-6, 400, 0.95)
+    assert (high < 0.5 + miss / 2).sum() < 200
+
+
+def test_a_wider_range_takes_more() -> None:
+    narrow, wide = (
+        smallest_violation(0.01, 500, bounds=(0.0, end), significance=0.01) for end in (1.0, 4.0)
+    )
+    assert narrow < wide
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: smallest_violation(-1.0, 10, bounds=UNIT, significance=0.1), "variance"),
+        (lambda: smallest_violation(1.0, 1, bounds=UNIT, significance=0.1), "count"),
+        (lambda: smallest_violation(1.0, 9, bounds=(1, 0), significance=0.1), "bounds"),
+    ],
+)
+def test_bad_input_names_the_argument(call, name) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        call()

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 from support.levels import disagreeing_cells
 
-from dpcp_audit.stats.bits import bernoulli_bits, binomials
+from dpcp_audit.stats.bits import Selection, bernoulli_bits, binomials
 
 DRAWS = 200_000
 
@@ -91,3 +91,26 @@ def test_sizes_and_chances_side_by_side_and_independent() -> None:
     counts = np.bincount(bits[0] + 2 * bits[1], minlength=4)
     masses = np.array([0.49, 0.21, 0.21, 0.09])
     assert disagreeing_cells(counts, masses, trials=DRAWS, level=1e-8).size == 0
+
+
+def test_every_number_is_chosen_bit_by_bit() -> None:
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e308, -1.5])
+    first, second = (column.ravel() for column in np.meshgrid(special, special))
+    for condition in (first < second, first > second, np.isnan(first)):
+        chosen = Selection(condition)(first, second)
+        expected = np.where(condition, first, second)
+        assert (chosen.view(np.int64) == expected.view(np.int64)).all()
+
+
+def test_the_arrays_are_left_as_they_are() -> None:
+    first, second = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    chosen = Selection(np.array([True, False]))(first, second)
+    chosen[:] = 0
+    assert (first == [1, 2]).all()
+    assert (second == [3, 4]).all()
+
+
+def test_views_with_strides() -> None:
+    table = np.arange(12.0).reshape(3, 4)
+    condition = np.array([True, False, True])
+    assert (Selection(condition)(table[:, 0], table[:, 1]) == [0, 5, 8]).all()
