@@ -16,9 +16,9 @@ import pytest
 from support.unruly import doing, harmless, process_of
 from support.waiting import PATIENCE, wait_until
 
-from dpcp_audit.engine import backends
-from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine import runner as backends
 from dpcp_audit.engine.run_settings import difference, environment
+from dpcp_audit.engine.runner import Engine
 from dpcp_audit.engine.worker_pool import CellError, Limits
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.whole_files import UsageError

@@ -13,7 +13,6 @@ from support.unruly import CannotTravel, Does, Sums, calls_a_target, hangs_in_c
 from support.waiting import wait_until
 
 from dpcp_audit.engine import runner
-from dpcp_audit.engine.backends import Crew, Engine
 from dpcp_audit.engine.run_events import (
     CallsMade,
     CheckFinished,
@@ -24,7 +23,7 @@ from dpcp_audit.engine.run_events import (
     StillRunning,
 )
 from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import check, check_row, run, share
+from dpcp_audit.engine.runner import Crew, Engine, check, check_row, run, share
 from dpcp_audit.engine.suites import find, select
 from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.reports.document import to_document

@@ -10,9 +10,10 @@ import cloudpickle
 import pytest
 from support import packages
 
-from dpcp_audit.engine import backends, encoding, suites
-from dpcp_audit.engine.backends import work_remotely
+from dpcp_audit.engine import encoding, suites
+from dpcp_audit.engine import runner as backends
 from dpcp_audit.engine.run_settings import environment
+from dpcp_audit.engine.runner import work_remotely
 from dpcp_audit.engine.tasks import Task
 from dpcp_audit.engine.worker_pool import CellError, Limits
 from dpcp_audit.faces.cli.main import main
