@@ -29,8 +29,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from dpcp_audit.engine import messages
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
@@ -50,6 +48,8 @@ class ForkedProcess:
     """A cell's process, a child of the template; of ``subprocess.Popen``, what a cell uses."""
 
     def __init__(self, template: CellTemplate, *, memory: int | None) -> None:
+        from dpcp_audit.engine import tasks  # noqa: PLC0415  (slow to import)
+
         (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = (
             os.pipe() for _ in range(3)
         )
@@ -60,7 +60,7 @@ class ForkedProcess:
         self.returncode: int | None = None
         try:
             self.pid = template.ask("fork", descriptors=theirs)
-            messages.write(ours_in, _circumstances(memory))
+            tasks.write(ours_in, _circumstances(memory))
         except (OSError, TemplateError) as error:
             for pipe in (self.stdin, self.stdout, self.stderr):
                 pipe.close()
@@ -295,11 +295,11 @@ def _become_cell(descriptors: Sequence[int], template: int) -> None:
     """Run tasks; what a fresh interpreter would not share with others is made anew."""
     import numpy as np  # noqa: PLC0415  (slow to import)
 
-    from dpcp_audit.engine import tasks as worker  # noqa: PLC0415  (slow to import)
+    from dpcp_audit.engine import tasks  # noqa: PLC0415  (slow to import)
 
     for place, descriptor in enumerate(descriptors):
         _become(descriptor, place)
-    given = messages.read(0)
+    given = tasks.read(0)
     if given is None:
         return
     told: dict[str, Any] = json.loads(given)
@@ -310,7 +310,7 @@ def _become_cell(descriptors: Sequence[int], template: int) -> None:
     os.chdir(told["folder"])
     random.seed()
     np.random.seed()  # noqa: NPY002  (the state that code under audit may draw from)
-    worker.main(parent=template, memory=told["memory"])
+    tasks.main(parent=template, memory=told["memory"])
 
 
 def _become(descriptor: int, place: int) -> None:

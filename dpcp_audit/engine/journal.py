@@ -9,25 +9,14 @@ not finished: its finding is not written, and resuming tries it again.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from dpcp_audit.engine import encoding
-from dpcp_audit.engine.encoding import (
-    ChunkEntry,
-    Entry,
-    EntryError,
-    FindingEntry,
-    RunEntry,
-    entry_of,
-    finished_of,
-    head_of,
-    line_of,
-)
-from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event
 from dpcp_audit.engine.run_settings import (
     RunSettings,
     difference,
@@ -36,8 +25,17 @@ from dpcp_audit.engine.run_settings import (
     inputs,
 )
 from dpcp_audit.engine.runner import Past
-from dpcp_audit.engine.tasks import Done
-from dpcp_audit.words.results import Finding
+from dpcp_audit.engine.tasks import (
+    CheckFinished,
+    ChunkFinished,
+    Done,
+    Event,
+    adapter,
+    encode,
+    to_json,
+)
+from dpcp_audit.words.plain import is_record
+from dpcp_audit.words.results import Finding, Outcome
 from dpcp_audit.words.whole_files import IncompleteError, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +43,145 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcp_audit.words.checks import Row
+
+
+FORMAT = 2
+_DIGITS = 16
+_HEAD = b'{"digest":"'
+_MIDDLE = b'","entry":'
+
+
+class EntryError(ValueError):
+    """An entry that cannot be decoded; the message says why, the caller adds which entry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEntry:
+    """The first line of a journal: the run, and the claims that it checks.
+
+    Parameters
+    ----------
+    environment, inputs : dict
+        Versions that it was written with, and digests of the files that the settings name.
+    settings : dict
+        Those of the run.
+    ids : tuple of str
+        The claims, each once.
+    """
+
+    environment: dict[str, str]
+    settings: dict[str, Any]
+    inputs: dict[str, str]
+    ids: tuple[str, ...]
+    format: int = FORMAT
+    kind: Literal["run"] = "run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkEntry:
+    """A finished chunk: its claim, its index, and its result, encoded."""
+
+    id: str
+    index: int
+    data: Any
+    seconds: float
+    kind: Literal["chunk"] = "chunk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingEntry:
+    """A finished check: its outcome, or the error in its place."""
+
+    id: str
+    outcome: Outcome | None
+    error: str
+    seconds: float
+    kind: Literal["finding"] = "finding"
+
+
+Entry = RunEntry | ChunkEntry | FindingEntry
+
+
+def line_of(entry: Any) -> bytes:
+    """Return an entry as a line."""
+    text = to_json(encode(entry)).encode()
+    return _HEAD + _digest(text) + _MIDDLE + text + b"}\n"
+
+
+def entry_of(line: bytes) -> Any:
+    """Return what a line says, as plain data; None where it is not whole.
+
+    Raises
+    ------
+    EntryError
+        If it is whole and no JSON: a digest that somebody computed of something else.
+    """
+    start = len(_HEAD) + _DIGITS + len(_MIDDLE)
+    text = line[start:-1]
+    if line != _HEAD + _digest(text) + _MIDDLE + text + b"}":
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise EntryError(f"is no JSON ({error})") from error
+
+
+def head_of(entry: Any) -> RunEntry:
+    """Return the entry that begins a journal.
+
+    Raises
+    ------
+    EntryError
+        If it does not.
+    """
+    if not is_record(entry) or entry.get("kind") != "run":
+        raise EntryError("does not begin a run")
+    if entry.get("format") != FORMAT:
+        raise EntryError(f"is of format {entry.get('format')!r}, this tool reads {FORMAT}")
+    head: RunEntry = _typed(RunEntry, entry)
+    if len(set(head.ids)) < len(head.ids):
+        raise EntryError("names a claim twice")
+    return head
+
+
+def finished_of(entry: Any, ids: frozenset[str]) -> ChunkEntry | FindingEntry:
+    """Return a finished chunk, or the finding, of one of these claims.
+
+    Raises
+    ------
+    EntryError
+        If it is neither.
+    """
+    kind = entry.get("kind") if is_record(entry) else None
+    if kind == "run":
+        raise EntryError("begins another run: two journals in one file")
+    if kind not in ("chunk", "finding"):
+        raise EntryError("is neither a chunk nor a finding")
+    found: ChunkEntry | FindingEntry = _typed(
+        ChunkEntry if kind == "chunk" else FindingEntry, entry
+    )
+    if found.id not in ids:
+        raise EntryError(f"is of a claim that the run does not check, {found.id!r}")
+    if isinstance(found, FindingEntry) and found.outcome is None and not found.error:
+        raise EntryError("must hold an outcome or an error")
+    return found
+
+
+def _typed(kind: type, entry: Any) -> Any:
+    """Return plain data as the dataclass that they are of; what is wrong is told in a line."""
+    from pydantic import ValidationError  # noqa: PLC0415  (heavy)
+
+    try:
+        return adapter(kind).validate_python(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise EntryError(f"cannot be read: {place}: {first['msg']}") from error
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:_DIGITS].encode()
+
 
 _SYNC_SECONDS = 1.0
 
@@ -254,8 +391,8 @@ def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSett
     """Raise ``JournalError`` where a journal is not that of this run."""
     if unlike := difference(there.head.environment, environment(settings.suite)):
         raise JournalError(f"--resume: {path} was written with other versions: {unlike}")
-    here = encoding.encode(settings.as_data())
-    recorded = encoding.encode(there.settings.as_data())
+    here = encode(settings.as_data())
+    recorded = encode(there.settings.as_data())
     for name, value in recorded.items():
         if value != here[name]:
             raise JournalError(

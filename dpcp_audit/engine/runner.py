@@ -21,21 +21,28 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit.engine import cell_template, encoding
-from dpcp_audit.engine.run_events import (
+from dpcp_audit.engine import cell_template
+from dpcp_audit.engine.run_settings import difference, environment
+from dpcp_audit.engine.suites import built_in, find, row_of, suite
+from dpcp_audit.engine.tasks import (
     QUIET_SECONDS,
     CallsMade,
     CheckFinished,
     CheckStarted,
     ChunkFinished,
+    Done,
     Event,
     RunFinished,
     RunStarted,
     StillRunning,
+    Task,
+    attempt,
+    chunks_of,
+    decode,
+    encode,
+    perform,
+    pickled,
 )
-from dpcp_audit.engine.run_settings import difference, environment
-from dpcp_audit.engine.suites import built_in, find, row_of, suite
-from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform, pickled
 from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, over_time
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Chunked, Context
@@ -359,7 +366,7 @@ def _context(row: Row, settings: RunSettings, significance: float) -> Context:
 
 
 def _finding(row: Row, done: Done) -> Finding:
-    outcome = None if done.error else encoding.decode(done.data)
+    outcome = None if done.error else decode(done.data)
     return Finding(claim=row.claim, outcome=outcome, error=done.error, seconds=done.seconds)
 
 
@@ -431,11 +438,11 @@ class _Running:
     def _outcome(self) -> Outcome:
         data = [self._done[index].data for index in range(self.chunks)]
         if self.chunks == 1:
-            return encoding.decode(data[0])
+            return decode(data[0])
         check = self.row.check
         assert isinstance(check, Chunked)  # noqa: S101  (or it would have one chunk)
         outcome = check.combine(self._context, data)
-        return encoding.decode(encoding.encode(outcome))
+        return decode(encode(outcome))
 
     @property
     def _seconds(self) -> float:

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.words.checks import Check, Row, Suite

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.run_events import QUIET_SECONDS, CallsMade
 from dpcp_audit.engine.runner import planned_calls
+from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
 from dpcp_audit.faces.keywords import keywords
 from dpcp_audit.faces.planning import plan_here, planned, require_pairs
 from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from dpcp_audit.engine import journal as journals
 from dpcp_audit.engine.journal import Journal
-from dpcp_audit.engine.run_events import CheckFinished, Event, Log, RunFinished
 from dpcp_audit.engine.runner import Engine, Past, run
 from dpcp_audit.engine.suites import require, suite
+from dpcp_audit.engine.tasks import CheckFinished, Event, Log, RunFinished
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.document import Writer, require_writable, write_all

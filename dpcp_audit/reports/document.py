@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dpcp_audit import __version__
-from dpcp_audit.engine.encoding import plain_record
 from dpcp_audit.engine.run_settings import LIBRARIES, provenance, third_party
 from dpcp_audit.engine.suites import find
+from dpcp_audit.engine.tasks import plain_record
 from dpcp_audit.reports.formats import format_names, report_format
 from dpcp_audit.reports.results_schema import (
     SCHEMA_VERSION,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcp_audit.engine.journal import Journal, JournalError, read
-from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished
 from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.tasks import CheckFinished, ChunkFinished
 from dpcp_audit.words.checks import Row
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.quantities import Quantity

@@ -13,7 +13,10 @@ from support.unruly import CannotTravel, Does, Sums, calls_a_target, hangs_in_c
 from support.waiting import wait_until
 
 from dpcp_audit.engine import runner
-from dpcp_audit.engine.run_events import (
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import Crew, Engine, check, check_row, run, share
+from dpcp_audit.engine.suites import find, select
+from dpcp_audit.engine.tasks import (
     CallsMade,
     CheckFinished,
     CheckStarted,
@@ -22,9 +25,6 @@ from dpcp_audit.engine.run_events import (
     RunStarted,
     StillRunning,
 )
-from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import Crew, Engine, check, check_row, run, share
-from dpcp_audit.engine.suites import find, select
 from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.words.checks import Context

@@ -10,8 +10,9 @@ import cloudpickle
 import pytest
 from support import packages
 
-from dpcp_audit.engine import encoding, suites
 from dpcp_audit.engine import runner as backends
+from dpcp_audit.engine import suites
+from dpcp_audit.engine import tasks as encoding
 from dpcp_audit.engine.run_settings import environment
 from dpcp_audit.engine.runner import work_remotely
 from dpcp_audit.engine.tasks import Task

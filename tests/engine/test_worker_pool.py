@@ -24,10 +24,9 @@ from support.unruly import (
 from support.waiting import PATIENCE, LateOnce, ended, gone, wait_until
 
 from dpcp_audit.engine import cell_template, worker_pool
-from dpcp_audit.engine import messages as frames
-from dpcp_audit.engine.run_events import MOST_BYTES
+from dpcp_audit.engine import tasks as frames
 from dpcp_audit.engine.tasks import Done, Task, attempt
-from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, WorkerProcess
+from dpcp_audit.engine.worker_pool import MOST_BYTES, CellError, Cells, Limits, WorkerProcess
 from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:

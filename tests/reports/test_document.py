@@ -30,8 +30,8 @@ SETTINGS = RunSettings(profile=Profile.SMOKE)
 @pytest.fixture(scope="module")
 def results() -> dict[str, Any]:
     """A small real run: lines, a histogram, an error, an infinite value."""
-    from dpcp_audit.engine.run_events import RunFinished  # noqa: PLC0415
     from dpcp_audit.engine.runner import run  # noqa: PLC0415
+    from dpcp_audit.engine.tasks import RunFinished  # noqa: PLC0415
 
     *_, last = run(select(["ldpcp.krr", "pcoqs.remark-3", "pcoqs.epsilon*"]), SETTINGS)
     assert isinstance(last, RunFinished)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from dpcp_audit.engine.encoding import decode
-from dpcp_audit.engine.tasks import Task
+from dpcp_audit.engine.tasks import Task, decode
 from dpcp_audit.words.calls_made import made
 from dpcp_audit.words.checks import Context, Row, whole
 from dpcp_audit.words.quantities import Quantity

@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.reports.sentences import sentence
 from dpcp_audit.reports.witness import short, telling
 from dpcp_audit.targets.answers import NOT_PROVED

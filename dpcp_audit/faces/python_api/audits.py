@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpcp_audit.engine import runner, suites
-from dpcp_audit.engine.run_events import CheckFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import Engine
+from dpcp_audit.engine.tasks import CheckFinished
 from dpcp_audit.faces.function_checks import coverage_of, label, spec_of, telling_calls
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, seed_of, takes_options
 from dpcp_audit.faces.python_api.result import ClaimResult, Result

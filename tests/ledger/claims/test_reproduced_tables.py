@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.engine import encoding
+from dpcp_audit.engine import tasks as encoding
 from dpcp_audit.engine.run_settings import Profile
 from dpcp_audit.engine.suites import row_of, suite
 from dpcp_audit.faces.cli.main import main

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.report_document import document, finding
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.reports.formats.cells import render_cells
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.markdown import render_markdown

@@ -85,7 +85,7 @@ def _summary(name: str) -> str:
 def _print_json(lines: Sequence[dict[str, Any]]) -> None:
     import json
 
-    from dpcp_audit.engine.encoding import plain_data
+    from dpcp_audit.engine.tasks import plain_data
 
     print(json.dumps(plain_data(list(lines)), ensure_ascii=False, indent=2))
 

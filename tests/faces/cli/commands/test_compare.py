@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.differences import (
     comparison_data,
