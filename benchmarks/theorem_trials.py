@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.pools import ProbabilityPool, hps
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.laws import scores
+from dpcp_audit.laws import pools as scores
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import betainc
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Deferred, Pool
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem

@@ -6,8 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Uniform, atoms
+from dpcp_audit.laws.populations import PiecewiseConstant, Uniform, atoms
 
 MIXED = PiecewiseConstant(edges=(0, 0.5, 1), cells=(3, 0), atoms=((0.0, 1), (0.7, 2), (1, 4)))
 X = np.array([-1.0, 0.0, 0.25, 0.5, 0.6, 0.7, 0.8, 1.0, 2.0])

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.laws.scores import aps
+from dpcp_audit.laws.pools import Classifier, Dataset, aps, classifier_pool
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 fitted_pool = runpy.run_path(str(BENCHMARKS / "pool_fitting.py"))["fitted_pool"]

@@ -10,8 +10,15 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Population, Uniform, atoms
+from dpcp_audit.laws.populations import (
+    Beta,
+    Deferred,
+    PiecewiseConstant,
+    Pool,
+    Population,
+    Uniform,
+    atoms,
+)
 from dpcp_audit.stats.enclosures import exact, lower, upper
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")

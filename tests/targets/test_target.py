@@ -11,7 +11,7 @@ import pytest
 from support.made_targets import SCORES, drawn, plain, quantile, randomizer, refusal
 
 import dpcp_audit as dp
-from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.targets import (
     Kind,
     RandomStyle,

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Pool, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.theorems.admission import admission, likely_crowd, standing_of

@@ -11,8 +11,7 @@ from flint import ctx
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.theorems.ldpcp_scores import (

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS

@@ -12,9 +12,8 @@ import pytest
 from scipy.stats import norm
 from support.samplers import context
 
-from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.pools import ProbabilityPool, aps, aps_as_printed
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS

@@ -13,8 +13,8 @@ from support.refusals import WaldTest, refutes
 from support.samplers import context
 from support.theorems import Coin
 
+from dpcp_audit.laws.pools import hps
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores

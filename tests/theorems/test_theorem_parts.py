@@ -10,10 +10,16 @@ import pytest
 from scipy.special import betainc
 from support.levels import disagreeing_cells, mean_interval
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Population, Uniform, atoms
-from dpcp_audit.laws.scores import hps
+from dpcp_audit.laws.pools import ProbabilityPool, hps
+from dpcp_audit.laws.populations import (
+    Beta,
+    Deferred,
+    PiecewiseConstant,
+    Pool,
+    Population,
+    Uniform,
+    atoms,
+)
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS

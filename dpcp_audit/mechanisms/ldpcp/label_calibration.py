@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit.laws.pools import true_label_scores
 from dpcp_audit.laws.populations import Pool
-from dpcp_audit.laws.scores import true_label_scores
 from dpcp_audit.mechanisms.ldpcp.label_trials import SearchedPool
 from dpcp_audit.mechanisms.ldpcp.window import LDPTrials, SearchResult, WindowSearch, asked_places
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf

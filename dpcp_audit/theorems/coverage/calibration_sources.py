@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Deferred, Pool
-from dpcp_audit.laws.scores import hps, true_label_scores
+from dpcp_audit.laws.pools import hps, true_label_scores
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
 from dpcp_audit.stats.roots import turns
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.words import validate as _validate

@@ -35,7 +35,7 @@ from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.values import Pair
 
 if TYPE_CHECKING:
-    from dpcp_audit.laws.piecewise import PiecewiseConstant
+    from dpcp_audit.laws.populations import PiecewiseConstant
     from dpcp_audit.theorems.coverage.row_laws import CalibrationSource, RowLaws
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
     from dpcp_audit.words.arrays import FloatArray

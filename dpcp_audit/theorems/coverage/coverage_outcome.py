@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Pool
+from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.theorems.coverage.law_shrinking import complexity, simplifications
 from dpcp_audit.theorems.coverage.worst_law import Contender, JudgedLaw
 from dpcp_audit.words.evidence import DETECT, conclude

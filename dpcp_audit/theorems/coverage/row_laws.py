@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import (
     CLASSES,
     SHIPPED,
@@ -23,7 +22,7 @@ from dpcp_audit.laws.pools import (
     classifier_pool,
     within,
 )
-from dpcp_audit.laws.populations import Beta, Deferred, Pool
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcp_audit.laws.scores import hps, prediction_sets, true_label_scores
+from dpcp_audit.laws.pools import hps, prediction_sets, true_label_scores
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson

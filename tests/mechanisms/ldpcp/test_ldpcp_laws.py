@@ -6,8 +6,8 @@ from support.levels import differing_cells, disagreeing_cells
 from support.plain_ldpcp import plain_scores
 from support.plain_pcoqs import drawn_scores
 
+from dpcp_audit.laws.pools import hps, true_label_scores
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.laws.scores import hps, true_label_scores
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window

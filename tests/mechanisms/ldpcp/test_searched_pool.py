@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.levels import differing_cells
 
-from dpcp_audit.laws.scores import hps
+from dpcp_audit.laws.pools import hps
 from dpcp_audit.mechanisms.ldpcp import label_trials as searched_pool
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts, SearchedPool, estimate_error

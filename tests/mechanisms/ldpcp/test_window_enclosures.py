@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import (

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from support.plain_pcoqs import plain_trials
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform, atoms
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Pool, Population, Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs import iid_coverage
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import (
     MeanCoverage,

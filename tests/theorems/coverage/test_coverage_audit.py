@@ -12,9 +12,8 @@ from scipy.stats import beta
 from support.calibrators import of_rows, rounded_down, split, true_score
 from support.samplers import context
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.laws.populations import Pool
+from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind

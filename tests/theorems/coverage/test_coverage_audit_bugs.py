@@ -20,8 +20,8 @@ from support.calibrators import (
 )
 from support.samplers import context
 
+from dpcp_audit.laws.pools import aps_as_printed
 from dpcp_audit.laws.populations import Pool
-from dpcp_audit.laws.scores import aps_as_printed
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import find, settings
 from support.piecewise_laws import piecewise_laws
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Uniform
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Uniform
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.theorems.coverage.law_shrinking import complexity, shrink

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Population, Uniform
+from dpcp_audit.laws.populations import PiecewiseConstant, Population, Uniform
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
