@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betainc
 
 from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LabelSearch, OnMiss
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError

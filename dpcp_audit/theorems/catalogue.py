@@ -14,8 +14,8 @@ import numpy as np
 
 from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool, load_pool
 from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import ExponQ
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, RankError

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcp_audit.laws.pools import hps
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels, dkw_width
-from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
-from dpcp_audit.mechanisms.ldpcp.window import LabelSearch, OnMiss
+from dpcp_audit.mechanisms.local_labels import CellCounts, LDPCPLabels, NoiseAwareLabels, dkw_width
+from dpcp_audit.mechanisms.local_scores import LabelSearch, OnMiss
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.laws.pools import ProbabilityPool
-    from dpcp_audit.mechanisms.ldpcp.window import WindowSearch
+    from dpcp_audit.mechanisms.local_scores import WindowSearch
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import PlainData
 

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import (
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LDPCPScores,
+    Window,
+    hoeffding_width,
+)
+from dpcp_audit.mechanisms.window_law import (
     EnclosedSearch,
     ThresholdLaw,
     enclosed_hoeffding_width,

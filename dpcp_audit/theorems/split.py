@@ -15,9 +15,9 @@ from flint import arb, ctx, fmpq
 from scipy.special import betainc
 
 from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
-from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.mechanisms.pcoqs.iid_coverage import mean_coverage
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.iid_coverage import mean_coverage
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.stats.enclosures import at_most, beta_cdf, decimal, ends, lower, upper
 from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.statement import Stated, Statement

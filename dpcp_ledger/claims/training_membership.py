@@ -20,10 +20,10 @@ from dpcp_audit.extensions.mechanisms import (
     Adam,
     Flaw,
     Poisson,
-    PrivatePipeline,
     SplitConformal,
     SubsampledGaussian,
 )
+from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training import training_pipeline
 from dpcp_ledger.training.model_attacks import AttackClassifier, LiRA, LossThreshold, View

@@ -29,7 +29,8 @@ from dpcp_audit.extensions.claims import (
     conclude,
 )
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import PrivatePipeline, SubsampledGaussian
+from dpcp_audit.extensions.mechanisms import SubsampledGaussian
+from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.attack_rates import (
     AttackScores,
     Held,

@@ -15,7 +15,7 @@ from measured_improvements import (
 
 from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.laws.populations import Beta, Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 LOGISTIC, GAUSSIAN_NB = Classifier.LOGISTIC, Classifier.GAUSSIAN_NB
 

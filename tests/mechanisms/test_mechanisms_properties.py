@@ -8,9 +8,8 @@ from pytest import approx  # noqa: PT013
 from support.plain_exponq import plain_law
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
-from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
-from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
+from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
 from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
 
 exponqs = st.builds(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 
 
 def plain_law(mechanism: ExponQ, scores: np.ndarray) -> np.ndarray:

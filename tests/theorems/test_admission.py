@@ -12,8 +12,8 @@ import pytest
 
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Pool, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.admission import admission, likely_crowd, standing_of
 from dpcp_audit.theorems.catalogue import CATALOGUE, law_of_probabilities
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem

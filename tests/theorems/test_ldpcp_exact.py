@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_audit.theorems.ldpcp_scores import (
     ScoreTheorem,
     enclosed_failure,
@@ -26,7 +26,7 @@ from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.law_search import DistributionSearch
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores
     from dpcp_audit.words.arrays import FloatArray
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import betainc
 
 from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
-from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import HistLap, SplitConformal
 from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.split import (
     MarginalCoverage,

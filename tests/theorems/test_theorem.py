@@ -14,9 +14,8 @@ from support.samplers import context
 
 from dpcp_audit.laws.pools import ProbabilityPool, aps, aps_as_printed
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss, hoeffding_width
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (

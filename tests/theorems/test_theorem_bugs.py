@@ -11,10 +11,9 @@ import pytest
 from support.samplers import context
 
 from dpcp_audit.laws.populations import Beta, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_labels import dkw_width
+from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import (

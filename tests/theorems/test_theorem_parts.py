@@ -20,9 +20,9 @@ from dpcp_audit.laws.populations import (
     Uniform,
     atoms,
 )
-from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
-from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_labels import CellCounts
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.admission import (
     admissible_rounds,
@@ -112,7 +112,7 @@ def test_uniform_trials_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch)
     """Neither their number nor their law; the streams of few users are drawn otherwise."""
     event = uniform()
     whole = event.trials(30, rng=np.random.default_rng(2)).statistic
-    monkeypatch.setattr("dpcp_audit.mechanisms.ldpcp.label_trials._CHUNK_CELLS", 7 * 120)
+    monkeypatch.setattr("dpcp_audit.mechanisms.local_labels._CHUNK_CELLS", 7 * 120)
     parts = event.trials(30, rng=np.random.default_rng(2)).statistic
     np.testing.assert_array_equal(whole, parts)
 

@@ -16,7 +16,7 @@ from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbou
 from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.mechanisms.shuffle import hidden_laws
+from dpcp_audit.mechanisms.randomized_response import hidden_laws
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Neighbours, Relation
 

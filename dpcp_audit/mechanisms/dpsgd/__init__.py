@@ -1,7 +1,7 @@
 """DP-SGD and DP-Adam: the reference trainings, many models side by side.
 
-``settings``, ``examples`` and ``canaries`` need nothing beyond NumPy; everything else needs the
-extra ``dpsgd`` (PyTorch, Opacus).
+``examples`` and ``subsampled_gaussian`` need nothing beyond NumPy; everything else needs the extra
+``dpsgd`` (PyTorch, Opacus).
 """
 
 from __future__ import annotations

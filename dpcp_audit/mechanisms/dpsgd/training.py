@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 
 from dpcp_audit.mechanisms.dpsgd import linear
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Augmentation, Flaw
 from dpcp_audit.mechanisms.dpsgd.gradients import (
     AdamMoments,
     FlatModel,
@@ -25,7 +26,6 @@ from dpcp_audit.mechanisms.dpsgd.networks import (
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Augmentation, Flaw
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:

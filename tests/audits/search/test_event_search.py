@@ -38,7 +38,7 @@ from dpcp_audit.audits.search.features import (
 )
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, event_test
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.target_checks import recipes
 from dpcp_audit.target_checks.recipes import Recipe
 from dpcp_audit.words.checks import Skipped

@@ -10,7 +10,7 @@ from support.transcripts import transcript_pair
 
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.pcoqs import pcoqs_theorems, privacy, remarks, zcdp

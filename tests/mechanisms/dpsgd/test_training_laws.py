@@ -13,9 +13,8 @@ from support.opacus_training import opacus_train
 from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import training as lots
-from dpcp_audit.mechanisms.dpsgd.examples import Examples
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Clipping, Examples, Poisson
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

@@ -11,8 +11,8 @@ from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import gradients, linear, networks
 from dpcp_audit.mechanisms.dpsgd import training as lots
+from dpcp_audit.mechanisms.dpsgd.examples import Clipping
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped
-from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
 
 FEATURES, CLASSES, B, R = 4, 3, 5, 2
 clippings = st.sampled_from(list(Clipping))

@@ -8,7 +8,7 @@ from support.plain_exponq import plain_law
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.populations import Beta, Uniform, atoms
-from dpcp_audit.mechanisms.exponential_quantile import (
+from dpcp_audit.mechanisms.quantiles import (
     ExponQ,
     Normaliser,
     bin_index,

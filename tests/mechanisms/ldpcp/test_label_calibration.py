@@ -15,9 +15,15 @@ from dpcp_audit.laws.pools import (
     true_label_scores,
 )
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels, dkw_width
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LDPCPScores,
+    OnMiss,
+    Window,
+    hoeffding_width,
+)
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import LocalDP
 

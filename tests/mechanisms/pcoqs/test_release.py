@@ -9,7 +9,7 @@ from support.plain_pcoqs import plain_law
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
 from dpcp_audit.laws.populations import Pool, Uniform, atoms
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 FINE = PCOQS(alpha=0.1, rho=0.5)
 COARSE = PCOQS(alpha=0.2, rho=2.0, resolution=0.2)

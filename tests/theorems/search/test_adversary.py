@@ -9,8 +9,8 @@ from hypothesis import find, settings
 from support.piecewise_laws import piecewise_laws
 
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Uniform
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.mechanisms.local_scores import OnMiss
+from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_audit.theorems.coverage.law_shrinking import complexity, shrink
 from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure

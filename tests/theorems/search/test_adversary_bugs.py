@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpcp_audit.laws.populations import PiecewiseConstant, Population, Uniform
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.mechanisms.local_scores import OnMiss
 from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Context
@@ -17,7 +17,7 @@ from dpcp_audit.words.results import Outcome, Verdict
 from dpcp_ledger.ldpcp.law_search import DistributionSearch
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores
     from dpcp_audit.words.arrays import FloatArray
 
 pytestmark = pytest.mark.known_bad

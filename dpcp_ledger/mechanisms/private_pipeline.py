@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
-    Envelope,
+from dpcp_audit.extensions.claims import PrivacyGuarantee, Relation
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.mechanisms import (
     SubsampledGaussian,
     composed_loss,
     envelope,
     least_line,
     loss_interval,
 )
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.extensions.claims import FloatArray
+    from dpcp_audit.extensions.mechanisms import PCOQS, Envelope
 
 
 _ROUNDING = 1e-12
@@ -51,7 +50,7 @@ class PrivatePipeline(PrivacyGuarantee):
 
     Examples
     --------
-    >>> from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    >>> from dpcp_audit.extensions.mechanisms import PCOQS
     >>> training = SubsampledGaussian(
     ...     sampling_rate=0.1, steps=100, noise_multiplier=2.0, relation=Relation.SUBSTITUTION
     ... )

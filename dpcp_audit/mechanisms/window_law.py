@@ -24,7 +24,7 @@ import numpy as np
 from flint import arb, fmpq
 from scipy.special import betainc
 
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.mechanisms.local_scores import OnMiss
 from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, binomial_tails, decimal
 from dpcp_audit.words import validate as _validate
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores
     from dpcp_audit.stats.enclosures import Number
     from dpcp_audit.words.arrays import BoolArray, FloatArray
 
