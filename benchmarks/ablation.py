@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from dpcp_audit.audits.search import event_search, pair_race, pilot_hypotheses
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.zoo.specimen import SpecimenCheck

@@ -24,8 +24,8 @@ from dpcp_audit.stats.enclosures import at_most, ends
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.source_proofs import unread
 from dpcp_audit.targets import Kind, TargetError
+from dpcp_audit.targets.answers import DegenerateTargetError, SingleDraws
 from dpcp_audit.targets.calls import FunctionCaller
-from dpcp_audit.targets.degenerate import DegenerateTargetError, SingleDraws
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.coverage.calibration_sources import ScoreSource
 from dpcp_audit.theorems.coverage.worst_law import sides

@@ -14,10 +14,16 @@ from dpcp_audit.proving.prover import prove
 from dpcp_audit.proving.whole_functions import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, upper
 from dpcp_audit.target_checks.planned_calls import pair_space, typical
-from dpcp_audit.targets import RandomStyle, Takes, TargetError
-from dpcp_audit.targets.answers import NOT_PROVED, DataForm, NotProvedError
+from dpcp_audit.targets import RandomStyle, Takes
+from dpcp_audit.targets.answers import (
+    NOT_PROVED,
+    DataForm,
+    DegenerateTargetError,
+    Randomness,
+    SingleDraws,
+    TargetError,
+)
 from dpcp_audit.targets.calls import FunctionCaller
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, SingleDraws
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -248,15 +254,15 @@ def require_proof(
 
     Raises
     ------
-    NotProvedError
+    TargetError
         If the verifier does not take the claim or the target, or if no call answers.
     """
     found = SourceProof.of(spec, guarantee, target)
     if found is None:
         why = unfit(spec, guarantee, target) or "the target's options are not its arguments"
-        raise NotProvedError(f"{NOT_PROVED}: {why}")
+        raise TargetError(f"{NOT_PROVED}: {why}")
     if not found.proved:
         return found.unproved()
     if not answers(spec, target, context):
-        raise NotProvedError(f"{NOT_PROVED}: its calls raise, or all return the same")
+        raise TargetError(f"{NOT_PROVED}: its calls raise, or all return the same")
     return found.outcome()

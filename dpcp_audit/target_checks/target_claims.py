@@ -19,7 +19,7 @@ from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut, within
 from dpcp_audit.target_checks.source_proofs import SourceProof, answers, require_proof
 from dpcp_audit.targets import Kind, Takes, TargetError
-from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
+from dpcp_audit.targets.answers import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, RowLaws
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.planned_calls import Timed
     from dpcp_audit.target_checks.trace_search import TraceSearch
     from dpcp_audit.targets import Target
-    from dpcp_audit.targets.degenerate import Drawable
+    from dpcp_audit.targets.answers import Drawable
     from dpcp_audit.words.arrays import IntArray
     from dpcp_audit.words.checks import Check, Context, Planned
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP
@@ -289,7 +289,7 @@ class ProvedAlone(TargetPrivacy):
 
         Raises
         ------
-        NotProvedError
+        TargetError
             If the verifier does not take the claim or the target.
         """
         with self.spec.target.open() as target:

@@ -23,9 +23,8 @@ from dpcp_audit.proving.determined import undetermined
 from dpcp_audit.target_checks.every_pair import EveryPair
 from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.targets import Takes, TargetError, TargetRaisedError
-from dpcp_audit.targets.answers import Talk, handed_over
+from dpcp_audit.targets.answers import Randomness, Talk, handed_over
 from dpcp_audit.targets.calls import FunctionCaller
-from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError
 from dpcp_audit.tracing.pair_traces import Remark, trace_target

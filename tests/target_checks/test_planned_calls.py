@@ -26,7 +26,7 @@ from dpcp_audit.target_checks.planned_calls import (
 )
 from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import Kind, Target
-from dpcp_audit.targets.degenerate import OutOfTimeError
+from dpcp_audit.targets.answers import OutOfTimeError
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import reaches
 from dpcp_audit.words.guarantees import PureDP

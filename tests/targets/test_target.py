@@ -18,7 +18,7 @@ from dpcp_audit.targets import (
     Target,
     TargetError,
 )
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, probe
+from dpcp_audit.targets.answers import DegenerateTargetError, Randomness, probe
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.coverage.calibration_sources import ScoreSource
 from dpcp_audit.words.results import Verdict

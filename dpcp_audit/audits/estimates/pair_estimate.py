@@ -25,7 +25,7 @@ from dpcp_audit.audits.estimates.shown_losses import (
 )
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import input_as_data
-from dpcp_audit.targets.degenerate import Randomness, require_independent
+from dpcp_audit.targets.answers import Randomness, require_independent
 from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import decide, exact_power, refutes

@@ -13,12 +13,12 @@ from dpcp_audit.audits.search.feature_cells import claims_delta, promise_of_atom
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_promise
 from dpcp_audit.audits.search.public_grid import PublicGrid
-from dpcp_audit.targets.answers import TargetError
-from dpcp_audit.targets.degenerate import (
+from dpcp_audit.targets.answers import (
     OR_NONE,
     ConstantOutputsError,
     DegenerateTargetError,
     Randomness,
+    TargetError,
     draw,
     probe,
 )

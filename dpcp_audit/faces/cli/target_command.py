@@ -33,7 +33,7 @@ def no_target() -> UsageError:
 def kinds() -> str:
     """Return a line for each kind of target: how its function is written."""
     wide = max(len(kind) for kind in Kind)
-    lines = (f"--kind {kind.value:<{wide}}  {kind.row.form}" for kind in Kind)
+    lines = (f"--kind {kind.value:<{wide}}  {kind.form}" for kind in Kind)
     return textwrap.indent("\n".join(lines), "  ")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from dpcp_audit.laws.pools import hps, true_label_scores
 from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
 from dpcp_audit.stats.roots import turns
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import require_independent
+from dpcp_audit.targets.answers import require_independent
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.coverage.coverage_outcome import Report, Shrinking
 from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, source_from_data

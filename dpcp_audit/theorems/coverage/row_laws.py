@@ -23,7 +23,7 @@ from dpcp_audit.laws.pools import (
     within,
 )
 from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
 from dpcp_audit.theorems.coverage.law_space import LawSpace

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import DegenerateTargetError, draw_each
+from dpcp_audit.targets.answers import DegenerateTargetError, draw_each
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import of_mean, of_rate
 from dpcp_audit.words.quantities import Bound, Quantity

@@ -23,7 +23,7 @@ from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser, SplitConformal
-from dpcp_audit.targets.degenerate import unprobed
+from dpcp_audit.targets.answers import unprobed
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.mechanisms.release_games import (

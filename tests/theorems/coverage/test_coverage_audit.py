@@ -15,7 +15,7 @@ from support.samplers import context
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit, confirm
