@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.tracing.loss_samples import ComposedNoise, LineLoss
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.results import PlainData, Table
 
 _INTERVAL = 1e-4
 """The grid of losses, in nats, to which each noise's are rounded down."""

@@ -17,12 +17,13 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words.evidence import of_loss
-from dpcp_audit.words.outcome_tables import (
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import (
+    Evidence,
+    Power,
     Table,
     TableColumn,
 )
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

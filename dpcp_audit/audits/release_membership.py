@@ -24,9 +24,17 @@ from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.targets.answers import require_independent, unprobed
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import conclude
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, PlainData, Power
+from dpcp_audit.words.results import (
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Power,
+    Series,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

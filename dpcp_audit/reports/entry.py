@@ -41,8 +41,7 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.plain import is_record, plain
-from dpcp_audit.words.proofs import ProofMethod
-from dpcp_audit.words.results import Assumption, EvidenceKind, Standing, Verdict
+from dpcp_audit.words.results import Assumption, EvidenceKind, ProofMethod, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.engine.run_settings import Provenance
 from dpcp_audit.words.checks import Overview, Skipped
-from dpcp_audit.words.figures import Figure, FigureKind
-from dpcp_audit.words.outcome_tables import Table
 from dpcp_audit.words.plain import Number, Whole, is_record, shown
-from dpcp_audit.words.proofs import Proof
 from dpcp_audit.words.results import (
     Estimate,
     Evidence,
+    Figure,
+    FigureKind,
     PlainData,
     Power,
+    Proof,
     Source,
     SourceLocation,
     Standing,
+    Table,
     Verdict,
 )
 

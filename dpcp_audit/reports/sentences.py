@@ -24,9 +24,8 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.plain import is_list, is_record
-from dpcp_audit.words.proofs import sizes_proved
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
-from dpcp_audit.words.results import TRANSCRIPT, EvidenceKind, Verdict
+from dpcp_audit.words.results import TRANSCRIPT, EvidenceKind, Verdict, sizes_proved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

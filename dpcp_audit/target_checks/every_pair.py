@@ -33,8 +33,7 @@ from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
-from dpcp_audit.words.results import SourceLocation, Verdict
+from dpcp_audit.words.results import Premise, Proof, ProofMethod, SourceLocation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -32,9 +32,16 @@ from dpcp_audit.words.guarantees import (
     Relation,
     RenyiDP,
 )
-from dpcp_audit.words.proofs import Proof, ProofMethod
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, SourceLocation, Verdict
+from dpcp_audit.words.results import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    Proof,
+    ProofMethod,
+    SourceLocation,
+    Verdict,
+)
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.proofs import Premise
+    from dpcp_audit.words.results import Premise
 
 _QUANTITIES = {
     PureDP: Quantity.EPSILON,

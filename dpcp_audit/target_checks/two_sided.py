@@ -11,9 +11,8 @@ from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.targets import TargetError
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.outcome_tables import Table, TableColumn
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.trace_search import TraceResult, TraceSearch

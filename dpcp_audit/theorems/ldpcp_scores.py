@@ -27,11 +27,9 @@ from dpcp_audit.theorems.statement import Statement, inputs_of
 from dpcp_audit.theorems.theorem import outside
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.computed import Computation
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.options import parameter
-from dpcp_audit.words.proofs import ProofMethod
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Source
+from dpcp_audit.words.results import Figure, FigureKind, ProofMethod, Series, Source
 from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:

@@ -24,15 +24,15 @@ from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.computed import Computation, Computed
-from dpcp_audit.words.figures import (
+from dpcp_audit.words.options import ALPHA, N
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import (
     Figure,
     FigureKind,
+    ProofMethod,
     Series,
+    Source,
 )
-from dpcp_audit.words.options import ALPHA, N
-from dpcp_audit.words.proofs import ProofMethod
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

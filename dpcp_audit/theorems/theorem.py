@@ -15,10 +15,9 @@ from dpcp_audit.stats.samples import Spread
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, decide, of_rate, settled
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import number, rounded_down, rounded_up
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Count, Power, Verdict
+from dpcp_audit.words.results import Count, Figure, FigureKind, Power, Series, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

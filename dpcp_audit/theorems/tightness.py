@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.computed import Computation
-from dpcp_audit.words.outcome_tables import Table, TableColumn
+from dpcp_audit.words.results import Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.figures import Figure  # noqa: TC001  (resolved by pydantic)
 from dpcp_audit.words.formatting import in_setting
-from dpcp_audit.words.outcome_tables import Table  # noqa: TC001  (resolved by pydantic)
-from dpcp_audit.words.results import Claim, Source, Standing, Verdict
+from dpcp_audit.words.results import (
+    Claim,
+    Figure,
+    Source,
+    Standing,
+    Table,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

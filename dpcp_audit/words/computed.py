@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import decide
-from dpcp_audit.words.proofs import Proof
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import ROUNDING, Evidence, Outcome, PlainData, Power, Verdict
+from dpcp_audit.words.results import ROUNDING, Evidence, Outcome, PlainData, Power, Proof, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.figures import Figure
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.proofs import Premise, ProofMethod
+    from dpcp_audit.words.results import Figure, Premise, ProofMethod, Table
 
 
 _SAME = 1e-6

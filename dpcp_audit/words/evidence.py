@@ -28,10 +28,7 @@ from dpcp_audit.words.results import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.figures import Figure
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.proofs import Proof
-    from dpcp_audit.words.results import Count, Estimate, PlainData
+    from dpcp_audit.words.results import Count, Estimate, Figure, PlainData, Proof, Table
 
 
 DETECT = 2.0
@@ -72,7 +69,7 @@ def decide(
 
     Examples
     --------
-    >>> from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+    >>> from dpcp_audit.words.results import Premise, Proof, ProofMethod
     >>> from dpcp_audit.words.results import Evidence, Power
     >>> found = Evidence.exact(Quantity.EPSILON, 0.9, claimed=1.0)
     >>> seen = Power(quantity=Quantity.EPSILON, smallest=1.0, claimed=1.0, detection=1.0)

@@ -17,9 +17,8 @@ from dpcp_audit.reports.document import DocumentError, dump, load, to_document
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION
 from dpcp_audit.stats.enclosures import at_most
 from dpcp_audit.words.computed import Computation, Computed
-from dpcp_audit.words.proofs import ProofMethod
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Claim, Finding, Source, Verdict
+from dpcp_audit.words.results import Claim, Finding, ProofMethod, Source, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

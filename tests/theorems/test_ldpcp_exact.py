@@ -21,8 +21,7 @@ from dpcp_audit.theorems.ldpcp_scores import (
     failure_probability,
 )
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.proofs import Proof
-from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.results import Proof, Verdict
 from dpcp_ledger.ldpcp.law_search import DistributionSearch
 
 if TYPE_CHECKING:

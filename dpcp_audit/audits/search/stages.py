@@ -14,12 +14,12 @@ from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import DETECT
-from dpcp_audit.words.figures import (
+from dpcp_audit.words.formatting import counted
+from dpcp_audit.words.results import (
     Figure,
     FigureKind,
     Series,
 )
-from dpcp_audit.words.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.python_api.result import Result
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.results import Claim, Estimate, Outcome, PlainData
+    from dpcp_audit.words.results import Claim, Estimate, Outcome, PlainData, Table
 
 
 _HERE = "__main__"

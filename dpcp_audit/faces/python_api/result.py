@@ -14,10 +14,9 @@ from dpcp_audit.reports.sentences import shown_estimate
 from dpcp_audit.reports.severity import headline
 from dpcp_audit.words import hints
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.results import Figure, FigureKind, Series, Verdict
 from dpcp_audit.words.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from dpcp_audit.words.proofs import Proof
-    from dpcp_audit.words.results import Evidence, Finding, PlainData, Power
+    from dpcp_audit.words.results import Evidence, Finding, PlainData, Power, Proof
 
 
 _WORST_FIRST = (

@@ -27,8 +27,7 @@ from dpcp_audit.words.results import Standing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.results import PlainData, Table
 
 
 COLUMNS = (

@@ -11,7 +11,7 @@ from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.theorems.coverage.law_shrinking import complexity, simplifications
 from dpcp_audit.theorems.coverage.worst_law import Contender, JudgedLaw
 from dpcp_audit.words.evidence import DETECT, conclude
-from dpcp_audit.words.figures import (
+from dpcp_audit.words.results import (
     Figure,
     FigureKind,
     Series,

@@ -16,7 +16,7 @@ from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.formats.tables import render_tables
 from dpcp_audit.reports.terminal import print_tables
-from dpcp_audit.words.outcome_tables import Table, TableColumn
+from dpcp_audit.words.results import Table, TableColumn
 
 HOSTILE = "<script>|=1+1"
 TABLE = Table(

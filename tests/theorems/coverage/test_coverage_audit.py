@@ -22,10 +22,9 @@ from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit, confirm
 from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.coverage.worst_law import sides
-from dpcp_audit.words.figures import FigureKind
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.quantities import Bound
-from dpcp_audit.words.results import Measure, Verdict
+from dpcp_audit.words.results import FigureKind, Measure, Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
