@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.quantities import Quantity
 
 

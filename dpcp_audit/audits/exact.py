@@ -13,7 +13,7 @@ from dpcp_audit.audits.enclosed_laws import TABLE_ROUNDING, enclosed, laws_add_u
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.enclosures import all_at_most, ends_of_largest
-from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Figure, FigureKind, Proof, ProofMethod, Series
 

@@ -16,8 +16,8 @@ from dpcp_audit.words.checks import Skipped as Skipped
 from dpcp_audit.words.checks import Suite as Suite
 from dpcp_audit.words.checks import claims_of as claims_of
 from dpcp_audit.words.checks import whole as whole
-from dpcp_audit.words.computed import Computation as Computation
-from dpcp_audit.words.computed import Computed as Computed
+from dpcp_audit.words.evidence import Computation as Computation
+from dpcp_audit.words.evidence import Computed as Computed
 from dpcp_audit.words.evidence import conclude as conclude
 from dpcp_audit.words.evidence import decide as decide
 from dpcp_audit.words.evidence import of_rate as of_rate

@@ -23,7 +23,7 @@ from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Row, Suite
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import (
     Coverage,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check, Context
-    from dpcp_audit.words.computed import Computation
+    from dpcp_audit.words.evidence import Computation
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Outcome, PlainData
 

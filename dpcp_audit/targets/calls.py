@@ -35,7 +35,7 @@ from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, draw_seed, floating_errors, raised
 from dpcp_audit.targets.process import LineProcess
 from dpcp_audit.words.arrays import is_array
-from dpcp_audit.words.calls_made import made
+from dpcp_audit.words.calls_made import count_calls
 from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.results import SourceLocation
 
@@ -299,7 +299,7 @@ class FunctionCaller:
     def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float | FloatArray:
         self._latest[:] = [inputs]
         answer = self._call(inputs, rng, {})
-        made(1)
+        count_calls(1)
         try:
             return answers.one(answer, kind=self.kind)
         except answers.AnswerError as error:
@@ -319,7 +319,7 @@ class FunctionCaller:
         keywords: Mapping[str, int],
     ) -> FloatArray:
         answer = self._call(inputs, rng, keywords)
-        made(size)
+        count_calls(size)
         try:
             return answers.numbers_of(answer, size, kind=self.kind)
         except answers.AnswerError as error:
@@ -457,7 +457,7 @@ class CommandCaller:
             self._process = LineProcess(self.command, name=self.name)
         try:
             line = self._process.ask(request, seconds=self.call_seconds)
-            made(size)
+            count_calls(size)
             return self._values(self._reply(line), size)
         except TargetRaisedError as error:
             raise type(error)(f"{error}; asked for {self._asked(size)}") from error

@@ -26,7 +26,7 @@ from dpcp_audit.theorems.ldpcp_coverage import SearchTheorem, lower_bound, says_
 from dpcp_audit.theorems.statement import Statement, inputs_of
 from dpcp_audit.theorems.theorem import outside
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.options import parameter
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Figure, FigureKind, ProofMethod, Series, Source

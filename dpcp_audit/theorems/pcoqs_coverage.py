@@ -15,7 +15,7 @@ from dpcp_audit.mechanisms.iid_coverage import coverage_given_noise, coverage_ou
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import ROUNDING, FailureRate, TheoremTrials, outside
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.options import BETA, WINDOW_COUNT, WINDOWS, N, parameter
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Source

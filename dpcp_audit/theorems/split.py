@@ -23,7 +23,7 @@ from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.options import ALPHA, N
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (

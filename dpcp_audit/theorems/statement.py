@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.theorems.tightness import with_tightness
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import in_setting, rounded_down, rounded_up
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Source, Standing, Verdict

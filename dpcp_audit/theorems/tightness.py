@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.results import Table, TableColumn
 
 if TYPE_CHECKING:

@@ -42,8 +42,8 @@ def listening(listen: Callable[[int], None], *, seconds: float) -> Generator[Non
     --------
     >>> heard = []
     >>> with listening(heard.append, seconds=0):
-    ...     made(3)
-    ...     made(2)
+    ...     count_calls(3)
+    ...     count_calls(2)
     >>> heard
     [3, 5]
     """
@@ -55,7 +55,7 @@ def listening(listen: Callable[[int], None], *, seconds: float) -> Generator[Non
         _counter = before
 
 
-def made(calls: int) -> None:
+def count_calls(calls: int) -> None:
     """Count calls of a target that were made."""
     if _counter is not None:
         _counter.add(calls)

@@ -19,7 +19,7 @@ from dpcp_audit.audits.exact import (
 )
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,

@@ -28,7 +28,7 @@ from dpcp_audit.engine.tasks import (
 from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from scipy.special import ndtr
 from update_comparison import spending
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
-from dpcp_audit.mechanisms.pcoqs import PCOQS, privacy_budget
+from dpcp_audit.mechanisms import pcoqs_budget as privacy_budget
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.pcoqs_budget import (
     claimed_rho,
     game_delta,

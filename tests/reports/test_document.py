@@ -16,7 +16,7 @@ from dpcp_audit.reports import document
 from dpcp_audit.reports.document import DocumentError, dump, load, to_document
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION
 from dpcp_audit.stats.enclosures import at_most
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Finding, ProofMethod, Source, Verdict
 

@@ -21,7 +21,7 @@ from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.theorems.tightness import with_tightness
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Standing
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dpcp_audit.theorems.split import (
     split_miscoverage,
     split_overcoverage,
 )
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict
 
 

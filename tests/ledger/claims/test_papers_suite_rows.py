@@ -9,7 +9,7 @@ import pytest
 from support.samplers import context
 
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import setting
 from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 from dpcp_ledger.claims import papers_suite

@@ -9,12 +9,13 @@ import pytest
 from support.plain_pcoqs import plain_trials
 
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Pool, Population, Uniform, atoms
+from dpcp_audit.mechanisms import iid_coverage
 from dpcp_audit.mechanisms.iid_coverage import (
     MeanCoverage,
     coverage_given_noise,
     coverage_outside,
 )
-from dpcp_audit.mechanisms.pcoqs import PCOQS, iid_coverage
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 FOUR = atoms([0.1, 0.35, 0.6, 0.95], [4, 3, 2, 1], name="four")
 POPULATIONS = (
