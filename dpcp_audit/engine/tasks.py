@@ -37,8 +37,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import numpy as np
 
 from dpcp_audit.targets.answers import DegenerateTargetError, TargetError
-from dpcp_audit.words.calls_made import listening
-from dpcp_audit.words.checks import Check, Chunked
+from dpcp_audit.words.checks import Check, Chunked, listening
 from dpcp_audit.words.plain import is_record, is_sequence
 from dpcp_audit.words.results import Outcome, PlainData
 

@@ -23,7 +23,7 @@ from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of, split
 from dpcp_audit.words import options
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.calls_made import listening
+from dpcp_audit.words.checks import listening
 from dpcp_audit.words.guarantees import Coverage, Neighbours
 from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.whole_files import UsageError

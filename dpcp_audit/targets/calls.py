@@ -35,7 +35,7 @@ from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, draw_seed, floating_errors, raised
 from dpcp_audit.targets.process import LineProcess
 from dpcp_audit.words.arrays import is_array
-from dpcp_audit.words.calls_made import count_calls
+from dpcp_audit.words.checks import count_calls
 from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.results import SourceLocation
 

@@ -1,8 +1,14 @@
-"""Checks, the rows that pair each with a claim, and the suites that run rows together."""
+"""Checks, the rows that pair each with a claim, the suites of rows, and signs of life of a check.
+
+What calls a target says so here (``count_calls``); whoever runs the check may listen. Without a
+listener a call costs a look at one variable.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import time
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
@@ -20,7 +26,7 @@ from dpcp_audit.words.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from dpcp_audit.words.results import Outcome, PlainData, Power
 
@@ -293,3 +299,50 @@ class Skipped:
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """Read what ``as_data`` returns."""
         return cls(name=data["name"], reason=data["reason"])
+
+
+class _Counter:
+    """Counts calls for one listener, which hears of them every few seconds."""
+
+    def __init__(self, listen: Callable[[int], None], seconds: float) -> None:
+        self._listen = listen
+        self._seconds = seconds
+        self._calls = 0
+        self._heard = time.monotonic()
+
+    def add(self, calls: int) -> None:
+        self._calls += calls
+        now = time.monotonic()
+        if now - self._heard >= self._seconds:
+            self._heard = now
+            self._listen(self._calls)
+
+
+_counter: _Counter | None = None
+
+
+@contextmanager
+def listening(listen: Callable[[int], None], *, seconds: float) -> Generator[None]:
+    """Tell ``listen`` how many calls were made, at the first call after each ``seconds``.
+
+    Examples
+    --------
+    >>> heard = []
+    >>> with listening(heard.append, seconds=0):
+    ...     count_calls(3)
+    ...     count_calls(2)
+    >>> heard
+    [3, 5]
+    """
+    global _counter  # noqa: PLW0603  (one check runs at a time in a process)
+    before, _counter = _counter, _Counter(listen, seconds)
+    try:
+        yield
+    finally:
+        _counter = before
+
+
+def count_calls(calls: int) -> None:
+    """Count calls of a target that were made."""
+    if _counter is not None:
+        _counter.add(calls)

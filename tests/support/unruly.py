@@ -19,8 +19,8 @@ import cloudpickle
 import numpy as np
 
 from dpcp_audit.engine.tasks import Task, decode
-from dpcp_audit.words.calls_made import made
 from dpcp_audit.words.checks import Context, Row, whole
+from dpcp_audit.words.checks import count_calls as made
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Evidence, Outcome, Source, Verdict
 
