@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dpcp_audit.words import brent as brent
 from dpcp_audit.words import validate as validate
 from dpcp_audit.words.arrays import BoolArray as BoolArray
 from dpcp_audit.words.arrays import FloatArray as FloatArray

@@ -33,8 +33,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
-from dpcp_audit.stats.roots import turn_by_factor
-from dpcp_audit.words import brent as _brent
+from dpcp_audit.stats.roots import find_root, turn_by_factor
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
 
@@ -137,7 +136,7 @@ def _analytic_multiplier(epsilon: float, delta: float) -> float:
         low *= 2
     while excess(high) > 0:
         high *= 2
-    root = _brent.root(excess, low, high, xtol=_EXACT)
+    root = find_root(excess, low, high, xtol=_EXACT)
     multiplier = math.exp(root)
     while GaussianPair(1 / multiplier).delta_at(epsilon) > delta:  # the root's safe side
         multiplier *= 1 + _EXACT
@@ -329,7 +328,7 @@ def proven_rho(budget: ApproxDP, *, rounds: int) -> float:
     high = low + 0.5
     while excess(high) <= 0:
         low, high = high, high + 0.5
-    root = _brent.root(excess, low, high, xtol=_TOLERANCE / 2)
+    root = find_root(excess, low, high, xtol=_TOLERANCE / 2)
     while excess(root) > 0:  # the root's safe side
         root -= _TOLERANCE / 2
     return math.exp(root)
