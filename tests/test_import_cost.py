@@ -132,11 +132,10 @@ LIGHT = {
     "dpcp_audit.target_checks",
     "dpcp_audit.target_checks.run_options",
     "dpcp_audit.words",
-    "dpcp_audit.words.hints",
+    "dpcp_audit.words.errors",
     "dpcp_audit.words.options",
     "dpcp_audit.words.plain",
     "dpcp_audit.words.values",
-    "dpcp_audit.words.whole_files",
 }
 """What declares the plugin's options: the table of a run, and how its values are read."""
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.messages import require_line_and_hint
 
 from dpcp_audit.words import values
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 
 class Colour(StrEnum):

@@ -34,9 +34,9 @@ from dpcp_audit.engine.tasks import (
     encode,
     to_json,
 )
+from dpcp_audit.words.errors import IncompleteError, UsageError
 from dpcp_audit.words.plain import is_record
 from dpcp_audit.words.results import Finding, Outcome
-from dpcp_audit.words.whole_files import IncompleteError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -46,8 +46,8 @@ from dpcp_audit.engine.tasks import (
 from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, over_time
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Chunked, Context
+from dpcp_audit.words.errors import IncompleteError, UsageError, require_package
 from dpcp_audit.words.results import Finding
-from dpcp_audit.words.whole_files import IncompleteError, UsageError, require_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

@@ -24,9 +24,9 @@ from dpcp_audit.targets.loading import code_of, split
 from dpcp_audit.words import options
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import listening
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Coverage, Neighbours
 from dpcp_audit.words.results import SourceLocation
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,9 +18,9 @@ from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import IncompleteError, UsageError
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import SourceLocation
-from dpcp_audit.words.whole_files import IncompleteError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

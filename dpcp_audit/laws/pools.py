@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from dpcp_audit.laws.populations import Pool
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.arrays import is_array
 
@@ -219,13 +219,13 @@ def _uniforms(u: ArrayLike, p: FloatArray) -> FloatArray:
     given = _validate.reals(u, name="u")
     values = _validate.array(given, name="u", ndim=2 if given.ndim == 2 else 1)
     if values.shape not in (p.shape, p.shape[:1]):
-        raise hints.value_error(
+        raise errors.value_error(
             f"u must have shape {p.shape[:1]} or {p.shape}, got shape {values.shape}",
             "such as rng.random(len(probabilities))",
         )
     outside = values[(values < 0) | (values > 1)]
     if outside.size:
-        raise hints.value_error(
+        raise errors.value_error(
             f"u must lie in [0, 1], got {outside[:3]}", "such as rng.random(len(probabilities))"
         )
     return values if values.ndim == 2 else values[:, None]
@@ -436,7 +436,7 @@ def load_pool(path: str) -> ProbabilityPool:
     held = _read(path)
     missing = sorted({"probabilities", "labels"} - held.keys())
     if missing:
-        raise hints.value_error(
+        raise errors.value_error(
             f"path must hold probabilities and labels, {path!r} lacks {missing}", _SAVE
         )
     probabilities = _validate.probabilities(held["probabilities"])
@@ -456,6 +456,6 @@ def _read(path: str) -> dict[str, NDArray[Any]]:
         *(OSError, EOFError, ValueError),
         *(AttributeError, MemoryError, zipfile.BadZipFile),
     ) as error:
-        raise hints.value_error(
+        raise errors.value_error(
             f"path must name a readable .npz file, got {path!r} ({error})", _SAVE
         ) from error

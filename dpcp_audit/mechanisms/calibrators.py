@@ -31,7 +31,7 @@ from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss, hoeffding_wi
 from dpcp_audit.mechanisms.pcoqs import PCOQS, UpperEnd
 from dpcp_audit.mechanisms.pcoqs_budget import claimed_rho, largest_fitting, proven_rho
 from dpcp_audit.mechanisms.quantiles import ExponQ, conformal_rank, optimal_gamma
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import (
     ZCDP,
@@ -226,19 +226,19 @@ def calibrators(
     _validate.open_unit(alpha=alpha)
     _validate.closed_unit(confidence=confidence)
     if confidence == 0:
-        raise hints.value_error(
+        raise errors.value_error(
             "confidence must lie in (0, 1], got 0", "leave it out for coverage on average"
         )
     low, high = _validate.bounds(bounds)
     _validate.positive(resolution=resolution)
     if not resolution < high - low:
-        raise hints.value_error(
+        raise errors.value_error(
             f"resolution must be below b - a = {high - low:g}, got {resolution!r}",
             f"a thousandth of it is {(high - low) / 1000:g}",
         )
     finest = 8 * math.ulp(max(abs(low), abs(high)))
     if resolution < finest:
-        raise hints.value_error(
+        raise errors.value_error(
             f"resolution must be >= {finest:g} at these bounds, got {resolution!r}",
             "doubles are no finer there",
         )
@@ -260,7 +260,7 @@ def _offers(asked: _Asked) -> Iterator[ProvedCalibrator]:
         return
     rho, length = _rho(asked), _log_ratios(guarantee)
     if rho is None and length is None:
-        raise hints.value_error(
+        raise errors.value_error(
             "guarantee must be PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or LocalDP with some "
             f"loss to spend, got {guarantee!r}",
             "such as dp.ZCDP(0.5)",

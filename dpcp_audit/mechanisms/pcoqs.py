@@ -30,7 +30,7 @@ from dpcp_audit.laws.laws import FiniteLaw
 from dpcp_audit.mechanisms.iid_search import IIDSearch
 from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.stats.bits import Selection
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.options import ALPHA, BOUNDS, RESOLUTION, RHO
@@ -205,7 +205,7 @@ class PCOQS:
         _validate.positive(rho=self.rho, resolution=self.resolution)
         low, high = _validate.bounds(self.bounds)
         if not self.resolution < high - low:
-            raise hints.value_error(
+            raise errors.value_error(
                 f"resolution must be below b - a = {high - low:g}, got {self.resolution!r}",
                 f"a thousandth of it is {(high - low) / 1000:g}",
             )

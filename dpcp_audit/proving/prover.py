@@ -18,10 +18,10 @@ from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import checks_keywords
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

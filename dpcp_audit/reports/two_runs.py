@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.reports.document import agree
 from dpcp_audit.stats.samples import Shift, comparable, compare_samples
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.errors import require_package
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import ROUNDING, Count, EvidenceKind, Measure, Sample, Verdict
-from dpcp_audit.words.whole_files import require_package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

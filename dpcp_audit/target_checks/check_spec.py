@@ -40,6 +40,7 @@ from dpcp_audit.target_checks.one_meaning import (
 )
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 from dpcp_audit.words import options
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import DETECT, Representation
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import Group, dashed, option, options_of
@@ -57,7 +58,6 @@ from dpcp_audit.words.values import (
     Word,
     wrong,
 )
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

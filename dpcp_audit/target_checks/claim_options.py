@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.targets import Kind, Takes, kinds_that
 from dpcp_audit.words import options
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -31,7 +32,6 @@ from dpcp_audit.words.values import (
     number_of,
     wrong,
 )
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -29,10 +29,10 @@ from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.coverage.calibration_sources import ScoreSource
 from dpcp_audit.theorems.coverage.worst_law import sides
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Proof, ProofMethod, Verdict
 from dpcp_audit.words.values import Pair
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

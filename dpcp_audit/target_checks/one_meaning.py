@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcp_audit.target_checks.given_inputs import Unit
 from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.plain import is_tuple, shown
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -21,10 +21,10 @@ from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.answers import OutOfTimeError
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Planned
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import DETECT, reaches
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace

@@ -24,6 +24,7 @@ from dpcp_audit.targets.answers import (
     TargetError,
 )
 from dpcp_audit.targets.calls import FunctionCaller
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -42,7 +43,6 @@ from dpcp_audit.words.results import (
     SourceLocation,
     Verdict,
 )
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -23,6 +23,7 @@ from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import (
@@ -31,7 +32,6 @@ from dpcp_audit.words.guarantees import (
 )
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,11 +17,11 @@ from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch, trac
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import PrivacyGuarantee
 from dpcp_audit.words.options import Group, option, options_of
 from dpcp_audit.words.results import Claim, Source
 from dpcp_audit.words.values import Whole
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

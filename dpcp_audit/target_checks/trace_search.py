@@ -31,9 +31,9 @@ from dpcp_audit.tracing.pair_traces import Remark, trace_target
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.target_calls import TracedTarget, put_back
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.results import SourceLocation
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.distances import Refusal

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcp_audit.targets.answers import TargetError, one_line
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words.values import is_file
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def split(target: str) -> tuple[str, str]:
     named = all(part.isidentifier() for part in function.split("."))
     a_module = all(part.isidentifier() for part in where.split("."))
     if not (named and (where.endswith(".py") or a_module)):
-        raise hints.value_error(
+        raise errors.value_error(
             "target must be 'package.module:function' or 'path/to/file.py:function', "
             f"got {target!r}",
             "such as mine.py:private_quantile",

@@ -22,7 +22,7 @@ from dpcp_audit.targets.calls import CommandCaller, FunctionCaller
 from dpcp_audit.targets.fitted_objects import as_function
 from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, convention, load, require_function, split
-from dpcp_audit.words import hints, options
+from dpcp_audit.words import errors, options
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.options import Group, option
 from dpcp_audit.words.results import SourceLocation
@@ -494,7 +494,7 @@ class TargetSpec:
         _validate.positive(call_seconds=self.call_seconds)
         _require_options(self.options)
         if bool(self.target) == bool(self.command):
-            raise hints.value_error(
+            raise errors.value_error(
                 "give either a target or a command, and not both",
                 "such as mine.py:private_quantile, or --command 'Rscript mine.R'",
             )

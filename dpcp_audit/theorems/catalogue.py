@@ -21,10 +21,10 @@ from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, RankError
 from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import Option, options_of
 from dpcp_audit.words.plain import shown
 from dpcp_audit.words.values import number_of, wrong
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

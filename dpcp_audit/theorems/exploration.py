@@ -17,9 +17,9 @@ from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, coverage_law
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.theorems.statement import promises_nothing
 from dpcp_audit.theorems.theorem_case import SOURCES, TheoremCase
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import MOST_USERS, dashed, plain, read, require_known
 from dpcp_audit.words.values import Numeric, Several
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -20,12 +20,12 @@ from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem,
 from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, histogram
 from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.options import Group, Option, dashed, plain, read, require_known
 from dpcp_audit.words.plain import is_list
 from dpcp_audit.words.results import Standing, Verdict
 from dpcp_audit.words.values import Text, Whole
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

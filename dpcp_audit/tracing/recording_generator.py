@@ -26,8 +26,8 @@ from dpcp_audit.tracing.revealing_generator import (
 )
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in, values_of
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.plain import shown
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeVa
 
 import numpy as np
 
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.values import Choice
 
@@ -49,9 +49,9 @@ class Coverage:
     def __post_init__(self) -> None:
         _validate.finite(at_least=self.at_least, at_most=self.at_most)
         if not self.at_least <= self.at_most:
-            raise hints.value_error(
+            raise errors.value_error(
                 f"at_least must not exceed at_most, got {self.at_least!r} and {self.at_most!r}",
-                hints.for_probability(self.at_least) if self.at_most == 1 else "swap the two",
+                errors.for_probability(self.at_least) if self.at_most == 1 else "swap the two",
             )
         _validate.closed_unit(confidence=self.confidence)
 
@@ -291,7 +291,7 @@ class RenyiDP(_RenyiBounded):
     def __post_init__(self) -> None:
         _validate.finite(alpha=self.alpha)
         if not self.alpha > 1:
-            raise hints.value_error(
+            raise errors.value_error(
                 f"alpha must be finite and > 1, got {self.alpha!r}",
                 "an order of 1 is the mean loss, which promises little; such as 2",
             )

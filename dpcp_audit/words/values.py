@@ -19,9 +19,9 @@ from enum import StrEnum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.plain import is_sequence, shown
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +181,7 @@ class Whole(Numeric):
 
     def read(self, value: object, name: str) -> int:
         """Return the number."""
-        hint = hints.for_whole(value, at_least=self.at_least, at_most=self.at_most)
+        hint = errors.for_whole(value, at_least=self.at_least, at_most=self.at_most)
         if not is_whole(value) or value < self.at_least:
             raise wrong(name, f"a whole number >= {self.at_least}", value, hint=hint)
         if self.at_most is not None and value > self.at_most:
@@ -200,7 +200,7 @@ class Positive(Numeric):
         """Return the number."""
         found = number(value, name)
         if not 0 < found < math.inf:
-            raise wrong(name, "finite and > 0", value, hint=hints.for_number(value))
+            raise wrong(name, "finite and > 0", value, hint=errors.for_number(value))
         if not self.at_least <= found <= self.at_most:
             at_most = f" and at most {self.at_most:g}" if self.at_most < math.inf else ""
             least = f"at least {self.at_least:g}{at_most}"
@@ -216,7 +216,7 @@ class NonNegative(Numeric):
         """Return the number."""
         found = number(value, name)
         if not 0 <= found < math.inf:
-            raise wrong(name, "finite and >= 0", value, hint=hints.for_number(value))
+            raise wrong(name, "finite and >= 0", value, hint=errors.for_number(value))
         return found
 
 
@@ -227,7 +227,7 @@ class Factor(Numeric):
         """Return the number."""
         found = number(value, name)
         if not 1 < found < math.inf:
-            raise wrong(name, "finite and > 1", value, hint=hints.for_number(value, "2"))
+            raise wrong(name, "finite and > 1", value, hint=errors.for_number(value, "2"))
         return found
 
 
@@ -241,7 +241,7 @@ class Probability(Numeric):
             least = f", at least {LEAST_PROBABILITY:g}" if 0 < found < 1 else ""
             raise UsageError(
                 f"{name} must lie in (0, 1){least}, got {shown(value, 60)}",
-                hint=hints.for_probability(value),
+                hint=errors.for_probability(value),
             )
         return found
 
@@ -258,10 +258,10 @@ class Sizes(Value):
         for n in value if _is_collection(value) else [value]:
             if not is_whole(n) or n < 1:
                 raise wrong(
-                    name, "a whole number >= 1, or a list of them", value, hint=hints.for_whole(n)
+                    name, "a whole number >= 1, or a list of them", value, hint=errors.for_whole(n)
                 )
             if n > self.at_most:
-                hint = hints.for_whole(n, at_most=self.at_most)
+                hint = errors.for_whole(n, at_most=self.at_most)
                 raise wrong(name, f"at most {self.at_most:,}", n, hint=hint)
             sizes.add(int(n))
         return tuple(sorted(sizes))
@@ -388,11 +388,11 @@ class Duration(Value):
 def number(value: object, name: str) -> float:
     """Return a number that is one, no truth value, and within a float's range."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise wrong(name, "a number", value, hint=hints.for_number(value))
+        raise wrong(name, "a number", value, hint=errors.for_number(value))
     try:
         return float(value)
     except OverflowError:
-        hint = hints.for_number(value)
+        hint = errors.for_number(value)
         raise wrong(name, "a number within a float's range", value, hint=hint) from None
 
 

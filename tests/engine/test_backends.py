@@ -21,7 +21,7 @@ from dpcp_audit.engine.run_settings import difference, environment
 from dpcp_audit.engine.runner import Engine
 from dpcp_audit.engine.worker_pool import CellError, Limits
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

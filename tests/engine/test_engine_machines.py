@@ -25,8 +25,8 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import Engine, run
 from dpcp_audit.engine.tasks import CheckFinished, ChunkFinished, RunFinished
 from dpcp_audit.engine.worker_pool import Cells, Limits
+from dpcp_audit.words.errors import IncompleteError
 from dpcp_audit.words.results import Finding
-from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from dpcp_audit.words.checks import Row

@@ -10,7 +10,7 @@ import pytest
 
 from dpcp_audit.engine.journal import JournalError, line_of, read
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import share
 from dpcp_audit.engine.suites import built_in, find, row_of, select, suite
 from dpcp_audit.words.checks import Check, Context
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import EvidenceKind, Verdict
-from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.ldpcp.law_search import DistributionSearch
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dpcp_audit.engine.tasks import Task
 from dpcp_audit.engine.worker_pool import CellError, Limits
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from dpcp_audit.theorems.exploration import TheoremGrid, reached
 from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem
 from dpcp_audit.theorems.theorem_case import TheoremCase
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 
 def grid(name: str, **given: object) -> list:

@@ -27,9 +27,9 @@ from dpcp_audit.target_checks.trace_rows import (
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Context, Row
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import PrivacyGuarantee
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,9 +15,9 @@ from dpcp_audit.reports.chart_axes import plot_figure
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.theorems.exploration import CONFIDENCE, GridCell, TheoremGrid
 from dpcp_audit.words import options as tables
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.formatting import DASH, number, setting
 from dpcp_audit.words.results import Figure, FigureKind, Series, Table, TableColumn
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -29,10 +29,10 @@ from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee, Relation
 from dpcp_audit.words.results import Claim, Source, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice, KeywordTable
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

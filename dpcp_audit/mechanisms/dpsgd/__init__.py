@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dpcp_audit.words.whole_files import require_package
+from dpcp_audit.words.errors import require_package
 
 
 def require_torch() -> None:

@@ -14,7 +14,7 @@ from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.target_checks import recipes
 from dpcp_audit.target_checks.recipes import Recipe
 from dpcp_audit.words.checks import Skipped
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 from dpcp_ledger.libraries import classifier_adapters, noise_adapters
 
 if TYPE_CHECKING:

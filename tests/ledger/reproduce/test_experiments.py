@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 from dpcp_ledger.reproduce import (
     experiments,
     ldpcp_experiments,

@@ -74,7 +74,7 @@ def _suites() -> Iterator[dict[str, Any]]:
 
 def _summary(name: str) -> str:
     from dpcp_audit.engine.suites import find
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.errors import UsageError
 
     try:
         return find(name).summary

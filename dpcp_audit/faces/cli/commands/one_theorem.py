@@ -77,8 +77,8 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.reports.figure_files import require_figure_file, save_figure
     from dpcp_audit.theorems.catalogue import named_theorem
     from dpcp_audit.theorems.exploration import writes_several
+    from dpcp_audit.words.errors import UsageError
     from dpcp_audit.words.results import Verdict
-    from dpcp_audit.words.whole_files import UsageError
 
     if options.list:
         return _list()
@@ -185,8 +185,8 @@ def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Nam
     from dpcp_audit.faces.python_api.explorations import exploration
     from dpcp_audit.reports.figure_files import save_figure
     from dpcp_audit.theorems.exploration import TheoremGrid
+    from dpcp_audit.words.errors import UsageError
     from dpcp_audit.words.options import dashed, in_place
-    from dpcp_audit.words.whole_files import UsageError
 
     for name in _OF_ONE_CASE:
         if getattr(parsed, name) not in (None, False, []):
@@ -227,7 +227,7 @@ def _show(
 
 
 def _figure(results: dict[str, Any]) -> dict[str, Any]:
-    from dpcp_audit.words.whole_files import IncompleteError
+    from dpcp_audit.words.errors import IncompleteError
 
     for finding in results["findings"]:
         for figure in finding["figures"]:

@@ -52,7 +52,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.target_checks.run_options import RUN_OPTIONS
     from dpcp_audit.targets import Kind, TargetError
     from dpcp_audit.targets.loading import load
-    from dpcp_audit.words.whole_files import HINT, UsageError
+    from dpcp_audit.words.errors import HINT, UsageError
 
     (spec,) = target_command.config_of(options, "proofs").checks
     privacy, coverage = spec.privacy, spec.coverage

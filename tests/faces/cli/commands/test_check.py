@@ -15,8 +15,8 @@ from dpcp_audit.faces import planning
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.words.errors import IncompleteError
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
