@@ -51,12 +51,8 @@ _HEAD = b'{"digest":"'
 _MIDDLE = b'","entry":'
 
 
-class EntryError(ValueError):
-    """An entry that cannot be decoded; the message says why, the caller adds which entry."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunEntry:
+class _RunEntry:
     """The first line of a journal: the run, and the claims that it checks.
 
     Parameters
@@ -78,7 +74,7 @@ class RunEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkEntry:
+class _ChunkEntry:
     """A finished chunk: its claim, its index, and its result, encoded."""
 
     id: str
@@ -89,7 +85,7 @@ class ChunkEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingEntry:
+class _FindingEntry:
     """A finished check: its outcome, or the error in its place."""
 
     id: str
@@ -99,7 +95,7 @@ class FindingEntry:
     kind: Literal["finding"] = "finding"
 
 
-Entry = RunEntry | ChunkEntry | FindingEntry
+Entry = _RunEntry | _ChunkEntry | _FindingEntry
 
 
 def line_of(entry: Any) -> bytes:
@@ -108,12 +104,12 @@ def line_of(entry: Any) -> bytes:
     return _HEAD + _digest(text) + _MIDDLE + text + b"}\n"
 
 
-def entry_of(line: bytes) -> Any:
+def _entry_of(line: bytes) -> Any:
     """Return what a line says, as plain data; None where it is not whole.
 
     Raises
     ------
-    EntryError
+    ValueError
         If it is whole and no JSON: a digest that somebody computed of something else.
     """
     start = len(_HEAD) + _DIGITS + len(_MIDDLE)
@@ -123,47 +119,47 @@ def entry_of(line: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise EntryError(f"is no JSON ({error})") from error
+        raise ValueError(f"is no JSON ({error})") from error
 
 
-def head_of(entry: Any) -> RunEntry:
+def _head_of(entry: Any) -> _RunEntry:
     """Return the entry that begins a journal.
 
     Raises
     ------
-    EntryError
+    ValueError
         If it does not.
     """
     if not is_record(entry) or entry.get("kind") != "run":
-        raise EntryError("does not begin a run")
+        raise ValueError("does not begin a run")
     if entry.get("format") != FORMAT:
-        raise EntryError(f"is of format {entry.get('format')!r}, this tool reads {FORMAT}")
-    head: RunEntry = _typed(RunEntry, entry)
+        raise ValueError(f"is of format {entry.get('format')!r}, this tool reads {FORMAT}")
+    head: _RunEntry = _typed(_RunEntry, entry)
     if len(set(head.ids)) < len(head.ids):
-        raise EntryError("names a claim twice")
+        raise ValueError("names a claim twice")
     return head
 
 
-def finished_of(entry: Any, ids: frozenset[str]) -> ChunkEntry | FindingEntry:
+def _finished_of(entry: Any, ids: frozenset[str]) -> _ChunkEntry | _FindingEntry:
     """Return a finished chunk, or the finding, of one of these claims.
 
     Raises
     ------
-    EntryError
+    ValueError
         If it is neither.
     """
     kind = entry.get("kind") if is_record(entry) else None
     if kind == "run":
-        raise EntryError("begins another run: two journals in one file")
+        raise ValueError("begins another run: two journals in one file")
     if kind not in ("chunk", "finding"):
-        raise EntryError("is neither a chunk nor a finding")
-    found: ChunkEntry | FindingEntry = _typed(
-        ChunkEntry if kind == "chunk" else FindingEntry, entry
+        raise ValueError("is neither a chunk nor a finding")
+    found: _ChunkEntry | _FindingEntry = _typed(
+        _ChunkEntry if kind == "chunk" else _FindingEntry, entry
     )
     if found.id not in ids:
-        raise EntryError(f"is of a claim that the run does not check, {found.id!r}")
-    if isinstance(found, FindingEntry) and found.outcome is None and not found.error:
-        raise EntryError("must hold an outcome or an error")
+        raise ValueError(f"is of a claim that the run does not check, {found.id!r}")
+    if isinstance(found, _FindingEntry) and found.outcome is None and not found.error:
+        raise ValueError("must hold an outcome or an error")
     return found
 
 
@@ -176,7 +172,7 @@ def _typed(kind: type, entry: Any) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "it"
-        raise EntryError(f"cannot be read: {place}: {first['msg']}") from error
+        raise ValueError(f"cannot be read: {place}: {first['msg']}") from error
 
 
 def _digest(text: bytes) -> bytes:
@@ -186,17 +182,13 @@ def _digest(text: bytes) -> bytes:
 _SYNC_SECONDS = 1.0
 
 
-class JournalError(UsageError):
-    """A journal that cannot be used (exit code 2)."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class _Recorded:
     """The settings and findings of a journal.
 
     Parameters
     ----------
-    head : RunEntry
+    head : _RunEntry
         The run.
     settings : RunSettings
         Those of the run.
@@ -208,9 +200,9 @@ class Recorded:
         True if there is a part of a line after that.
     """
 
-    head: RunEntry
+    head: _RunEntry
     settings: RunSettings
-    entries: list[ChunkEntry | FindingEntry]
+    entries: list[_ChunkEntry | _FindingEntry]
     size: int
     torn: bool
 
@@ -219,7 +211,7 @@ class Recorded:
         claims = {row.claim.id: row.claim for row in rows}
         past = Past()
         for entry in self.entries:
-            if isinstance(entry, ChunkEntry):
+            if isinstance(entry, _ChunkEntry):
                 past.chunks.setdefault(entry.id, {})[entry.index] = Done(
                     id=entry.id, index=entry.index, data=entry.data, seconds=entry.seconds
                 )
@@ -254,17 +246,17 @@ class Journal:
 
         Raises
         ------
-        JournalError
+        UsageError
             If the file holds something already, cannot be written, or is in use.
         """
         with _locked(path, create=True) as descriptor:
             if os.fstat(descriptor).st_size:
-                raise JournalError(
+                raise UsageError(
                     f"--journal: {path} exists; go on with it by --resume {path}, or remove it"
                 )
             journal = cls(path, descriptor)
             journal.write(
-                RunEntry(
+                _RunEntry(
                     environment=environment(settings.suite),
                     settings=settings.as_data(),
                     inputs=inputs(settings) | imported(settings),
@@ -278,12 +270,12 @@ class Journal:
     @contextmanager
     def resume(
         cls, path: Path, rows: Sequence[Row], settings: RunSettings
-    ) -> Generator[tuple[Self, Recorded]]:
+    ) -> Generator[tuple[Self, _Recorded]]:
         """Open the journal of a run of these rows and settings, to go on with it.
 
         Raises
         ------
-        JournalError
+        UsageError
             If it is another run's, of other versions, damaged, not to be written, or in use.
         """
         with _locked(path, create=False) as descriptor:
@@ -298,12 +290,12 @@ class Journal:
         """Write down what the event says to be finished."""
         if isinstance(event, ChunkFinished):
             self.write(
-                ChunkEntry(id=event.id, index=event.index, data=event.data, seconds=event.seconds)
+                _ChunkEntry(id=event.id, index=event.index, data=event.data, seconds=event.seconds)
             )
         elif isinstance(event, CheckFinished) and not (event.stopped or event.recorded):
             finding = event.finding
             self.write(
-                FindingEntry(
+                _FindingEntry(
                     id=finding.claim.id,
                     outcome=finding.outcome,
                     error=finding.error,
@@ -347,39 +339,41 @@ class Journal:
             return
 
 
-def read(path: Path) -> Recorded:
+def read(path: Path) -> _Recorded:
     """Read a journal.
 
     Raises
     ------
-    JournalError
+    UsageError
         If it cannot be read, is none, or if a line before the last one is damaged.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise JournalError(f"--resume: {path}: {error.strerror}") from error
+        raise UsageError(f"--resume: {path}: {error.strerror}") from error
     *lines, rest = content.split(b"\n")
-    entries = [_checked(path, number, entry_of, line) for number, line in enumerate(lines, start=1)]
+    entries = [
+        _checked(path, number, _entry_of, line) for number, line in enumerate(lines, start=1)
+    ]
     torn = bool(rest)
     if entries and entries[-1] is None:  # a line whose blocks never reached the disk
         entries.pop()
         rest, torn = lines.pop() + b"\n" + rest, True
     if not entries:
-        raise JournalError(
+        raise UsageError(
             f"--resume: {path} holds no whole line: nothing was finished; remove it and begin "
             "again with --journal"
         )
     for number, entry in enumerate(entries, start=1):
         if entry is None:
-            raise JournalError(f"--resume: {path}: line {number} is damaged")
-    head: RunEntry = _checked(path, 1, head_of, entries[0])
+            raise UsageError(f"--resume: {path}: line {number} is damaged")
+    head: _RunEntry = _checked(path, 1, _head_of, entries[0])
     ids = frozenset(head.ids)
-    return Recorded(
+    return _Recorded(
         head=head,
         settings=RunSettings.of_document(head.settings),
         entries=[
-            _checked(path, number, finished_of, entry, ids)
+            _checked(path, number, _finished_of, entry, ids)
             for number, entry in enumerate(entries[1:], start=2)
         ],
         size=len(content) - len(rest),
@@ -387,31 +381,31 @@ def read(path: Path) -> Recorded:
     )
 
 
-def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSettings) -> None:
-    """Raise ``JournalError`` where a journal is not that of this run."""
+def _compare(path: Path, there: _Recorded, rows: Sequence[Row], settings: RunSettings) -> None:
+    """Raise ``UsageError`` where a journal is not that of this run."""
     if unlike := difference(there.head.environment, environment(settings.suite)):
-        raise JournalError(f"--resume: {path} was written with other versions: {unlike}")
+        raise UsageError(f"--resume: {path} was written with other versions: {unlike}")
     here = encode(settings.as_data())
     recorded = encode(there.settings.as_data())
     for name, value in recorded.items():
         if value != here[name]:
-            raise JournalError(
+            raise UsageError(
                 f"--resume: {path} is of another run: {name} {value} there, {here[name]} here"
             )
     if unlike := difference(there.head.inputs, inputs(settings) | imported(settings)):
-        raise JournalError(f"--resume: files have changed since {path} was begun: {unlike}")
+        raise UsageError(f"--resume: files have changed since {path} was begun: {unlike}")
     ids = tuple(row.claim.id for row in rows)
     if ids != there.head.ids:
         unlike = ", ".join(sorted(set(ids) ^ set(there.head.ids))) or "their order"
-        raise JournalError(f"--resume: {path} is of a run of other claims: {unlike}")
+        raise UsageError(f"--resume: {path} is of a run of other claims: {unlike}")
 
 
 def _checked(path: Path, number: int, check: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a check of a line returns; what it refuses is named by the line's number."""
     try:
         return check(*arguments)
-    except EntryError as error:
-        raise JournalError(f"--resume: {path}: line {number} {error}") from error
+    except ValueError as error:
+        raise UsageError(f"--resume: {path}: line {number} {error}") from error
 
 
 @contextmanager
@@ -423,12 +417,12 @@ def _locked(path: Path, *, create: bool) -> Generator[int]:
     try:
         descriptor = os.open(path, flags, 0o644)
     except OSError as error:
-        raise JournalError(f"{option}: {path}: {error.strerror}") from error
+        raise UsageError(f"{option}: {path}: {error.strerror}") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise JournalError(f"{option}: {path} is in use by another run") from None
+            raise UsageError(f"{option}: {path} is in use by another run") from None
         yield descriptor
     finally:
         os.close(descriptor)

@@ -43,7 +43,7 @@ from dpcp_audit.engine.tasks import (
     perform,
     pickled,
 )
-from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, over_time
+from dpcp_audit.engine.worker_pool import Cells, Limits, over_time
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Chunked, Context
 from dpcp_audit.words.errors import IncompleteError, UsageError, require_package
@@ -117,7 +117,7 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
+class _Crew:
     """The workers of one run.
 
     Parameters
@@ -180,7 +180,9 @@ def processors() -> int:
         return allowed
 
 
-def hire(engine: Engine, limits: Limits, suite: str = "papers", heard: Heard | None = None) -> Crew:
+def hire(
+    engine: Engine, limits: Limits, suite: str = "papers", heard: Heard | None = None
+) -> _Crew:
     """Return the workers of an engine for a suite, who are to be stopped in the end.
 
     ``heard`` is told of calls that are made on this machine.
@@ -195,14 +197,14 @@ def hire(engine: Engine, limits: Limits, suite: str = "papers", heard: Heard | N
     return _local(engine, limits, suite, heard)
 
 
-def _local(engine: Engine, limits: Limits, suite: str, heard: Heard | None) -> Crew:
+def _local(engine: Engine, limits: Limits, suite: str, heard: Heard | None) -> _Crew:
     if suite in built_in():  # no code of others was loaded for it
         cell_template.prepare()
     cells = Cells(limits, apart=suite in _OF_TARGETS, heard=heard)
-    return Crew(work=cells.run, stop=cells.stop, jobs=engine.jobs)
+    return _Crew(work=cells.run, stop=cells.stop, jobs=engine.jobs)
 
 
-def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
+def _dask(engine: Engine, limits: Limits, suite: str) -> _Crew:
     distributed: Any = import_module("distributed")  # an extra
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what fails is told of here
     try:
@@ -226,8 +228,8 @@ def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
             done: Done | None = client.submit(work, task, pure=False).result()
             return done
 
-        return Crew(work=ask, stop=stop)
-    return Crew(work=work, stop=stop, cluster=client)
+        return _Crew(work=ask, stop=stop)
+    return _Crew(work=work, stop=stop, cluster=client)
 
 
 def work_remotely(
@@ -237,11 +239,11 @@ def work_remotely(
 
     Raises
     ------
-    CellError
+    RuntimeError
         If the worker's versions are not those of the run.
     """
     if unlike := difference(environment(suite), expected):
-        raise CellError(f"a worker differs from this run: {unlike}")
+        raise RuntimeError(f"a worker differs from this run: {unlike}")
     return _cells(limits, apart=suite in _OF_TARGETS).run(task)
 
 
@@ -458,7 +460,7 @@ class _Work:
         self._reports: SimpleQueue[CheckStarted | CallsMade | Done | BaseException] = SimpleQueue()
         self._over = threading.Event()
 
-    def events(self, workers: Crew) -> Iterator[Event]:
+    def events(self, workers: _Crew) -> Iterator[Event]:
         """Run all checks; those that nothing is left of come first."""
         pending = {check.id: check for check in self._checks}
         for check in self._checks:
@@ -508,7 +510,7 @@ class _Work:
         if check.over:
             yield pending.pop(done.id).finished()
 
-    def _feed(self, workers: Crew) -> None:
+    def _feed(self, workers: _Crew) -> None:
         try:
             for done in workers.results(self._tasks()):
                 if done is not None:

@@ -70,10 +70,6 @@ def over_time(seconds: float) -> str:
     )
 
 
-class CellError(RuntimeError):
-    """A cell that cannot be started, or that is not of this version."""
-
-
 class WorkerProcess:
     """One process for one thread.
 
@@ -84,15 +80,12 @@ class WorkerProcess:
 
     Raises
     ------
-    CellError
+    RuntimeError
         If it does not start.
     """
 
     def __init__(self, *, memory: int | None = None) -> None:
-        try:
-            self._process = _started(memory)
-        except cell_template.TemplateError as error:
-            raise CellError(f"a process for checks could not be started: {error}") from None
+        self._process = _started(memory)
         assert self._process.stderr is not None  # noqa: S101  (it is a pipe)
         self._talk = pass_on(self._process.stderr)
         self._busy = threading.Lock()
@@ -191,7 +184,7 @@ class WorkerProcess:
             self._answer(_START_SECONDS, memory=None, limit=_START_SECONDS)
         except _StoppedError as stopped:
             self._end()
-            raise CellError(f"a process for checks could not be started: {stopped}") from None
+            raise RuntimeError(f"a process for checks could not be started: {stopped}") from None
         self._ready = True
 
     def _answer(self, seconds: float, *, memory: int | None, limit: float) -> bytes:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpcp_audit.engine.journal import JournalError, line_of, read
+from dpcp_audit.engine.journal import line_of, read
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.errors import UsageError as JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

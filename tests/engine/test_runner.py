@@ -14,7 +14,7 @@ from support.waiting import wait_until
 
 from dpcp_audit.engine import runner
 from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import Crew, Engine, check, check_row, run, share
+from dpcp_audit.engine.runner import Engine, _Crew, check, check_row, run, share
 from dpcp_audit.engine.suites import find, select
 from dpcp_audit.engine.tasks import (
     CallsMade,
@@ -276,7 +276,7 @@ def test_what_is_no_exception_ends_the_run_as_what_it_is(monkeypatch: pytest.Mon
     def work(task: Task) -> Done:
         raise EndOfTrace(task.context.name)
 
-    crew = Crew(work=work, stop=lambda: None)
+    crew = _Crew(work=work, stop=lambda: None)
     monkeypatch.setattr(runner, "hire", lambda *_: crew)
     ended: list[BaseException] = []
 
