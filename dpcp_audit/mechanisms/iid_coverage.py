@@ -43,7 +43,7 @@ _LEAST = 1e-300
 """Stands for a chance of 0 where its logarithm is taken."""
 
 
-class Interval(NamedTuple):
+class _Interval(NamedTuple):
     """An interval that the search may be in after ``depth`` rounds.
 
     Attributes
@@ -72,7 +72,7 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountLaw:
+class _CountLaw:
     """The probability of each answer of each round given the count, for several cases at once.
 
     Parameters
@@ -111,7 +111,7 @@ class CountLaw:
         object.__setattr__(self, "_added", added)
 
     @classmethod
-    def given_noise(cls, noise: FloatArray, *, n: int, rank: int) -> CountLaw:
+    def given_noise(cls, noise: FloatArray, *, n: int, rank: int) -> _CountLaw:
         """Return the answers where the noise is known, in counts, shape (rounds, cases)."""
         least = np.clip(np.ceil(rank - noise), 0, n + 1)
         first, last = int(least.min()), int(least.max())
@@ -119,7 +119,7 @@ class CountLaw:
         return cls(n=n, first=first, answers=(counts < least[..., None]).astype(np.float64))
 
     @classmethod
-    def over_noise(cls, noise_scale: float, *, n: int, rank: int, rounds: int) -> CountLaw:
+    def over_noise(cls, noise_scale: float, *, n: int, rank: int, rounds: int) -> _CountLaw:
         """Return the answers under fresh Gaussian noise in each round: one case."""
         reach = int(np.ceil(_REACH * noise_scale))
         counts = np.arange(max(0, rank - reach), min(n, rank + reach) + 1)
@@ -137,7 +137,7 @@ class CountLaw:
         """The first count past the window."""
         return self.first + int(self.answers.shape[2])
 
-    def step(self, at: Interval, middle: float, level: float) -> tuple[Interval, Interval]:
+    def step(self, at: _Interval, middle: float, level: float) -> tuple[_Interval, _Interval]:
         """Return the two intervals that round ``at.depth`` may lead to, the right one first.
 
         Parameters
@@ -161,11 +161,11 @@ class CountLaw:
         )
         return right, left
 
-    def reach_bound(self, at: Interval) -> FloatArray:
+    def reach_bound(self, at: _Interval) -> FloatArray:
         """Return upper bounds on the probability that the search gets there, shape (cases,)."""
         return np.minimum(self._left_mean(at), self._right_mean(at))
 
-    def reach(self, at: Interval) -> FloatArray:
+    def reach(self, at: _Interval) -> FloatArray:
         """Return the probability that the search gets there, shape (cases,)."""
         if at.from_left is None or at.from_right is None:
             return self.reach_bound(at)
@@ -186,19 +186,19 @@ class CountLaw:
             self._known[level] = found
         return found
 
-    def _left_mean(self, at: Interval) -> FloatArray:
+    def _left_mean(self, at: _Interval) -> FloatArray:
         if at.from_left is None:
             return np.ones(self.cases)
         before = 1 - _at_least(self.first, self.n, at.below)
         return before + _dot(at.from_left, self._at(at.below))
 
-    def _right_mean(self, at: Interval) -> FloatArray:
+    def _right_mean(self, at: _Interval) -> FloatArray:
         if at.from_right is None:
             return np.ones(self.cases)
         past = _at_least(self.last, self.n, at.upto)
         return past + _dot(at.from_right, self._at(at.upto))
 
-    def _left_given(self, at: Interval, level: float) -> FloatArray | float:
+    def _left_given(self, at: _Interval, level: float) -> FloatArray | float:
         """Return E[from_left | count at ``level``], for every count of the window."""
         if at.from_left is None:
             return 1.0
@@ -208,7 +208,7 @@ class CountLaw:
         inside = binomial_masses(self._chosen, counts, counts[:, None] - counts, share)
         return (at.from_left - 1) @ inside.T + 1  # it is 1 before the window
 
-    def _right_given(self, at: Interval, level: float) -> FloatArray | float:
+    def _right_given(self, at: _Interval, level: float) -> FloatArray | float:
         """Return E[from_right | count at ``level``], for every count of the window."""
         if at.from_right is None:
             return 1.0
@@ -251,7 +251,7 @@ def binomial_masses(
     return np.exp(log_choices + (hits * hit + misses * miss))
 
 
-class Ending(NamedTuple):
+class _Ending(NamedTuple):
     """The state of the search in an interval; arrays of shape (cases,).
 
     Attributes
@@ -269,7 +269,7 @@ class Ending(NamedTuple):
     error: FloatArray
 
 
-class EvenHalving:
+class _EvenHalving:
     """The mean place of the threshold within an interval, by the counts at its ends.
 
     The place is 0 at the left end and 1 at the right one. Each round splits the scores inside by
@@ -277,13 +277,13 @@ class EvenHalving:
 
     Parameters
     ----------
-    counted : CountLaw
+    counted : _CountLaw
         The answers of the rounds.
     most : int
         The largest number of scores inside that is followed; with more, the place is taken as 1/2.
     """
 
-    def __init__(self, counted: CountLaw, *, most: int) -> None:
+    def __init__(self, counted: _CountLaw, *, most: int) -> None:
         self._counted, self._most = counted, most
         self._lefts = counted.last - counted.first + most
         cases = counted.answers.shape[1]
@@ -313,7 +313,7 @@ class EvenHalving:
                 mean += right
             self._place[inside] = mean
 
-    def mean(self, at: Interval) -> Ending:
+    def mean(self, at: _Interval) -> _Ending:
         """Return E[F(q); the search gets there], with the probability of that."""
         counted, lefts = self._counted, self._lefts
         from_left = (
@@ -341,7 +341,7 @@ class EvenHalving:
         reached = counted.reach(at)
         more = np.maximum(reached - followed, 0.0)
         value = at.below * reached + at.mass * (place + more / 2)
-        return Ending(value, reached, at.mass / 2 * more)
+        return _Ending(value, reached, at.mass / 2 * more)
 
     def _widened(self, inner: FloatArray, *, before: float, after: float | None) -> FloatArray:
         """Return a function of the window's counts on all counts, ``most`` more on either side."""
@@ -395,7 +395,7 @@ def coverage_given_noise(
         _MeanSearch(
             mechanism=mechanism,
             population=population,
-            counted=CountLaw.given_noise(
+            counted=_CountLaw.given_noise(
                 mechanism.noise_scale * noise[:, start : start + _CASES],
                 n=n,
                 rank=mechanism.rank(n),
@@ -419,7 +419,7 @@ def mean_coverage(mechanism: PCOQS, population: Population, *, n: int) -> MeanCo
     (0.9011, True)
     """
     _validate.integer(n=n, at_least=1)
-    counted = CountLaw.over_noise(
+    counted = _CountLaw.over_noise(
         mechanism.noise_scale, n=n, rank=mechanism.rank(n), rounds=mechanism.rounds
     )
     return _MeanSearch(mechanism=mechanism, population=population, counted=counted).run()
@@ -433,11 +433,11 @@ def coverage_outside(
     The coverage of one calibrated set: the conditional reading of Theorem 1.
     """
     _validate.integer(n=n, at_least=1)
-    counted = CountLaw.over_noise(
+    counted = _CountLaw.over_noise(
         mechanism.noise_scale, n=n, rank=mechanism.rank(n), rounds=mechanism.rounds
     )
 
-    def settled(at: Interval) -> bool:
+    def settled(at: _Interval) -> bool:
         inside = lower <= at.below and at.upto <= upper
         return inside or at.upto < lower or at.below > upper
 
@@ -454,11 +454,11 @@ def coverage_outside(
 def _leaves(
     mechanism: PCOQS,
     population: Population,
-    counted: CountLaw,
-    stop: Callable[[Interval], bool],
-) -> Iterator[tuple[Interval | None, float]]:
+    counted: _CountLaw,
+    stop: Callable[[_Interval], bool],
+) -> Iterator[tuple[_Interval | None, float]]:
     """Yield the intervals at which the tree is left; None and a probability where it is pruned."""
-    start = Interval(0, *mechanism.bounds, 0.0, 1.0, None, None)
+    start = _Interval(0, *mechanism.bounds, 0.0, 1.0, None, None)
     stack = [start]
     while stack:
         at = stack.pop()
@@ -474,7 +474,7 @@ def _leaves(
             stack += [left, right._replace(left=middle + mechanism.resolution)]
 
 
-def _level(population: Population, leaf: Interval) -> float:
+def _level(population: Population, leaf: _Interval) -> float:
     """Return F at the threshold that is released when the search ends in an interval."""
     return float(population.cdf(np.array((leaf.left + leaf.right) / 2)))
 
@@ -485,14 +485,14 @@ class _MeanSearch:
 
     mechanism: PCOQS
     population: Population
-    counted: CountLaw
+    counted: _CountLaw
     _errors: list[float] = field(default_factory=lambda: [0.0])
 
     def run(self) -> MeanCoverage:
         """Return the mean coverage of every case."""
         total = np.zeros(self.counted.answers.shape[1])
         reached, pruned = np.zeros_like(total), 0.0
-        small: list[Interval] = []
+        small: list[_Interval] = []
         for leaf, lost in _leaves(self.mechanism, self.population, self.counted, self._stop):
             if leaf is None:
                 pruned += lost
@@ -515,7 +515,7 @@ class _MeanSearch:
     def _tolerance(self) -> float:
         return _RANKS / self.counted.n
 
-    def _stop(self, at: Interval) -> bool:
+    def _stop(self, at: _Interval) -> bool:
         if at.mass <= self._tolerance:
             self._errors.append(at.mass)
             return True
@@ -527,7 +527,7 @@ class _MeanSearch:
         self._errors.append(error)
         return True
 
-    def _monotone(self, at: Interval) -> bool:
+    def _monotone(self, at: _Interval) -> bool:
         """Return whether the density is monotone from where the left end was counted, Δ before.
 
         Never where the drift of Δ a round has taken the left end past the right one.
@@ -535,7 +535,7 @@ class _MeanSearch:
         counted = max(at.left - 2 * self.mechanism.resolution, self.mechanism.bounds[0])
         return at.left < at.right and self.population.monotone_between(counted, at.right)
 
-    def _unevenness(self, at: Interval) -> float:
+    def _unevenness(self, at: _Interval) -> float:
         """Return the error of taking the scores of an interval as evenly spread.
 
         Their total variation distance from an even spread is sup|G − x| for a monotone density,
@@ -549,12 +549,12 @@ class _MeanSearch:
         drift = (self.mechanism.rounds + 2 * crowd) * self.mechanism.resolution / width
         return at.mass * ((crowd + 1) * _BETWEEN_GRID * uneven + drift)
 
-    def _halved(self, small: list[Interval]) -> Iterator[Ending]:
+    def _halved(self, small: list[_Interval]) -> Iterator[_Ending]:
         """Yield what becomes of the search in each small interval."""
         if not small:
             return
         most = binomial_exceeded(_SELDOM, self.counted.n, max(leaf.mass for leaf in small))
-        halving = EvenHalving(self.counted, most=int(most) + 1)
+        halving = _EvenHalving(self.counted, most=int(most) + 1)
         for depth in range(self.mechanism.rounds - 1, min(leaf.depth for leaf in small) - 1, -1):
             halving.back(depth)
             yield from (halving.mean(leaf) for leaf in small if leaf.depth == depth)

@@ -29,7 +29,7 @@ _SHARE = 1 / 2
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Trials:
+class _Trials:
     """Trials that are still followed; arrays of shape (trials,).
 
     In terms of U = F(S): ``low_u`` and ``high_u`` are the nearest points judged below and not below
@@ -49,11 +49,11 @@ class Trials:
     strayed: BoolArray
     """True if a midpoint has ever been right of ``right``."""
 
-    def take(self, which: IntArray) -> Trials:
+    def take(self, which: IntArray) -> _Trials:
         """Return some of the trials."""
-        return Trials(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
+        return _Trials(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
 
-    def put(self, which: IntArray, some: Trials) -> None:
+    def put(self, which: IntArray, some: _Trials) -> None:
         """Take over the counts that some of the trials know, in new arrays."""
         for name in ("low_u", "low_count", "high_u", "high_count", "next_u", "next_count"):
             setattr(self, name, replaced(getattr(self, name), which, getattr(some, name)))
@@ -67,7 +67,7 @@ def replaced(column: FloatArray, which: IntArray, values: FloatArray) -> FloatAr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class _Counted:
     """Counts that are known of trials: of the scores below a point, and at or below it."""
 
     trials: IntArray
@@ -77,7 +77,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SettledTrials:
+class _SettledTrials:
     """Trials in whose intervals there is no score, with the rounds that are to come."""
 
     index: IntArray
@@ -87,7 +87,7 @@ class SettledTrials:
     to_come: int
 
 
-class Bracket(NamedTuple):
+class _Bracket(NamedTuple):
     """Known points about another, with the counts at the lower and short of the higher."""
 
     low_u: FloatArray
@@ -95,9 +95,9 @@ class Bracket(NamedTuple):
     high_u: FloatArray
     high_count: FloatArray
 
-    def take(self, which: IntArray) -> Bracket:
+    def take(self, which: IntArray) -> _Bracket:
         """Return some of the brackets."""
-        return Bracket(*(column[which] for column in self))
+        return _Bracket(*(column[which] for column in self))
 
     def split(self, u: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return the members and the fraction of the binomial count between the lower and u."""
@@ -137,7 +137,7 @@ class IIDSearch:
     def run(self, trials: int, *, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return the thresholds and the counts of scores at or below them."""
         at, history = self._started(trials, rng)
-        settled: list[SettledTrials] = []
+        settled: list[_SettledTrials] = []
         for remaining in reversed(range(self.rounds)):
             self._round(at, history, rng)
             held = np.flatnonzero((at.high_count == at.low_count) & ~at.strayed)
@@ -153,7 +153,7 @@ class IIDSearch:
             threshold[part.index], count[part.index] = ends, part.count
         return threshold, count
 
-    def _started(self, trials: int, rng: np.random.Generator) -> tuple[Trials, list[Counted]]:
+    def _started(self, trials: int, rng: np.random.Generator) -> tuple[_Trials, list[_Counted]]:
         """Return the trials about two order statistics, which are sums of exponentials."""
         reach = math.ceil(_REACH * self.noise_scale) + 1
         lower, upper = max(0, self.rank - reach), min(self.n + 1, self.rank + reach)
@@ -163,7 +163,7 @@ class IIDSearch:
         low_u, high_u = parts[0] / total, first / total
         index = np.arange(trials)
         low_count, high_count = np.full(trials, float(lower)), np.full(trials, upper - 1.0)
-        at = Trials(
+        at = _Trials(
             index=index,
             left=np.full(trials, self.bounds[0]),
             right=np.full(trials, self.bounds[1]),
@@ -176,11 +176,11 @@ class IIDSearch:
             strayed=np.zeros(trials, dtype=bool),
         )
         return at, [
-            Counted(index, low_u, np.maximum(low_count - 1, 0), low_count),
-            Counted(index, high_u, high_count, np.minimum(high_count + 1, self.n)),
+            _Counted(index, low_u, np.maximum(low_count - 1, 0), low_count),
+            _Counted(index, high_u, high_count, np.minimum(high_count + 1, self.n)),
         ]
 
-    def _round(self, at: Trials, history: list[Counted], rng: np.random.Generator) -> None:
+    def _round(self, at: _Trials, history: list[_Counted], rng: np.random.Generator) -> None:
         """Compare the counts at the midpoints with the rank.
 
         A count beyond the two order statistics need not be drawn.
@@ -203,16 +203,16 @@ class IIDSearch:
 
     def _compared(
         self,
-        at: Trials,
-        bracket: Bracket,
-        history: list[Counted],
+        at: _Trials,
+        bracket: _Bracket,
+        history: list[_Counted],
         u: FloatArray,
         rng: np.random.Generator,
     ) -> BoolArray:
         """Draw the counts at u, and tell whether they are below the rank with noise added."""
         members, fraction = bracket.split(u)
         count = bracket.low_count + binomials(members, fraction, rng=rng)
-        history.append(Counted(at.index, u, count, count))
+        history.append(_Counted(at.index, u, count, count))
         noisy = rng.standard_normal(u.size)
         noisy *= self.noise_scale
         noisy += count
@@ -220,7 +220,7 @@ class IIDSearch:
         self._remember(at, u, count, below)
         return below
 
-    def _remember(self, at: Trials, u: FloatArray, count: FloatArray, below: BoolArray) -> None:
+    def _remember(self, at: _Trials, u: FloatArray, count: FloatArray, below: BoolArray) -> None:
         """Keep the counts that are nearest to the rank."""
         higher = Selection(below & (u > at.low_u))
         at.low_u = higher(u, at.low_u)
@@ -231,7 +231,9 @@ class IIDSearch:
         at.high_u = lower(u, at.high_u)
         at.high_count = lower(count, at.high_count)
 
-    def _known(self, at: Trials, history: list[Counted], which: IntArray, u: FloatArray) -> Bracket:
+    def _known(
+        self, at: _Trials, history: list[_Counted], which: IntArray, u: FloatArray
+    ) -> _Bracket:
         """Return the bracket of u among all points ever counted in some trials."""
         index = at.index[which]
         low_u, low_count = np.zeros(u.size), np.zeros(u.size)
@@ -246,19 +248,21 @@ class IIDSearch:
             low_count = np.where(lower, np.maximum(low_count, upto), low_count)
             high_u = np.where(higher, np.minimum(high_u, point), high_u)
             high_count = np.where(higher, np.minimum(high_count, below), high_count)
-        return Bracket(low_u, low_count, high_u, high_count)
+        return _Bracket(low_u, low_count, high_u, high_count)
 
-    def _about(self, at: Trials, history: list[Counted], which: IntArray, u: FloatArray) -> Bracket:
+    def _about(
+        self, at: _Trials, history: list[_Counted], which: IntArray, u: FloatArray
+    ) -> _Bracket:
         """Return the brackets of u, those of some trials among all points."""
-        bracket = Bracket(at.low_u, at.low_count, at.high_u, at.high_count)
+        bracket = _Bracket(at.low_u, at.low_count, at.high_u, at.high_count)
         if not which.size:
             return bracket
         found = self._known(at, history, which, u[which])
         pairs = zip(bracket, found, strict=True)
-        return Bracket(*(replaced(column, which, values) for column, values in pairs))
+        return _Bracket(*(replaced(column, which, values) for column, values in pairs))
 
     def _count(
-        self, at: Trials, history: list[Counted], point: FloatArray, rng: np.random.Generator
+        self, at: _Trials, history: list[_Counted], point: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         """Draw #{scores <= point} for each trial, given all that was drawn before."""
         u = self.population.cdf(point)
@@ -268,8 +272,8 @@ class IIDSearch:
         return bracket.low_count + binomials(members, fraction, rng=rng)
 
     def _apart(
-        self, at: Trials, held: IntArray, remaining: int, rng: np.random.Generator
-    ) -> tuple[SettledTrials, Trials]:
+        self, at: _Trials, held: IntArray, remaining: int, rng: np.random.Generator
+    ) -> tuple[_SettledTrials, _Trials]:
         """Return the trials whose midpoints to come have one count, and the others.
 
         Midpoints never fall below min(left, right), nor rise above max(left, right) by more than
@@ -280,7 +284,7 @@ class IIDSearch:
         known = (some.left <= some.right) & (top < some.next_u)
         known &= self.population.cdf(some.left) >= some.low_u
         known &= self.population.cdf(some.right) <= some.high_u
-        ahead = Bracket(some.high_u, some.high_count, some.next_u, some.next_count)
+        ahead = _Bracket(some.high_u, some.high_count, some.next_u, some.next_count)
         members, fraction = ahead.split(top)
         more = binomials(members * known, fraction, rng=rng)
         choose = Selection(known)
@@ -292,11 +296,11 @@ class IIDSearch:
         others = np.ones(at.index.size, dtype=bool)
         others[settled] = False
         ends = at.left[settled], at.right[settled]
-        part = SettledTrials(at.index[settled], *ends, some.low_count[empty], remaining)
+        part = _SettledTrials(at.index[settled], *ends, some.low_count[empty], remaining)
         return part, at.take(np.flatnonzero(others))
 
     def _last_bits(
-        self, settled: list[SettledTrials], rng: np.random.Generator
+        self, settled: list[_SettledTrials], rng: np.random.Generator
     ) -> list[FloatArray]:
         """Return the thresholds of trials in whose intervals there is no score.
 

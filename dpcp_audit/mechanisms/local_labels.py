@@ -173,7 +173,7 @@ class LDPCPLabels(WindowSearch):
         _validate.integer(n=n, at_least=1)
         _validate.integer(trials=trials, at_least=1)
         generator = _validate.generator(rng)
-        pool = SearchedPool(self, self.response, values, true, n=n)
+        pool = _SearchedPool(self, self.response, values, true, n=n)
         parts = [
             pool.run(min(pool.chunk, trials - start), rng=generator)
             for start in range(0, trials, pool.chunk)
@@ -382,7 +382,7 @@ _LOG_CHANCE = 18 * math.log(10)
 """−log of 1e-18, the probability that an estimate is on the other side than is taken for sure."""
 
 
-class SearchedPool:
+class _SearchedPool:
     """A pool of scored users, and a search on the randomised labels of n of them.
 
     Parameters

@@ -139,7 +139,7 @@ masks = st.integers(1, 4).flatmap(
 @given(masks, seeds, st.floats(0.01, 1))
 def test_a_lot_holds_members_alone_each_once_and_padding_weighs_nothing(mask, seed, rate) -> None:
     members = torch.tensor(mask)
-    drawn = lots.PoissonLots(members, rate, torch.Generator().manual_seed(seed))
+    drawn = lots._PoissonLots(members, rate, torch.Generator().manual_seed(seed))
     for _ in range(3):
         places, weights = drawn.draw()
         assert places.shape == weights.shape

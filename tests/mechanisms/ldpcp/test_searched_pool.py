@@ -12,8 +12,10 @@ from dpcp_audit.mechanisms.local_labels import (
     CellCounts,
     LDPCPLabels,
     NoiseAwareLabels,
-    SearchedPool,
     estimate_error,
+)
+from dpcp_audit.mechanisms.local_labels import (
+    _SearchedPool as SearchedPool,
 )
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
