@@ -47,6 +47,7 @@ from dpcp_audit.mechanisms.pcoqs import largest_bit_divergence as largest_bit_di
 from dpcp_audit.mechanisms.pcoqs_budget import Calibration as Calibration
 from dpcp_audit.mechanisms.pcoqs_budget import GaussianMechanism as GaussianMechanism
 from dpcp_audit.mechanisms.pcoqs_budget import claimed_rho as claimed_rho
+from dpcp_audit.mechanisms.pcoqs_budget import game_delta as game_delta
 from dpcp_audit.mechanisms.pcoqs_budget import largest_fitting as largest_fitting
 from dpcp_audit.mechanisms.pcoqs_budget import proven_rho as proven_rho
 from dpcp_audit.mechanisms.pcoqs_budget import worst_known_pair as worst_known_pair
