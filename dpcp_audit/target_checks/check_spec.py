@@ -48,14 +48,13 @@ from dpcp_audit.words.values import (
     MOST_DRAWS,
     Choice,
     Duration,
-    Factor,
     Flag,
     NonNegative,
+    Positive,
     Probability,
     Sizes,
     Text,
     Whole,
-    Word,
     wrong,
 )
 
@@ -137,7 +136,7 @@ class CheckSpec:
     guarantees: tuple[Guarantee, ...]
     name: str = field(
         metadata=option(
-            Word(),
+            Text(one_word=True),
             "what the findings are called",
             group=Group.TARGET,
             metavar="NAME",
@@ -250,7 +249,7 @@ class CheckSpec:
     detect: float = field(
         default=DETECT,
         metadata=option(
-            Factor(),
+            Positive(above=1),
             "detect noise that is too small by this factor; the number of calls follows from it; "
             "a nightly run may take 1.2",
             metavar="FACTOR",

@@ -70,26 +70,20 @@ class Value(ABC):
         return ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Text(Value):
-    """A text that is not empty."""
+    """A text that is not empty, and without whitespace where it is ``one_word``."""
+
+    one_word: bool = False
 
     def read(self, value: object, name: str) -> str:
         """Return the text."""
         if not isinstance(value, str) or not value.strip():
             raise wrong(name, "a text", value)
-        return value
-
-
-class Word(Text):
-    """A text without whitespace."""
-
-    def read(self, value: object, name: str) -> str:
-        """Return the word."""
-        text = super().read(value, name)
-        if any(map(str.isspace, text)):
-            hint = f"write {'-'.join(text.split())}"
+        if self.one_word and any(map(str.isspace, value)):
+            hint = f"write {'-'.join(value.split())}"
             raise wrong(name, "a text without whitespace", value, hint=hint)
-        return text
+        return value
 
 
 class Words(Value):
@@ -191,16 +185,18 @@ class Whole(Numeric):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Positive(Numeric):
-    """A finite number above 0, within a range where one is given."""
+    """A finite number above 0, or above another, and within a range where one is given."""
 
+    above: float = 0.0
     at_least: float = 0.0
     at_most: float = math.inf
 
     def read(self, value: object, name: str) -> float:
         """Return the number."""
         found = number(value, name)
-        if not 0 < found < math.inf:
-            raise wrong(name, "finite and > 0", value, hint=errors.for_number(value))
+        if not self.above < found < math.inf:
+            hint = errors.for_number(value, f"{self.above + 1:g}" if self.above else "0.5")
+            raise wrong(name, f"finite and > {self.above:g}", value, hint=hint)
         if not self.at_least <= found <= self.at_most:
             at_most = f" and at most {self.at_most:g}" if self.at_most < math.inf else ""
             least = f"at least {self.at_least:g}{at_most}"
@@ -217,17 +213,6 @@ class NonNegative(Numeric):
         found = number(value, name)
         if not 0 <= found < math.inf:
             raise wrong(name, "finite and >= 0", value, hint=errors.for_number(value))
-        return found
-
-
-class Factor(Numeric):
-    """A finite number above 1."""
-
-    def read(self, value: object, name: str) -> float:
-        """Return the number."""
-        found = number(value, name)
-        if not 1 < found < math.inf:
-            raise wrong(name, "finite and > 1", value, hint=errors.for_number(value, "2"))
         return found
 
 

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
 TYPES: dict[type, str] = {
     values.Text: "str",
-    values.Word: "str",
     values.Flag: "bool",
     values.Whole: "int",
     values.Positive: "float",
     values.NonNegative: "float",
-    values.Factor: "float",
     values.Probability: "float",
     values.Duration: "float | str",
     values.Sizes: "int | Collection[int]",

@@ -26,7 +26,7 @@ from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.options import Option, dashed, described, parser_of
-from dpcp_audit.words.values import MOST_DRAWS, Factor, Whole
+from dpcp_audit.words.values import MOST_DRAWS, Positive, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -45,7 +45,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _DETECT_OPTION = Option(
     name="detect",
-    value=Factor(),
+    value=Positive(above=1),
     help="the violation to detect where a test does not say: noise that is smaller by this factor, "
     "from which the number of calls follows; for a nightly run 1.2",
     metavar="FACTOR",
