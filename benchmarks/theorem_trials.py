@@ -27,7 +27,7 @@ from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import debiased_cdf
-from dpcp_audit.theorems.ldpcp_coverage import UniformEvent
+from dpcp_audit.theorems.ldpcp import UniformEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -231,10 +231,7 @@ def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     done = cell.run(task, Limits(seconds=patience))
     elapsed = time_limits.clock() - started
     if done.stopped:
-        stopped = done.error.partition(";")[0]
-        raise IncompleteError(
-            f"{spec.name}, called a first few times: {stopped}", hint="does it hang?"
-        )
+        raise IncompleteError(f"{spec.name}, called a first few times: {done.error}")
     if done.error:
         raise UsageError(f"{spec.name}: {done.error}")
     found: dict[str, Any] = done.data

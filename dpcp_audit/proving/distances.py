@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
+    from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+
 Value: TypeAlias = Any
 """A plain Python object, which is public and known, or one of the kinds below."""
 
@@ -134,6 +136,8 @@ class Records:
         The sample of the records that these are.
     itself : bool
         True if each entry is the record itself, and no function of it.
+    bit : bool
+        True if each entry is 0 or 1; so is every truth value.
     entry_type : str
         See ``entry_types``.
     """
@@ -153,6 +157,7 @@ class Records:
     floats: bool = True
     sample: Subsample | None = None
     itself: bool = False
+    bit: bool = False
     entry_type: str = "NumPy"
 
     def largest_sum(self, n: int | None) -> Fraction:
@@ -196,7 +201,7 @@ class Records:
 
     def within(self, low: Fraction, high: Fraction, **changes: Any) -> Records:
         """Return an entry-wise function of these records with other bounds, no longer sorted."""
-        plainly = {"ordered": False, "boolean": False, "listed": False, "itself": False}
+        plainly = dict.fromkeys(("ordered", "boolean", "listed", "itself", "bit"), False)
         floats = self.floats and not changes.get("boolean")
         return replace(self, low=low, high=high, **plainly | {"floats": floats} | changes)
 
@@ -358,10 +363,13 @@ class SampledPlaces(Hidden):
         The sample.
     count : int or None
         The number of records in it; None where each is in it by a draw of its own.
+    chance : ExponentialQuotient or None
+        That of each record, where it is in it by a draw of its own.
     """
 
     sample: Subsample
     count: int | None
+    chance: ExponentialQuotient | None = None
 
 
 DATA = (Records, Statistic, Weights, Private, Hidden)

@@ -29,6 +29,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     Refusal,
+    SampledPlaces,
     Value,
     is_data,
     is_iterator,
@@ -323,15 +324,13 @@ class Reader(Expressions):
             if isinstance(each, ast.Starred):
                 args.extend(self.entries(self.read(each.value), "an unpacked argument"))
             elif isinstance(each, ast.GeneratorExp):
-                if not calls.exhausts(function) or len(node.args) > 1 or node.keywords:
-                    raise self.refuse("a generator is kept")
-                heap = dict(self.path.heap)
-                found = self.comprehension(each)
-                if function in (any, all) and self._has_changed(heap):
-                    raise self.refuse("any or all, which stop early, of what changes something")
-                args.append(found if isinstance(found, Records) else Once(found))
+                args.append(self._generated(function, node, each))
             else:
                 args.append(self.read(each))
+            if len(args) == 1 and isinstance(args[0], SampledPlaces) and self.reports is not None:
+                reports = self.reports.chosen_by_coins(self, function, args[0], node)
+                if reports is not None:
+                    return reports
             if isinstance(args and args[-1], Once):
                 waiting = waiting or dict(self.path.heap)
         if any(each.arg is None for each in node.keywords):
@@ -344,6 +343,16 @@ class Reader(Expressions):
         if kept and not calls.consumes(self, function):
             raise self.refuse("an iterator is kept")
         return self.call(function, args, kw)
+
+    def _generated(self, function: Value, node: ast.Call, each: ast.GeneratorExp) -> Value:
+        """Return the entries of a generator, which the called function goes through at once."""
+        if not calls.exhausts(function) or len(node.args) > 1 or node.keywords:
+            raise self.refuse("a generator is kept")
+        heap = dict(self.path.heap)
+        found = self.comprehension(each)
+        if function in (any, all) and self._has_changed(heap):
+            raise self.refuse("any or all, which stop early, of what changes something")
+        return found if isinstance(found, Records) else Once(found)
 
     def _has_changed(self, heap: dict[int, Contents]) -> bool:
         return any(self.path.heap.get(name) is not cells for name, cells in heap.items())

@@ -230,13 +230,14 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
     """Return a cast: of a condition to a number, or of floats to floats; else it is a release."""
     if dtype in (float, np.float64, "float", "float64"):
         if isinstance(owner, Records):
-            return replace(owner, floats=True, boolean=False, listed=False)
+            bit = owner.bit or owner.boolean
+            return replace(owner, floats=True, boolean=False, listed=False, bit=bit)
         if isinstance(owner, Statistic):
             return replace(owner, floats=True)
         if isinstance(owner, Noise | Noisy):
             return owner
     if dtype in (int, np.int64, "int") and isinstance(owner, Records) and owner.boolean:
-        return owner.within(owner.low, owner.high)
+        return owner.within(owner.low, owner.high, bit=True)
     released = reader.public(owner, "a cast")
     if is_narrow(dtype):
         raise reader.refuse(NARROW)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.paths import Contents
 
 ZERO = ExponentialQuotient.of(0)
-_RAREST = 2.0**-32
+RAREST = 2.0**-32
 """Chance below which a uniform double, a multiple of 2⁻⁵³, is not as good as a real number."""
 _MOST_PARTS = 64
 """Whole numbers that a record's number is rounded to."""
@@ -284,7 +284,7 @@ class LocalReader(PathReader):
 
     def check_chances(self, shares: Iterable[ExponentialQuotient]) -> None:
         """Refuse chances that are too small for doubles."""
-        if any(each.top and float(each) < _RAREST for each in shares):
+        if any(each.top and float(each) < RAREST for each in shares):
             raise self.refuse("a chance so small that doubles do not show it")
 
     # ------------------------------------------------------------------ functions of draws

@@ -477,7 +477,10 @@ def absolute_double(reader: Interpreter, a: Value) -> Value:
 
 def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
     """``np.where``: of one record it is an array of no dimension, which changes in place."""
-    return by_condition(condition, x, y) if _plain_records(condition) else NotImplemented
+    found = by_condition(condition, x, y) if _plain_records(condition) else NotImplemented
+    if isinstance(found, Records) and all(type(each) is int and each in {0, 1} for each in (x, y)):
+        return replace(found, bit=True)
+    return found
 
 
 def by_condition(condition: Value, x: Value, y: Value) -> Value:

@@ -129,6 +129,9 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "estimates": [] if outcome is None else [asdict(each) for each in outcome.estimates],
         "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
         "location": _location(finding),
+        "unproved": None
+        if outcome is None or outcome.unproved is None
+        else asdict(outcome.unproved),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} {RESULTS}"
         if replayable
         else IN_MEMORY,

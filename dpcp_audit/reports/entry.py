@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.sentences import (
     calls_of,
+    note_of,
     only_above,
     only_below,
     power_sentence,
@@ -327,7 +328,7 @@ def _entry(
         contradicts=surprises(document, finding),
         worse=printable(finding.get("worse") or ""),
         sentence=printable(sentence(finding)),
-        note=printable(finding.get("note") or ""),
+        note=printable(note_of(finding)),
         power=power_sentence(finding.get("power"), calls_of(finding)),
         factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
         error=printable(finding.get("error") or ""),

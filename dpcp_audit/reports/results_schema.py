@@ -28,6 +28,7 @@ from dpcp_audit.words.results import (
     SourceLocation,
     Standing,
     Table,
+    Unproved,
     Verdict,
 )
 
@@ -82,6 +83,7 @@ class RecordedFinding:
     estimates: tuple[Estimate, ...] = ()
     tables: tuple[Table, ...] = ()
     worse: str = ""
+    unproved: Unproved | None = None
 
     def __post_init__(self) -> None:
         _require_lengths(self.figures)

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.witness import changed_records
-from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import (
     end,
     interval,
@@ -25,7 +24,7 @@ from dpcp_audit.words.formatting import (
 )
 from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
-from dpcp_audit.words.results import TRANSCRIPT, EvidenceKind, Verdict, sizes_proved
+from dpcp_audit.words.results import EvidenceKind, Verdict, sizes_proved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,13 +49,43 @@ def sentence(finding: Mapping[str, Any]) -> str:
         parts = [_broken(finding), _remedy(finding)]
     elif Verdict(finding["verdict"]) is Verdict.PROVED:
         parts = [_found(finding), _proved(finding)]
-    elif (finding.get("note") or "").startswith(NOT_PROVED.capitalize()):
-        parts = [finding["note"]]
-    elif finding["verdict"] == Verdict.INCONCLUSIVE and evidence.get("detail") == TRANSCRIPT:
+    elif finding.get("unproved") and only_above(evidence):
+        parts = [unproved_sentence(finding)]
+    elif finding["verdict"] == Verdict.INCONCLUSIVE and _of_what_is_revealed(evidence):
         parts = [_UNDECIDED]
     else:
         parts = [_found(finding), power_sentence(finding.get("power"), calls_of(finding))]
     return " ".join(_capital(_line(part)) for part in parts if part)
+
+
+def unproved_sentence(finding: Mapping[str, Any]) -> str:
+    """Return what stopped a proof from the source, and what would help; "" where nothing did.
+
+    Examples
+    --------
+    >>> stopped = {"reason": "no noise is added", "location": {"file": "a.py", "line": 3}}
+    >>> unproved_sentence({"unproved": stopped | {"hint": "add noise"}})
+    'Not proved for every input: a.py:3: no noise is added. Hint: add noise.'
+    """
+    unproved: PlainData | None = finding.get("unproved")
+    if not unproved:
+        return ""
+    location = unproved.get("location")
+    place = f"{location['file']}:{location['line']}: " if location else ""
+    hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
+    return f"Not proved for every input: {place}{unproved['reason']}.{hint}"
+
+
+def note_of(finding: Mapping[str, Any]) -> str:
+    """Return what a finding's number means, and what stopped its proof from the source."""
+    return f"{finding.get('note') or ''} {unproved_sentence(finding)}".strip()
+
+
+def _of_what_is_revealed(evidence: Mapping[str, Any]) -> bool:
+    """Return True of a loss that a trace bounds from above alone."""
+    kind, quantity = EvidenceKind(evidence["kind"]), Quantity(evidence["quantity"])
+    bounded = to_float(evidence["lower"]) == 0 < to_float(evidence["value"])
+    return kind is EvidenceKind.INDICATIVE and quantity.is_loss and bounded
 
 
 def shown_estimate(finding: Mapping[str, Any]) -> PlainData:

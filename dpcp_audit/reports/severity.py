@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.sentences import amount, only_below, sentence
+from dpcp_audit.reports.sentences import amount, note_of, only_below, sentence
+from dpcp_audit.words.evidence import known_side
 from dpcp_audit.words.formatting import (
     DASH,
     end,
@@ -90,7 +91,7 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
         consequence=quantity.consequence(bound),
         promised=DASH if claimed is None else amount(quantity, claimed, bound.sign, digits=digits),
         found=_nearest(evidence, quantity, bound, digits)
-        if only_below(evidence)
+        if only_below(evidence) or _at_nearest(evidence, bound)
         else amount(quantity, evidence["value"], digits=digits),
         quantity="" if quantity.unit else named(evidence),
         surety=_surety(evidence, quantity, bound, digits),
@@ -138,6 +139,13 @@ def _surety(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digit
     return f"{_nearest(evidence, quantity, bound, digits)}, sampled"
 
 
+def _at_nearest(evidence: Mapping[str, Any], bound: Bound) -> bool:
+    """Return True if a computed number is the end of its interval that is nearest to the claim."""
+    side = known_side(*(to_float(evidence[key]) for key in ("value", "lower", "upper")))
+    exact = EvidenceKind(evidence["kind"]) is EvidenceKind.EXACT
+    return exact and side == ("from below" if bound is Bound.AT_MOST else "from above")
+
+
 def _nearest(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
     """Return the end of the interval that is nearest to the claim, with its sign."""
     nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
@@ -172,7 +180,7 @@ def paragraphs(finding: Mapping[str, Any]) -> str:
         headline(finding),
         finding["statement"],
         f"Source: {source['paper']}, {source['section']}",
-        finding["note"],
+        note_of(finding),
         _method(finding["evidence"]),
         proof_text(finding.get("proof")),
         f"Witness: {witness}" if finding["witness"] else "",

@@ -324,6 +324,7 @@ class TargetError(ValueError):
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
         super().__init__(f"{message}{HINT}{hint}" if hint else message)
+        self.hint = hint
 
 
 class TargetRaisedError(TargetError):
@@ -331,10 +332,6 @@ class TargetRaisedError(TargetError):
 
     Other inputs may be to its liking: code that refuses fewer than ten scores, say.
     """
-
-
-NOT_PROVED = "not proved for every input"
-"""The beginning of the error of a claim that the source alone may decide, and does not."""
 
 
 class TargetUnusableError(TargetError, DegenerateTargetError):

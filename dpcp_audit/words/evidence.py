@@ -400,7 +400,7 @@ class Computation:
         lower = found.lower if self.lower is None else self.lower
         upper = found.upper if self.upper is None else self.upper
         value = min(max(self.value, lower), upper)
-        said = [words for words in (self.detail, _side(value, lower, upper)) if words]
+        said = [words for words in (self.detail, known_side(value, lower, upper)) if words]
         return replace(found, value=value, lower=lower, upper=upper, detail=", ".join(said))
 
     def between(
@@ -453,8 +453,14 @@ class Computation:
         )
 
 
-def _side(value: float, lower: float, upper: float) -> str:
-    """Return which end of its interval a value is, where the interval is wider than an error."""
+def known_side(value: float, lower: float, upper: float) -> str:
+    """Return which end of its interval a value is, where the interval is wider than an error.
+
+    Examples
+    --------
+    >>> known_side(7.2, 7.2, 91.7), known_side(0.5, 0.0, 0.5), known_side(0.5, 0.5, 0.5)
+    ('from below', 'from above', '')
+    """
     room = _SAME * max(abs(value), _SAME)
     at_lower, at_upper = value - lower <= room, upper - value <= room
     if math.isinf(value) or at_lower == at_upper:

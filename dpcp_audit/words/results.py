@@ -575,8 +575,6 @@ class SourceLocation:
         return cls.of(str(path), line)
 
 
-TRANSCRIPT = "of the transcript"
-"""The detail of evidence that bounds the loss of a release from above alone."""
 INDEPENDENT_DRAWS = (
     "outputs are independent draws; dependence is probed among those of one batch, in their order, "
     "and not between batches or processes"
@@ -629,6 +627,25 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unproved:
+    """Why a claim is not proved for every input from the source of its code.
+
+    Parameters
+    ----------
+    reason : str
+        What stopped the proof, without a full stop.
+    location : SourceLocation or None
+        The line that stopped it, where it is known.
+    hint : str
+        A change with which the proof may go through; "" where none is known.
+    """
+
+    reason: str
+    location: SourceLocation | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The result of a check.
 
@@ -647,6 +664,8 @@ class Outcome:
         sides; the verdict does not rest on it.
     location : SourceLocation or None
         The line of the code that spends the loss, where it is known.
+    unproved : Unproved or None
+        What stopped a proof from the source, of a claim that the verifier takes and does not prove.
     """
 
     verdict: Verdict
@@ -659,6 +678,7 @@ class Outcome:
     tables: tuple[Table, ...] = ()
     estimates: tuple[Estimate, ...] = ()
     location: SourceLocation | None = None
+    unproved: Unproved | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

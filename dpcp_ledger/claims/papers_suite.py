@@ -21,7 +21,6 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_ledger.dpskin import (
     gaussian_claims,
-    grim,
     printed_accuracies,
     proof_steps,
     subsampled_claims,
@@ -29,14 +28,11 @@ from dpcp_ledger.dpskin import (
 )
 from dpcp_ledger.ldpcp import (
     channels,
-    exchangeable_scores,
+    ldpcp_scores,
     ldpcp_theorems,
     reports,
-    score_range,
-    shuffle_bounds,
-    shuffled,
+    shuffling,
     table_rows,
-    threshold_leak,
     widths,
 )
 from dpcp_ledger.pcoqs import (
@@ -286,12 +282,10 @@ def _statement(entry: dict[str, Any]) -> ListedStatement:
 _PAPERS = (
     reports.paper,
     ldpcp_theorems.paper,
-    exchangeable_scores.paper,
-    score_range.paper,
+    ldpcp_scores.paper,
+    ldpcp_scores.ranges,
     widths.paper,
-    shuffled.paper,
-    shuffle_bounds.paper,
-    threshold_leak.paper,
+    shuffling.paper,
     table_rows.paper,
     channels.paper,
     privacy.paper,
@@ -307,14 +301,14 @@ _PAPERS = (
     other_quantiles.exponq,
     other_quantiles.histlap,
     other_quantiles.conformal,
-    shuffle_bounds.bounds,
+    shuffling.bounds,
     gaussian_claims.paper,
     gaussian_claims.analytic,
     subsampled_claims.paper,
     training_budgets.paper,
     proof_steps.paper,
     printed_accuracies.paper,
-    grim.paper,
+    printed_accuracies.paper,
 )
 """The papers' topics, in the order of the reports."""
 

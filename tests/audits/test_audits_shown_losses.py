@@ -25,8 +25,7 @@ from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
-from dpcp_audit.target_checks.target_rows import rows_of_targets
-from dpcp_audit.target_checks.trace_rows import TargetTrace, rows_of_traces
+from dpcp_audit.target_checks.target_rows import TargetTrace, rows_of_targets, rows_of_traces
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.guarantees import (
     ZCDP,
@@ -43,8 +42,7 @@ from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, EvidenceKind, Outcome
 from dpcp_ledger.training.model_attacks import LossThreshold, View
 from dpcp_ledger.training.model_membership import ModelMembership
-from dpcp_ledger.training.reconstruction import Reconstruction
-from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack
+from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack
 
 if TYPE_CHECKING:
     from dpcp_audit.words.checks import Check

@@ -10,7 +10,7 @@ from support.plain_exponq import plain_law
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
-from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
+from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 
 exponqs = st.builds(
     ExponQ,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
 from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.window_law import threshold_law
-from dpcp_audit.theorems.ldpcp_scores import (
+from dpcp_audit.theorems.ldpcp import (
     ScoreTheorem,
     enclosed_failure,
     exact_failure,
@@ -22,7 +22,7 @@ from dpcp_audit.theorems.ldpcp_scores import (
 )
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Proof, Verdict
-from dpcp_ledger.ldpcp.law_search import DistributionSearch
+from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.local_scores import LDPCPScores
@@ -139,7 +139,7 @@ def test_without_an_enclosure_of_f_nothing_is_proved(monkeypatch: pytest.MonkeyP
     assert found.verdict is Verdict.CONSISTENT
     assert found.value == exact_failure(THEOREM).value
     monkeypatch.setattr(
-        "dpcp_audit.theorems.ldpcp_scores.threshold_law", partial(threshold_law, prune=1.0)
+        "dpcp_audit.theorems.ldpcp.threshold_law", partial(threshold_law, prune=1.0)
     )
     pruned = exact_failure(theorem)
     assert pruned.value < THEOREM.delta < pruned.value + pruned.slack

@@ -12,7 +12,7 @@ from support.samplers import context
 
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.tightest_labels import ConfidentLabels, NoiselessEvent
+from dpcp_ledger.claims.tightest_cases import ConfidentLabels, NoiselessEvent
 
 EVENT = NoiselessEvent(n=100, epsilon=50.0, delta=0.9)
 CONFIDENT = ConfidentLabels(n=400, epsilon=2.0, delta=0.9, alpha=0.4, correction=0.4)
@@ -94,6 +94,6 @@ def within(limit: float, n: int) -> float:
 @pytest.mark.parametrize(("n", "delta"), [(150, 0.03), (150, 0.3), (160, 0.01), (145, 0.9)])
 def test_both_sides_together_lie_between_the_ends(n: int, delta: float) -> None:
     event = NoiselessEvent(n=n, epsilon=300.0, delta=delta, two_sided=True)
-    exact, found = 1 - within(event.width, n), event.exact().evidence
+    exact, found = 1 - within(event.bounds["Δ"], n), event.exact().evidence
     assert found.lower < exact < found.upper
     assert found.lower <= found.value <= found.upper

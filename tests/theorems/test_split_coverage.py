@@ -15,13 +15,13 @@ from scipy.special import betainc
 from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import HistLap, SplitConformal
-from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.split import (
     MarginalCoverage,
     miscoverage_ends,
     split_miscoverage,
     split_overcoverage,
 )
+from dpcp_audit.theorems.theorem import MeanBound
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict
 

@@ -9,8 +9,7 @@ import pytest
 from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.local_scores import OnMiss
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
+from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,
@@ -21,7 +20,7 @@ from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
 from dpcp_audit.theorems.statement import Stated, claim_of, promises_nothing
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.ldpcp.tightest_labels import ConfidentLabels, NoiselessEvent
+from dpcp_ledger.claims.tightest_cases import ConfidentLabels, NoiselessEvent
 from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage, FiniteCoverage
 from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
 

@@ -16,8 +16,7 @@ from dpcp_audit.laws.pools import ProbabilityPool, aps, aps_as_printed
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss, hoeffding_width
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,
@@ -27,9 +26,9 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 )
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.ldpcp.ldpcp_scores import score_range
 from dpcp_ledger.ldpcp.reports import estimate_bias
-from dpcp_ledger.ldpcp.score_range import score_range
-from dpcp_ledger.ldpcp.shuffled import shuffle_amplification
+from dpcp_ledger.ldpcp.shuffling import shuffle_amplification
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
     FixedRankError,

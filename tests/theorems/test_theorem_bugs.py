@@ -15,7 +15,7 @@ from dpcp_audit.mechanisms.local_labels import dkw_width
 from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,

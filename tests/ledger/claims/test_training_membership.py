@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.claims.training_membership import rows
+from dpcp_ledger.claims.training_suite import membership_rows as rows
 
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "attack_a_trained_model.md"
 

@@ -13,7 +13,7 @@ from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, O
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.threshold_leak import threshold_leak
+from dpcp_ledger.ldpcp.reports import threshold_leak
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse, decision_laws
 
 VARIANTS = [

@@ -82,6 +82,15 @@ def test_the_end_of_the_interval_that_is_nearest_to_the_claim_counts() -> None:
     assert breach(covers).times == pytest.approx(2.8)
 
 
+@pytest.mark.parametrize(
+    ("upper", "found"), [(7.2, "ε = 7.2"), (91.7, "ε ≥ 7.2"), ("inf", "ε ≥ 7.2")]
+)
+def test_a_computed_number_known_from_below_alone_is_not_said_to_be_the_loss(
+    upper: object, found: str
+) -> None:
+    assert breach(evidence(value=7.2, lower=7.2, upper=upper, kind="exact")).found == found
+
+
 @pytest.mark.parametrize("quantity", list(Quantity))
 @pytest.mark.parametrize("bound", list(Bound))
 def test_every_quantity_says_what_a_refutation_means(quantity: Quantity, bound: Bound) -> None:

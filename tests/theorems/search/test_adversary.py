@@ -11,12 +11,11 @@ from support.piecewise_laws import piecewise_laws
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Uniform
 from dpcp_audit.mechanisms.local_scores import OnMiss
 from dpcp_audit.mechanisms.window_law import threshold_law
-from dpcp_audit.theorems.coverage.law_shrinking import complexity, shrink
-from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, complexity, shrink
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.results import EvidenceKind, Verdict
-from dpcp_ledger.ldpcp.law_search import (
+from dpcp_ledger.ldpcp.ldpcp_theorems import (
     DistributionSearch,
     Score,
     exact_score,

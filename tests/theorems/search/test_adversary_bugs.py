@@ -10,11 +10,11 @@ import pytest
 
 from dpcp_audit.laws.populations import PiecewiseConstant, Population, Uniform
 from dpcp_audit.mechanisms.local_scores import OnMiss
-from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Outcome, Verdict
-from dpcp_ledger.ldpcp.law_search import DistributionSearch
+from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.local_scores import LDPCPScores
