@@ -134,7 +134,6 @@ LIGHT = {
     "dpcp_audit.words",
     "dpcp_audit.words.errors",
     "dpcp_audit.words.options",
-    "dpcp_audit.words.plain",
     "dpcp_audit.words.values",
 }
 """What declares the plugin's options: the table of a run, and how its values are read."""

@@ -34,8 +34,8 @@ from dpcp_audit.engine.tasks import (
     to_json,
 )
 from dpcp_audit.words.errors import IncompleteError, UsageError
-from dpcp_audit.words.plain import is_record
 from dpcp_audit.words.results import Finding, Outcome
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -38,8 +38,8 @@ import numpy as np
 
 from dpcp_audit.targets.answers import DegenerateTargetError, TargetError
 from dpcp_audit.words.checks import Check, Chunked, listening
-from dpcp_audit.words.plain import is_record, is_sequence
 from dpcp_audit.words.results import Outcome, PlainData
+from dpcp_audit.words.values import is_record, is_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.targets import Kind, Takes, kinds_that
 from dpcp_audit.words import options
-from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -28,7 +28,6 @@ from dpcp_audit.words.options import (
     options_of,
     read,
 )
-from dpcp_audit.words.plain import is_sequence, shown
 from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.values import (
     Flag,
@@ -37,6 +36,7 @@ from dpcp_audit.words.values import (
     Text,
     Value,
     Whole,
+    is_sequence,
     is_whole,
     number,
     number_of,

@@ -23,9 +23,8 @@ from dpcp_audit.words import options
 from dpcp_audit.words.checks import Row, Suite, claims_of
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import dashed
-from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.results import Printed, SourceLocation, Standing, Verdict
-from dpcp_audit.words.values import Choice, KeywordTable, Text
+from dpcp_audit.words.values import Choice, KeywordTable, Text, is_list, is_record
 
 if TYPE_CHECKING:
     from dpcp_audit.words.results import Claim

@@ -22,8 +22,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dpcp_audit.words.errors import UsageError
-from dpcp_audit.words.plain import is_list
-from dpcp_audit.words.values import Pair, Positive, Probability, Whole
+from dpcp_audit.words.values import Pair, Positive, Probability, Whole, is_list
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping

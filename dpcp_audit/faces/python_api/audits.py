@@ -26,12 +26,11 @@ from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
-from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
-from dpcp_audit.words.plain import is_sequence, shown
 from dpcp_audit.words.results import Claim, Source, Verdict
-from dpcp_audit.words.values import Choice, wrong
+from dpcp_audit.words.values import Choice, is_sequence, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
