@@ -52,8 +52,8 @@ _FINDINGS = """\
 # Refuted claims
 
 What the papers claim and a run refutes. [The ledger](ledger.md) has every claim with its verdict;
-`dpcp-audit run --only 'ID'` tests one again, and the report has its witness. A sampled number has a
-confidence limit beside it; a number without one was computed. This page is written by
+`dpcp-audit run --only 'ID'` tests one again, and the report has its witness. A number that rests on
+samples is marked so; every other number was computed. This page is written by
 `docs/update_findings.py` from a results file.
 """
 _STANDINGS = {

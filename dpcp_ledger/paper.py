@@ -14,6 +14,7 @@ from dpcp_audit.extensions.claims import (
     Computed,
     ProofMethod,
     Row,
+    Simulated,
     SourceLocation,
     Standing,
     Verdict,
@@ -72,6 +73,7 @@ class Paper:
         assumptions: str = "",
         vacuous: str = "",
         parameters: PlainData | None = None,
+        simulated: bool = False,
         **case: Any,
     ) -> Callable[[Compute], Compute]:
         """Return a decorator that adds a claim, decided by the computation that it decorates.
@@ -85,18 +87,22 @@ class Paper:
             Why it promises nothing, in a sentence that goes before the statement.
         parameters : dict, optional
             What the claim fixes, as plain data; the case, unless it is given.
+        simulated : bool
+            True if the number rests on simulated runs; the computation is then also called with a
+            ``significance`` (see ``Simulated``).
         **case : object
             The keyword arguments that the computation is called with.
         """
 
         def decorate(compute: Compute) -> Compute:
+            decided = partial(compute, **case) if case else compute
             self.tested(
                 id_,
                 section,
                 expected,
                 f"{vacuous} {says}".lstrip(),
                 formula,
-                check=Computed(partial(compute, **case) if case else compute),
+                check=Simulated(decided) if simulated else Computed(decided),
                 subject=subject,
                 standing=standing,
                 assumptions=assumptions,

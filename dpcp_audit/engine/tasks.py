@@ -456,8 +456,9 @@ class CallsMade:
     def __str__(self) -> str:
         if self.planned is None:
             return f"{self.id}: {self.made:,} calls made"
-        left = max(0, self.planned - self.made)
-        return f"{self.id}: {self.made:,} of {self.planned:,} calls made, {left:,} left"
+        made = min(self.made, self.planned)  # a call or two may come before those planned
+        left = self.planned - made
+        return f"{self.id}: {made:,} of {self.planned:,} calls made, {left:,} left"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from dpcp_audit.words.errors import require_package as require_package
 from dpcp_audit.words.errors import write_whole as write_whole
 from dpcp_audit.words.evidence import Computation as Computation
 from dpcp_audit.words.evidence import Computed as Computed
+from dpcp_audit.words.evidence import Simulated as Simulated
 from dpcp_audit.words.evidence import conclude as conclude
 from dpcp_audit.words.evidence import decide as decide
 from dpcp_audit.words.evidence import of_rate as of_rate

@@ -129,6 +129,7 @@ _HOW = {
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
 }
+_BASIS = {EvidenceKind.CERTIFIED: "sampled", EvidenceKind.INDICATIVE: "an indication"}
 _TAKEN = {
     Assumption.NONE: "",
     Assumption.TRADE_OFF: "that the mechanism differs from the claim in its noise alone",
@@ -266,6 +267,11 @@ class Entry:
     def needs_attention(self) -> bool:
         """True if the finding is refuted, contradicts its expectation or failed."""
         return self.contradicts or self.verdict in {Verdict.REFUTED, Verdict.ERROR}
+
+    @property
+    def basis(self) -> str:
+        """The basis of the number where it was not computed: "sampled", or "an indication"."""
+        return _BASIS.get(self.kind, "")
 
     @property
     def apart(self) -> bool:

@@ -35,6 +35,7 @@ from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.evidence import violation_by
+from dpcp_audit.words.formatting import rounded_down
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
@@ -221,7 +222,7 @@ _NOTE = (
 
 
 def _below(evidence: Evidence) -> str:
-    return f"at least {evidence.lower:.4g}, at confidence {evidence.confidence:.6g}"
+    return f"at least {rounded_down(evidence.lower)}, at confidence {evidence.confidence:.6g}"
 
 
 def _above(evidence: Evidence) -> str:
@@ -395,7 +396,7 @@ class TargetPrivacy(PrivacyClaim):
             TraceSearch,
         )
 
-        effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
+        effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, pilot_tree=200, replays=4)
         return TraceSearch.of(self.spec, self.guarantee, target, effort=effort)
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:

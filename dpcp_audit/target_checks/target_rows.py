@@ -306,7 +306,15 @@ class TargetShuffled(PrivacyClaim):
 
 DEFAULT_PATHS = 1000
 """Paths in each direction, unless ``draws`` says otherwise."""
-_EFFORT = TraceEffort(pairs=10, pilot=16, paths=DEFAULT_PATHS, tree=1000, replays=12, bounded=False)
+_EFFORT = TraceEffort(
+    pairs=10,
+    pilot=16,
+    paths=DEFAULT_PATHS,
+    tree=2048,
+    pilot_tree=600,
+    replays=12,
+    bounded=False,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

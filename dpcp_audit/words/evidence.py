@@ -333,6 +333,10 @@ class Computation:
         end of a wider interval, "from below" or "from above", is added to them.
     proof : Proof or None
         Why the number is within the claim in every case of the statement.
+    samples : int or None
+        The number of simulated runs that the number rests on; None where it rests on none.
+    confidence : float
+        The probability that ``lower`` and ``upper`` hold; 1 where nothing was simulated.
     """
 
     quantity: Quantity
@@ -349,6 +353,8 @@ class Computation:
     note: str = ""
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    samples: int | None = None
+    confidence: float = 1.0
 
     def __post_init__(self) -> None:
         _validate.non_negative(slack=self.slack, error=self.error)
@@ -400,8 +406,17 @@ class Computation:
         lower = found.lower if self.lower is None else self.lower
         upper = found.upper if self.upper is None else self.upper
         value = min(max(self.value, lower), upper)
-        said = [words for words in (self.detail, known_side(value, lower, upper)) if words]
-        return replace(found, value=value, lower=lower, upper=upper, detail=", ".join(said))
+        side = known_side(value, lower, upper) if self.samples is None else ""
+        return replace(
+            found,
+            kind=EvidenceKind.EXACT if self.samples is None else EvidenceKind.CERTIFIED,
+            value=value,
+            lower=lower,
+            upper=upper,
+            detail=", ".join(words for words in (self.detail, side) if words),
+            n_samples=self.samples,
+            confidence=self.confidence,
+        )
 
     def between(
         self,
@@ -441,14 +456,14 @@ class Computation:
 
     @property
     def power(self) -> Power:
-        """Whatever exceeds the claim by more than the interval's width is refuted for certain."""
+        """Whatever exceeds the claim by more than the interval's width is refuted if it holds."""
         found = self.evidence
         width = found.upper - found.lower if found.upper > found.lower else 0.0
         return Power(
             quantity=self.quantity,
             smallest=self.claimed + width,
             claimed=self.claimed,
-            detection=1.0,
+            detection=self.confidence,
             at=self.at,
         )
 
@@ -470,7 +485,10 @@ def known_side(value: float, lower: float, upper: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """Settle a claim by computation; ``compute`` does the work when the check runs."""
+    """Settle a claim by computation; ``compute`` does the work when the check runs.
+
+    Nothing that the number rests on may be simulated: that is for ``Simulated``.
+    """
 
     compute: Callable[[], Computation]
 
@@ -481,15 +499,42 @@ class Computed:
 
     def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (exact: nothing to draw)
         """Compute the number and test it against the claim."""
-        result = self.compute()
-        verdict = result.verdict
-        return Outcome(
-            verdict=verdict,
-            evidence=result.evidence,
-            power=None if verdict is Verdict.REFUTED else result.power,
-            proof=result.proof if verdict is Verdict.PROVED else None,
-            witness=result.witness,
-            note=result.note,
-            figures=result.figures,
-            tables=result.tables,
+        return _outcome(self.compute(), sampled=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Settle a claim by a number over simulated runs, whose interval holds with a probability.
+
+    ``compute`` is called with the check's ``significance``, the largest probability with which its
+    interval may be wrong, and says how many runs it has made.
+    """
+
+    compute: Callable[..., Computation]
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Simulate the runs and test their number against the claim."""
+        return _outcome(self.compute(significance=context.significance), sampled=True)
+
+
+def _outcome(result: Computation, *, sampled: bool) -> Outcome:
+    if sampled != (result.samples is not None):
+        raise ValueError(
+            f"samples must be {'a number' if sampled else 'None'}, got {result.samples!r}"
         )
+    verdict = result.verdict
+    return Outcome(
+        verdict=verdict,
+        evidence=result.evidence,
+        power=None if verdict is Verdict.REFUTED else result.power,
+        proof=result.proof if verdict is Verdict.PROVED else None,
+        witness=result.witness,
+        note=result.note,
+        figures=result.figures,
+        tables=result.tables,
+    )

@@ -308,7 +308,6 @@ _PAPERS = (
     training_budgets.paper,
     proof_steps.paper,
     printed_accuracies.paper,
-    printed_accuracies.paper,
 )
 """The papers' topics, in the order of the reports."""
 
@@ -349,7 +348,7 @@ SUITE = Suite(
         "pcoqs.proposition-1.zcdp[neighbours=searched]",
         "pcoqs.epsilon-equivalence[audit=sampled]",
         "pipeline.budget",
-        "pcoqs.table-10[model=naive-bayes]",
+        "pcoqs.table-14[resolution=varied]",
         "dpskin.rdp-total[epsilon]",
         "pcoqs.remark-5[attack=threshold]",
         "histlap.privacy[scale=1/epsilon,release=quantile]",

@@ -176,8 +176,9 @@ def figure_of(stages: list[Stage]) -> Figure:
             Series(name="claimed", x=[x[0], x[-1]], y=[claimed, claimed]),
         ],
         description=(
-            f"The lower bound of {name} that each stage certifies ends at {losses[-1]:.4g} after "
-            f"{stages[-1].spent} outputs; claimed is {claimed:.4g}."
+            f"Each stage certifies a lower bound of {name} on the pair and event that it found: "
+            f"the last {losses[-1]:.4g}, after {stages[-1].spent} outputs; claimed is "
+            f"{claimed:.4g}. A refuted claim may be shown on a simpler pair, and its bound there."
         ),
     )
 

@@ -207,6 +207,8 @@ def test_new_and_gone_claims_are_told() -> None:
         ("a", "no longer checked"),
     ]
     assert [c.id for c in comparison.worsenings] == ["b"]
+    assert not comparison.complete
+    assert compare(document(good), document(good, bad), false_alarm=ALPHA).complete
     expected = finding("b", "REFUTED", "REFUTED")
     assert not compare(document(good), document(expected), false_alarm=ALPHA).worsenings
 
