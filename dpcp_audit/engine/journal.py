@@ -27,7 +27,6 @@ from dpcp_audit.engine.run_settings import (
 from dpcp_audit.engine.runner import Past
 from dpcp_audit.engine.tasks import (
     CheckFinished,
-    ChunkFinished,
     Done,
     Event,
     adapter,
@@ -35,8 +34,8 @@ from dpcp_audit.engine.tasks import (
     to_json,
 )
 from dpcp_audit.words.errors import IncompleteError, UsageError
-from dpcp_audit.words.plain import is_record
 from dpcp_audit.words.results import Finding, Outcome
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -288,7 +287,7 @@ class Journal:
 
     def record(self, event: Event) -> None:
         """Write down what the event says to be finished."""
-        if isinstance(event, ChunkFinished):
+        if isinstance(event, Done):
             self.write(
                 _ChunkEntry(id=event.id, index=event.index, data=event.data, seconds=event.seconds)
             )

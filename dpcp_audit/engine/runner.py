@@ -29,7 +29,6 @@ from dpcp_audit.engine.tasks import (
     CallsMade,
     CheckFinished,
     CheckStarted,
-    ChunkFinished,
     Done,
     Event,
     RunFinished,
@@ -500,13 +499,7 @@ class _Work:
         check = pending[done.id]
         check.add(done)
         if check.chunks > 1 and not done.error:
-            yield ChunkFinished(
-                id=done.id,
-                index=done.index,
-                chunks=check.chunks,
-                data=done.data,
-                seconds=done.seconds,
-            )
+            yield done
         if check.over:
             yield pending.pop(done.id).finished()
 

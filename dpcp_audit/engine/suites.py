@@ -20,8 +20,8 @@ from dpcp_audit.targets.answers import one_line
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.words.checks import Check, Row, Suite
 from dpcp_audit.words.errors import MissingExtraError, UsageError
-from dpcp_audit.words.plain import is_record
 from dpcp_audit.words.results import Claim, Source, SourceLocation
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence

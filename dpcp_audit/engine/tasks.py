@@ -38,8 +38,8 @@ import numpy as np
 
 from dpcp_audit.targets.answers import DegenerateTargetError, TargetError
 from dpcp_audit.words.checks import Check, Chunked, listening
-from dpcp_audit.words.plain import is_record, is_sequence
 from dpcp_audit.words.results import Outcome, PlainData
+from dpcp_audit.words.values import is_record, is_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -219,12 +219,14 @@ def pickled(check: Callable[[Context], object]) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The result of a task.
+    """The result of a task; of one of several chunks, it is an event of the run.
 
     Parameters
     ----------
     id : str
         The claim's.
+    index, chunks : int
+        The index of the chunk, and the number of chunks.
     data : dict or None
         The chunk's result, encoded; of a check with a single chunk, its outcome. None where
         there is none.
@@ -236,6 +238,7 @@ class Done:
 
     id: str
     index: int
+    chunks: int = 1
     data: Any = None
     error: str = ""
     stopped: bool = False
@@ -263,7 +266,9 @@ def perform(
     started = time.perf_counter()
     data, error = attempt(lambda: encode(result()), alone=alone)
     seconds = time.perf_counter() - started
-    return Done(id=context.name, index=index, data=data, error=error, seconds=seconds)
+    return Done(
+        id=context.name, index=index, chunks=chunks, data=data, error=error, seconds=seconds
+    )
 
 
 def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str]:
@@ -478,27 +483,6 @@ class StillRunning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkFinished:
-    """One of several chunks of a check came to an end.
-
-    Parameters
-    ----------
-    index, chunks : int
-        The index of the chunk, and the number of chunks.
-    data : dict
-        Its result, encoded.
-    seconds : float
-        The time that it took.
-    """
-
-    id: str
-    index: int
-    chunks: int
-    data: PlainData
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinished:
     """A check came to an end.
 
@@ -523,15 +507,7 @@ class RunFinished:
     seconds: float
 
 
-Event = (
-    RunStarted
-    | CheckStarted
-    | CallsMade
-    | StillRunning
-    | ChunkFinished
-    | CheckFinished
-    | RunFinished
-)
+Event = RunStarted | CheckStarted | CallsMade | StillRunning | Done | CheckFinished | RunFinished
 
 
 class Log:
@@ -564,7 +540,7 @@ def _line(event: Event) -> str:
             return f"{event.id}: started, {event.chunks} chunk(s)"
         case CallsMade() | StillRunning():
             return str(event)
-        case ChunkFinished():
+        case Done():
             return f"{event.id}: chunk {event.index + 1}/{event.chunks} ({event.seconds:.3f} s)"
         case CheckFinished():
             finding = event.finding

@@ -142,7 +142,7 @@ class WorkerProcess:
                 stopped=True,
                 seconds=time.perf_counter() - started,
             )
-        return tasks.Done(id=task.context.name, index=task.index, **answer)
+        return tasks.Done(id=task.context.name, index=task.index, chunks=task.chunks, **answer)
 
     def kill(self) -> None:
         """End the process and all that it started."""

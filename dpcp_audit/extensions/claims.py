@@ -42,7 +42,6 @@ from dpcp_audit.words.guarantees import PureDP as PureDP
 from dpcp_audit.words.guarantees import Relation as Relation
 from dpcp_audit.words.guarantees import RenyiDP as RenyiDP
 from dpcp_audit.words.options import in_place as in_place
-from dpcp_audit.words.plain import is_list as is_list
 from dpcp_audit.words.quantities import Quantity as Quantity
 from dpcp_audit.words.results import ROUNDING as ROUNDING
 from dpcp_audit.words.results import Claim as Claim
@@ -65,3 +64,4 @@ from dpcp_audit.words.results import Standing as Standing
 from dpcp_audit.words.results import Table as Table
 from dpcp_audit.words.results import TableColumn as TableColumn
 from dpcp_audit.words.results import Verdict as Verdict
+from dpcp_audit.words.values import is_list as is_list

@@ -20,8 +20,7 @@ from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.document import Writer, require_writable, write_all
 from dpcp_audit.reports.terminal import Display, Progress, print_summary
-from dpcp_audit.words.errors import IncompleteError, UsageError
-from dpcp_audit.words.plain import shown
+from dpcp_audit.words.errors import IncompleteError, UsageError, shown
 
 if TYPE_CHECKING:
     import argparse

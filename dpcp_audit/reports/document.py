@@ -28,8 +28,7 @@ from dpcp_audit.reports.results_schema import (
 )
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.words.checks import Overview
-from dpcp_audit.words.errors import IncompleteError, UsageError, require_package, write_whole
-from dpcp_audit.words.plain import is_list, is_record, shown
+from dpcp_audit.words.errors import IncompleteError, UsageError, require_package, shown, write_whole
 from dpcp_audit.words.results import (
     INDEPENDENT_DRAWS,
     EvidenceKind,
@@ -38,6 +37,7 @@ from dpcp_audit.words.results import (
     Power,
     Verdict,
 )
+from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

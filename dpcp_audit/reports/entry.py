@@ -37,12 +37,13 @@ from dpcp_audit.words.formatting import (
     confidence,
     counted,
     number,
+    plain,
     printable,
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.plain import is_record, plain
 from dpcp_audit.words.results import Assumption, EvidenceKind, ProofMethod, Standing, Verdict
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.engine.run_settings import Provenance
 from dpcp_audit.words.checks import Overview, Skipped
-from dpcp_audit.words.plain import Number, Whole, is_record, shown
+from dpcp_audit.words.errors import shown
 from dpcp_audit.words.results import (
     Estimate,
     Evidence,
     Figure,
     FigureKind,
+    Number,
     PlainData,
     Power,
     Proof,
@@ -30,7 +31,9 @@ from dpcp_audit.words.results import (
     Table,
     Unproved,
     Verdict,
+    Whole,
 )
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

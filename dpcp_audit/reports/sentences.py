@@ -22,9 +22,9 @@ from dpcp_audit.words.formatting import (
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
 from dpcp_audit.words.results import DATA_WITHOUT_NOISE, EvidenceKind, Verdict, sizes_proved
+from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -36,7 +36,7 @@ from dpcp_audit.targets.kinds import Gives, Kind
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.arrays import is_array, is_masked
 from dpcp_audit.words.errors import HINT
-from dpcp_audit.words.plain import is_sequence
+from dpcp_audit.words.values import is_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence

@@ -36,8 +36,8 @@ from dpcp_audit.targets.loading import code_of, draw_seed, floating_errors, rais
 from dpcp_audit.targets.process import LineProcess
 from dpcp_audit.words.arrays import is_array
 from dpcp_audit.words.checks import count_calls
-from dpcp_audit.words.plain import is_list, is_record
 from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence

@@ -27,10 +27,9 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 )
 from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.options import MOST_ROUNDS, Option, options_of
-from dpcp_audit.words.plain import shown
 from dpcp_audit.words.results import Standing
 from dpcp_audit.words.values import number_of, wrong
 

@@ -31,9 +31,8 @@ from dpcp_audit.words.checks import Row, Suite
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.options import MOST_USERS, Group, Option, dashed, plain, read, require_known
-from dpcp_audit.words.plain import is_list
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_audit.words.values import Numeric, Several, Text, Whole
+from dpcp_audit.words.values import Numeric, Several, Text, Whole, is_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -38,7 +38,7 @@ from dpcp_audit.tracing.draws import (
     JoinedBit,
     Ordering,
 )
-from dpcp_audit.words.plain import is_list
+from dpcp_audit.words.values import is_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -137,8 +137,21 @@ class Row:
     check: Check
 
 
-class ClaimMaker(Protocol):
-    """Makes claims of one source."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimMaker:
+    """Makes claims of one source.
+
+    Parameters
+    ----------
+    subject : str
+        What its claims are about, unless they say otherwise: the heading that they stand under.
+    standing : Standing
+        Their standing, unless they say otherwise.
+    """
+
+    paper: str
+    subject: str = ""
+    standing: Standing = Standing.PAPER
 
     def __call__(
         self,
@@ -153,49 +166,23 @@ class ClaimMaker(Protocol):
         assumptions: str = "",
         parameters: PlainData | None = None,
     ) -> Claim:
-        """Return the claim."""
-        ...
-
-
-def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PAPER) -> ClaimMaker:
-    """Return a maker of claims of one paper.
-
-    Parameters
-    ----------
-    subject : str
-        What its claims are about, unless they say otherwise: the heading that they stand under.
-    standing : Standing
-        Their standing, unless they say otherwise.
-
-    What the parameters of a claim fix is added to its statement (see ``in_setting``).
-    """
-    default_subject, default_standing = subject, standing
-
-    def claim(
-        id_: str,
-        section: str,
-        expected: Verdict | None,
-        statement: str,
-        formula: str = "",
-        *,
-        subject: str = "",
-        standing: Standing | None = None,
-        assumptions: str = "",
-        parameters: PlainData | None = None,
-    ) -> Claim:
+        """Return the claim; what its parameters fix is added to its statement (``in_setting``)."""
         return Claim(
             id=id_,
             statement=in_setting(statement, parameters or {}),
-            source=Source(paper=paper, section=section),
+            source=Source(paper=self.paper, section=section),
             expected=expected,
             formula=formula,
-            subject=subject or default_subject,
-            standing=standing or default_standing,
+            subject=subject or self.subject,
+            standing=standing or self.standing,
             assumptions=assumptions,
             parameters=parameters or {},
         )
 
-    return claim
+
+def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PAPER) -> ClaimMaker:
+    """Return a maker of claims of one paper; ``subject`` and ``standing`` are those of most."""
+    return ClaimMaker(paper=paper, subject=subject, standing=standing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import sys
 import tempfile
 from importlib.util import find_spec
 from numbers import Real
@@ -203,3 +204,18 @@ def _number(value: object) -> float:
         return float(value)
     except (OverflowError, ValueError):
         return math.nan
+
+
+def shown(value: object, limit: int) -> str:
+    """Return a value as messages show it, cut off; of an integer too long to print, its kind.
+
+    Examples
+    --------
+    >>> shown([1, 2], 60), shown("abcdefgh", 8), shown(10**5000, 60)
+    ('[1, 2]', "'abcd...", 'an integer of more than 4300 digits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:
+        text = f"an integer of more than {sys.get_int_max_str_digits()} digits"
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

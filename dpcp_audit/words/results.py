@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -11,11 +12,52 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import annotated_types
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.plain import Number, Whole  # noqa: TC001  (resolved by pydantic)
+from dpcp_audit.words.errors import shown
 from dpcp_audit.words.quantities import Bound, Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import core_schema
+
+
+NOT_FINITE = ("inf", "-inf", "nan")
+"""The words for the numbers that JSON lacks."""
+
+
+class _JsonNumber:
+    """A number as pydantic reads it: whole or not, or a string for those that JSON lacks."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415  (only where data are read)
+
+        return core_schema.no_info_plain_validator_function(_number)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        largest = sys.float_info.max
+        finite = {"type": "number", "minimum": -largest, "maximum": largest}
+        return {"anyOf": [finite, {"enum": list(NOT_FINITE)}]}
+
+
+Number = Annotated[float, _JsonNumber()]
+"""A float; in JSON also "inf", "-inf" or "nan"."""
+Whole = Annotated[int, annotated_types.Ge(0)]
+"""A whole number, at least 0."""
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str) and value in NOT_FINITE:
+        return float(value)
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
+        return value  # stays whole
+    raise ValueError(f"must be a number, got {shown(value, 60)}")
 
 
 class FigureKind(StrEnum):

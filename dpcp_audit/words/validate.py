@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcp_audit.words import errors
 from dpcp_audit.words.arrays import is_array
-from dpcp_audit.words.plain import shown
+from dpcp_audit.words.errors import shown
 
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import FloatArray, IntArray

@@ -20,8 +20,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
 from dpcp_audit.words import errors
-from dpcp_audit.words.errors import UsageError
-from dpcp_audit.words.plain import is_sequence, shown
+from dpcp_audit.words.errors import UsageError, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -368,6 +367,26 @@ class Duration(Value):
             hint = "give a positive time below 30 years"
             raise wrong(name, 'a time such as 60, "60s", "2m" or "1h"', value, hint=hint)
         return found
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Tell whether the value is a list."""
+    return isinstance(value, list)
+
+
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    """Tell whether the value is a tuple."""
+    return isinstance(value, tuple)
+
+
+def is_sequence(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """Tell whether the value is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
+
+def is_record(value: object) -> TypeGuard[dict[str, Any]]:
+    """Tell whether the value is a dictionary; those of JSON and TOML have texts as keys."""
+    return isinstance(value, dict)
 
 
 def number(value: object, name: str) -> float:

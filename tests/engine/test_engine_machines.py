@@ -25,7 +25,8 @@ from dpcp_audit.engine.journal import _ChunkEntry as ChunkEntry
 from dpcp_audit.engine.journal import _FindingEntry as FindingEntry
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import Engine, run
-from dpcp_audit.engine.tasks import CheckFinished, ChunkFinished, RunFinished
+from dpcp_audit.engine.tasks import CheckFinished, RunFinished
+from dpcp_audit.engine.tasks import Done as ChunkFinished
 from dpcp_audit.engine.worker_pool import Cells, Limits
 from dpcp_audit.words.errors import IncompleteError
 from dpcp_audit.words.errors import UsageError as JournalError

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dpcp_audit.engine.journal import Journal, read
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.engine.tasks import CheckFinished, ChunkFinished
+from dpcp_audit.engine.tasks import CheckFinished
+from dpcp_audit.engine.tasks import Done as ChunkFinished
 from dpcp_audit.words.checks import Row
 from dpcp_audit.words.errors import UsageError as JournalError
 from dpcp_audit.words.evidence import Computed

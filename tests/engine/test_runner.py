@@ -20,10 +20,12 @@ from dpcp_audit.engine.tasks import (
     CallsMade,
     CheckFinished,
     CheckStarted,
-    ChunkFinished,
     RunFinished,
     RunStarted,
     StillRunning,
+)
+from dpcp_audit.engine.tasks import (
+    Done as ChunkFinished,
 )
 from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.reports.document import to_document

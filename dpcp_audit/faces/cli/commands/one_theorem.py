@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
 from dpcp_audit.faces.cli.commands.run import add_suite_options, run_suite
-from dpcp_audit.words.plain import is_list
+from dpcp_audit.words.values import is_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
