@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import types
+import warnings
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
@@ -61,7 +62,8 @@ def _paths(
         choices = Choices(given)
         reader = make(choices)
         try:
-            output = read(reader)
+            with warnings.catch_warnings(action="error"):  # it would tell of the value
+                output = read(reader)
             found.append((reader, reader.law_of(output)))
         except TooManyOutcomesError:
             raise reader.refuse(_TOO_MANY) from None

@@ -136,10 +136,12 @@ def is_narrow(value: Any) -> bool:
         return value.dtype.kind in "biufc" and value.dtype not in _WIDE
     if isinstance(value, str) or (isinstance(value, type) and issubclass(value, np.generic)):
         try:
-            with warnings.catch_warnings(action="ignore"):
+            with warnings.catch_warnings(action="error"):
                 value = np.dtype(value)
         except TypeError:
             return False
+        except DeprecationWarning:
+            return True
     return isinstance(value, np.dtype) and value.kind in "biufc" and value not in _WIDE
 
 

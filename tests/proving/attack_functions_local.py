@@ -748,3 +748,21 @@ def coins_in_a_round_of_their_own(scores, *, rng):
     for _ in range(3):
         seen.append(np.where(rng.random(len(scores)) < P, bits, ~bits))
     return seen
+
+
+@attack(2)
+def warns_of_an_outdated_name(x, *, rng):
+    if x == 0:
+        np.zeros(2, dtype="a5")
+    return x if rng.random() < 0.6 else 1 - x
+
+
+@attack(None, PureDP(1.0))
+def warns_for_some_scores(scores, *, rng):
+    def report(s):  # noqa: ANN202
+        bit = int(s > 0.5)
+        if bit:
+            np.array([1.0], "a5")
+        return bit if rng.random() < 0.6 else 1 - bit
+
+    return [report(s) for s in scores]

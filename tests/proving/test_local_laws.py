@@ -40,6 +40,7 @@ def test_a_right_function_is_proved_at_its_own_loss(row) -> None:
     assert f", for {covered} (" in repr(proof)
 
 
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("row", ATTACKS, ids=lambda row: row[0].__name__)
 def test_an_attack_is_not_proved(row) -> None:
     function, domain, claim = row
