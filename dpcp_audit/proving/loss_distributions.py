@@ -11,7 +11,7 @@ Distributions of the loss: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022,
 Samples: Balle, Barthe and Gaboardi 2018, "Privacy amplification by subsampling", Theorems 2 and 9;
 their curves compose: Zhu, Dong and Wang 2022, "Optimal accounting of differential privacy via
 characteristic function", Theorem 10. Samples that are used in turn: Vadhan and Zhang 2023,
-"Concurrent composition theorems for differential privacy", Theorem 1.8.
+"Concurrent composition theorems for differential privacy".
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
