@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving import arithmetic, gathering, noise_rules
+from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import MECHANISMS, Ledger, Rules
 from dpcp_audit.proving.distances import (
@@ -369,7 +369,7 @@ class Reader(Expressions):
                 function.source, function.node, function.defaults, args, kw, parent=function.frame
             )
         if isinstance(function, BoundMethod):
-            return calls.method(self, function.owner, function.name, args, kw)
+            return attributes.method(self, function.owner, function.name, args, kw)
         return calls.function(self, function, args, kw)
 
     def inline(

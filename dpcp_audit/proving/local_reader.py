@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import arithmetic, comparisons, exact_numbers, gathering, noise_rules
+from dpcp_audit.proving import (
+    arithmetic,
+    attributes,
+    comparisons,
+    exact_numbers,
+    gathering,
+    noise_rules,
+)
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     BoundMethod,
@@ -386,7 +393,7 @@ class LocalReader(PathReader):
         owner = self.read(node.value)
         if isinstance(owner, Reference) and owner.address in self.appended:
             return BoundMethod(owner, node.attr)
-        found = calls.attribute(self, owner, node.attr)
+        found = attributes.attribute(self, owner, node.attr)
         if isinstance(found, BoundMethod) and not self._has(owner, node.attr):
             raise self.refuse(f"there is no attribute {node.attr}, perhaps")
         return found
