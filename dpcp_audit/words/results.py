@@ -235,7 +235,7 @@ class Proof:
 
     @property
     def sizes(self) -> str:
-        """The numbers of records that it covers, in words (see ``sizes_proved``)."""
+        """The records that it covers, in words (see ``sizes_proved``)."""
         return sizes_proved(self.parameters)
 
     @property
@@ -245,19 +245,23 @@ class Proof:
 
 
 def sizes_proved(parameters: Mapping[str, Any]) -> str:
-    """Return the numbers of records that a proof from the source covers; "" of another proof.
+    """Return the records that a proof from the source covers; "" of another proof.
 
     Examples
     --------
     >>> sizes_proved({"n": [20, 100], "assumptions": []})
     'for n = 20, 100 alone'
-    >>> sizes_proved({"n": [], "assumptions": []})
-    'for every n ≥ 1'
+    >>> sizes_proved({"n": [], "assumptions": [], "bounds": [0.0, 1.0]})
+    'for records in [0, 1] and every n ≥ 1'
     """
     if not {"n", "assumptions"} <= parameters.keys():
         return ""
     sizes = ", ".join(map(str, parameters["n"]))
-    return f"for n = {sizes} alone" if sizes else "for every n ≥ 1"
+    records = f"n = {sizes} alone" if sizes else "every n ≥ 1"
+    if "bounds" not in parameters:
+        return f"for {records}"
+    low, high = parameters["bounds"]
+    return f"for records in [{low:g}, {high:g}] and {records}"
 
 
 ROUNDING = 1e-9

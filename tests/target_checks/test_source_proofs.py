@@ -60,11 +60,11 @@ def test_a_proof_names_its_sizes_its_account_and_its_assumptions() -> None:
     assert 50 in sizes
     assert 1 in sizes
     assert len(found.proof.premises) == len(sizes)
-    named = f", for n = {', '.join(map(str, sizes))} alone."
+    named = f", for records in [0, 1] and n = {', '.join(map(str, sizes))} alone."
     assert found.claim.endswith(named)
     assert found.entry["statement"] == found.claim
     every = audited(enough_noise, dp.ZCDP(0.5), neighbours="add-remove")
-    assert every.claim.endswith(", for every n ≥ 1.")
+    assert every.claim.endswith(", for records in [0, 1] and every n ≥ 1.")
     lines, start = inspect.getsourcelines(quantile)
     spends = start + next(i for i, line in enumerate(lines) if "rng.normal" in line)
     place = f"{FILE.relative_to(Path.cwd())}:{spends}"
