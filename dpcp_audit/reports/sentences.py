@@ -315,6 +315,9 @@ def _event(event: object, *, outside: bool) -> str:
     if not is_list(event) or len(event) != 1 or not is_list(event[0]) or len(event[0]) != 2:
         return "one set of outputs"
     low, high = map(to_float, event[0])
+    if number(low) == number(high) and not outside:
+        exactly = "" if math.nextafter(low, math.inf) == high else "about "
+        return f"the output {exactly}{number(high)}"
     if outside:
         if math.isinf(high):
             return f"an output of at most {number(low)}"

@@ -57,14 +57,47 @@ def changed_records(witness: Mapping[str, Any], *, to_neighbour: bool) -> str:
     --------
     >>> changed_records({"scores": [0.0, 1.0], "neighbour_scores": [0.0, 0.0]}, to_neighbour=True)
     'With 2 scores, changing one from 1 to 0'
+    >>> changed_records({"value": 2, "neighbour": 0}, to_neighbour=False)
+    'Changing the value from 0 to 2'
     """
     for names in _PAIRS:
-        first, second = (_records(witness.get(name)) for name in names)
-        if not to_neighbour:
-            first, second = second, first
-        if first and second:
-            return _change(first, second, "score" if names[0] == "scores" else "record")
+        if not all(name in witness for name in names):
+            continue
+        first, second = (witness[name] for name in (names if to_neighbour else names[::-1]))
+        if isinstance(first, int | float | str) and isinstance(second, int | float | str):
+            return f"Changing the value from {_shown(first)} to {_shown(second)}"
+        if client := _changed_client(first, second):
+            return client
+        records = _records(first), _records(second)
+        if all(records):
+            return _change(*records, "score" if names[0] == "scores" else "record")
     return "The change of one record"
+
+
+def _changed_client(first: Any, second: Any) -> str:
+    """Return which client's records change, of data in parts of which one changes in many places.
+
+    Examples
+    --------
+    >>> _changed_client({"parts": [[0.5], [0.0, 0.0]]}, {"parts": [[0.5], [1.0, 1.0]]})
+    'With 2 clients, changing all records of the last from 0 to 1'
+    """
+    parts = [each.get("parts") if is_record(each) else None for each in (first, second)]
+    if not all(map(is_list, parts)) or len(parts[0]) != len(parts[1]):
+        return ""
+    flat = all(is_list(each) and not any(map(is_list, each)) for side in parts for each in side)
+    places = [i for i, (a, b) in enumerate(zip(*parts, strict=True)) if a != b]
+    if not flat or len(places) != 1:
+        return ""
+    old, new = (side[places[0]] for side in parts)
+    if sum(a != b for a, b in zip(old, new, strict=False)) < 2:
+        return ""
+    last = places[0] == len(parts[0]) - 1
+    which = "the last" if last else f"client {places[0] + 1}"
+    start = f"With {counted(len(parts[0]), 'client')}, changing"
+    if len(set(old)) == len(set(new)) == 1:
+        return f"{start} all records of {which} from {_shown(old[0])} to {_shown(new[0])}"
+    return f"{start} the records of {which}"
 
 
 def _change(first: list[Any], second: list[Any], noun: str) -> str:

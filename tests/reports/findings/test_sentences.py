@@ -136,3 +136,10 @@ def test_a_sentence_comes_from_fields_and_never_from_the_words_of_a_note(note: s
         told = sentence(finding("x", "INCONCLUSIVE", "INCONCLUSIVE", **fields, note=note))
         assert told.startswith("Not proved for every input: mine.py:13: ") == bool(unproved)
         assert told.endswith(" Hint: add noise.") == bool(unproved)
+
+
+def test_an_event_of_one_number_is_that_output() -> None:
+    of_one = leak((270, 42), event=[[math.nextafter(0.5, 0), 0.5]])
+    assert " makes the output 0.5 about 6.4 times as likely" in sentence(of_one)
+    few = leak((270, 42), event=[[0.5, 0.5 + 1e-9]])
+    assert " makes the output about 0.5 about 6.4 times" in sentence(few)
