@@ -390,7 +390,8 @@ class BlackBoxPrivacy(SearchedPrivacy):
             f"The worst pair found: {shown.candidate.family}."
         )
         evidence = shown.judgement.evidence
-        certified = f"Certified there: {evidence.quantity.unit} ≥ {number(evidence.lower)}."
+        least = f"{evidence.quantity.unit} ≥ {number(evidence.lower)}"
+        certified = f"Certified there, at the level of the verdict: {least}."
         parts = [tried, shown.judgement.note if shown.judgement.refuted else certified]
         if failures:
             raised = counted(len(failures), "pair")

@@ -100,20 +100,24 @@ def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
 
     The lower end is that of the test, on which the verdict rests; the upper end is that of the
     two-sided estimate of the same loss, where there is one. Where samples give no upper end, the
-    lower one is all that is shown.
+    lower one is all that is shown: of a claim that is not refuted, the estimate's where that is
+    larger.
     """
     evidence: PlainData = finding["evidence"]
     for other in finding.get("estimates") or ():
         same = all(other.get(key) == evidence.get(key) for key in ("quantity", "at"))
-        bounded = math.isfinite(to_float(other["upper"]))
-        if not same or not bounded or math.isfinite(to_float(evidence["upper"])):
+        if not same or math.isfinite(to_float(evidence["upper"])):
             continue
+        sure = min(to_float(evidence["confidence"]), to_float(other["confidence"]))
         lower, upper = to_float(evidence["lower"]), to_float(other["upper"])
-        if lower <= upper:
+        if math.isfinite(upper) and lower <= upper:
             value = min(max(to_float(other["value"]), lower), upper)
-            sure = min(to_float(evidence["confidence"]), to_float(other["confidence"]))
             ends = {"value": value, "upper": other["upper"], "confidence": sure}
             return evidence | {key: _plain(each) for key, each in ends.items()}
+        estimated = to_float(other["lower"])
+        within = lower < estimated <= to_float(evidence.get("claimed") or 0.0)
+        if only_below(evidence) and within and finding.get("verdict") != Verdict.REFUTED:
+            return evidence | {"value": estimated, "lower": estimated, "confidence": sure}
     return evidence | {"value": evidence["lower"]} if only_below(evidence) else evidence
 
 

@@ -57,7 +57,7 @@ def test_no_more_outputs_are_drawn_than_asked_for(draws: int) -> None:
     assert 0.5 * draws < target.drawn <= draws
     assert f"{target.drawn:,} outputs drawn" in outcome.note
     assert ("families, at n = 2 and 20; " in outcome.note) == (draws > 600)
-    assert "Certified there: ε ≥ " in outcome.note
+    assert "Certified there, at the level of the verdict: ε ≥ " in outcome.note
 
 
 @pytest.mark.parametrize("draws", [2000, 20_000])

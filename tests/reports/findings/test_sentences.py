@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.report_document import evidence, finding
 
-from dpcp_audit.reports.sentences import sentence, shown_estimate
+from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
 
 LINE = {
     "title": "Which line spends the privacy loss",
@@ -143,3 +143,16 @@ def test_an_event_of_one_number_is_that_output() -> None:
     assert " makes the output 0.5 about 6.4 times as likely" in sentence(of_one)
     few = leak((270, 42), event=[[0.5, 0.5 + 1e-9]])
     assert " makes the output about 0.5 about 6.4 times" in sentence(few)
+
+
+@pytest.mark.parametrize(("verdict", "shown"), [("CONSISTENT", "≥ 0.7"), ("REFUTED", "≥ 0.2")])
+def test_of_a_claim_that_withstands_the_larger_lower_end_is_shown(verdict: str, shown: str) -> None:
+    test = evidence(kind="certified", value=0.4, lower=0.2, upper="inf", confidence=0.999)
+    other = {"quantity": "epsilon", "at": {}, "detail": "", "confidence": 0.95}
+    other |= {"value": 0.9, "lower": 0.7, "upper": "inf"}
+    found = shown_estimate(finding("x", verdict, verdict, evidence=test, estimates=[other]))
+    assert shown_numbers(found) == (shown, "")
+    assert found["confidence"] == (0.95 if verdict == "CONSISTENT" else 0.999)
+    beyond = other | {"lower": 1.1, "value": 1.2}
+    kept = shown_estimate(finding("x", verdict, verdict, evidence=test, estimates=[beyond]))
+    assert shown_numbers(kept) == ("≥ 0.2", "")
