@@ -234,14 +234,31 @@ class SourceProof:
         return at_most(f"{self.guarantee}{size}", total.value, total.limit)
 
 
+_VECTORISED = Unproved(
+    reason="the verifier does not read vectorised functions",
+    hint="give it as f(scores, *, rng), which returns one output",
+)
+
+
+def what_stops(spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> Unproved | None:
+    """Return why a claim is not read that the verifier takes of functions of one output."""
+    written = spec.prove and isinstance(target.caller, FunctionCaller)
+    told = written and spec.target.vectorised and not _unfit_claim(spec, guarantee)
+    return _VECTORISED if told else None
+
+
 def unfit(spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> str:
     """Return why the verifier does not take a claim of a target; "" where it does."""
+    return _unfit_claim(spec, guarantee) or unread(spec, target)
+
+
+def _unfit_claim(spec: CheckSpec, guarantee: PrivacyGuarantee) -> str:
     if type(guarantee) not in _QUANTITIES or spec.neighbours not in _RELATIONS:
         return "it proves pure, (ε, δ)-, Rényi, Gaussian DP and zCDP of one record"
     finite = all(map(math.isfinite, spec.target.bounds))
     if spec.target.kind.takes is not Takes.SCORES or spec.pair is not None or not finite:
         return "it takes functions of scores between finite bounds, on all pairs"
-    return unread(spec, target)
+    return ""
 
 
 def unread(spec: CheckSpec, target: Target) -> str:

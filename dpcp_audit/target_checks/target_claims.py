@@ -27,6 +27,7 @@ from dpcp_audit.target_checks.source_proofs import (
     answers,
     decided_coverage,
     require_proof,
+    what_stops,
 )
 from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.answers import ConstantOutputsError, DegenerateTargetError, SingleDraws
@@ -367,6 +368,9 @@ class TargetPrivacy(PrivacyClaim):
                 raise (error if place is None else error.of_seed(place)) from None
             if proof is not None:
                 outcome = proof.beside(outcome)
+            else:
+                stopped = what_stops(self.spec, self.guarantee, target)
+                outcome = replace(outcome, unproved=stopped)
             return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
 
     def _source_proof(self, target: Target) -> SourceProof | None:

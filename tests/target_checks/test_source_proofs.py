@@ -114,6 +114,15 @@ def test_what_the_verifier_does_not_take_is_sampled(settings) -> None:
     assert found.entry["unproved"] is None
 
 
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_a_vectorised_function_says_that_it_is_not_read() -> None:
+    def noisy(scores: Any, size: int, *, rng: Any) -> Any:
+        return len(scores) + rng.normal(0, 1, size=size)
+
+    found = audited(noisy, dp.ZCDP(0.5), vectorised=True)
+    assert found.entry["unproved"]["reason"] == "the verifier does not read vectorised functions"
+
+
 @pytest.mark.statistical(false_alarm=2e-7)
 def test_the_command_line_proves_or_says_why_not(capsys, tmp_path) -> None:
     given = ["check", f"{FILE}:enough_noise", "--kind", "quantile", "--n", "20", "--zcdp", "0.5"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support import packages
 
-from dpcp_audit.engine import backends
+from dpcp_audit.engine import runner
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.document import dump, load
@@ -123,8 +123,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     Path("id").write_text(json.dumps(finding["id"]), "utf-8")
     yield tmp_path
     sys.modules.pop("three_claims", None)
-    backends._cells(Limits(), apart=False).stop()
-    backends._cells.cache_clear()
+    runner._cells(Limits(), apart=False).stop()
+    runner._cells.cache_clear()
     packages.clear()
 
 
