@@ -147,7 +147,8 @@ def _require_shapes(document: Mapping[str, Any]) -> None:
     _validate.instance(bool, strict=document["strict"])
 
 
-_DIGITS = 12
+DIGITS = 12
+"""The digits of a digest that pages show."""
 _INSTALLED = {"site-packages", "dist-packages"}
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -175,7 +176,7 @@ def third_party(suite: str) -> dict[str, str]:
     known = "dpcp-audit"  # whose version is asked for anyway
     dists = [entry.dist for entry in entries(suite) if entry.dist is not None]
     versions = {dist.name: dist.version for dist in dists if dist.name != known}
-    return versions | {f"code of {name}": digest for name, digest in digests(suite).items()}
+    return versions | {f"code of {name}": of[:DIGITS] for name, of in digests(suite).items()}
 
 
 def digests(suite: str) -> dict[str, str]:
@@ -213,9 +214,7 @@ def imported(settings: RunSettings) -> dict[str, str]:
 
 def _digests_of(names: Iterable[str]) -> dict[str, str]:
     return {
-        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()[:_DIGITS]
-        for name in names
-        if is_file(name)
+        name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in names if is_file(name)
     }
 
 
@@ -288,7 +287,7 @@ def _digest_of(place: Path | None) -> str:
         return "unknown"
     if place.name == "__init__.py":
         return _digest(place.parent)
-    return hashlib.sha256(place.read_bytes()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(place.read_bytes()).hexdigest()
 
 
 def _digest(folder: Path) -> str:
@@ -296,7 +295,7 @@ def _digest(folder: Path) -> str:
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.relative_to(folder).as_posix().encode())
         digest.update(path.read_bytes())
-    return digest.hexdigest()[:_DIGITS]
+    return digest.hexdigest()
 
 
 _GIT_SECONDS = 10.0

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.engine.run_settings import DIGITS
 from dpcp_audit.reports.entry import (
     WORST_FIRST,
     entries_of,
@@ -330,7 +331,7 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     tool: PlainData = document["tool"]
     libraries: PlainData = document.get("libraries") or {}
     origin: PlainData = document.get("provenance") or {}
-    digests: PlainData = origin.get("code") or {}
+    digests = {name: of[:DIGITS] for name, of in (origin.get("code") or {}).items()}
     imported: PlainData = origin.get("imported") or {}
     facts = {
         "Finished": origin.get("finished"),

@@ -46,7 +46,7 @@ def check_of(target: str) -> CheckSpec:
 def test_code_is_named_by_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = provenance(run_of(tmp_path))
-    assert found.code["mine.py"] == sha256(CODE.encode()).hexdigest()[:12]
+    assert found.code["mine.py"] == sha256(CODE.encode()).hexdigest()
     assert (found.revision, found.changed, found.repository) == ("", False, "")
 
 
@@ -119,7 +119,7 @@ def test_files_that_the_code_imports_have_digests_too(
             "own/early.py",
             "own/late.py",
         }
-        assert found.imported["helper.py"] == sha256(sources["helper.py"].encode()).hexdigest()[:12]
+        assert found.imported["helper.py"] == sha256(sources["helper.py"].encode()).hexdigest()
     package_alone = provenance(RunSettings(suite="targets", targets=(check_of("own.early:x"),)))
     assert set(package_alone.imported) == {"own/late.py", "helper.py", "mine.py", "own/__init__.py"}
 
