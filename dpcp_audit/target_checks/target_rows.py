@@ -25,7 +25,7 @@ from dpcp_audit.audits.search.record_pairs import (
     shuffled_pairs,
 )
 from dpcp_audit.audits.traced_privacy import Scope
-from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
+from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit
 from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch, traced_target
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
 
 
 _DIFFERENCES = {
-    Relation.SUBSTITUTION: "one record is replaced by another",
-    Relation.ADD_REMOVE: "one record is added or taken away",
-    Relation.ONE_LABEL: "one record changes its label",
+    Relation.SUBSTITUTION: "one {unit} is replaced by another",
+    Relation.ADD_REMOVE: "one {unit} is added or taken away",
+    Relation.ONE_LABEL: "one {unit} changes its label",
 }
 
 
@@ -166,7 +166,17 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
             f"The shuffled reports of {spec.shuffle_n} users of {spec.name} are "
             f"{_words(guarantee)}, where one user's value is replaced by another"
         )
-    return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.neighbours]}"
+    differs = _DIFFERENCES[spec.neighbours].format(unit=_unit(spec))
+    return f"{spec.name} is {_words(guarantee)}, where {differs}"
+
+
+def _unit(spec: CheckSpec) -> str:
+    """Return what differs between two neighbours."""
+    if spec.target.kind.takes is Takes.VALUE:
+        return "user's value"
+    if spec.target.kind.takes is Takes.CLIENTS and spec.unit is Unit.RECORD:
+        return "record of a client"
+    return str(spec.unit)
 
 
 def _words(guarantee: PrivacyGuarantee) -> str:

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.document import ReportFormat
+from dpcp_audit.reports.sentences import shown_estimate
 from dpcp_audit.words.formatting import printable
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def render_csv(document: Mapping[str, Any]) -> str:
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
     for finding in document["findings"]:
-        evidence: PlainData = finding["evidence"] or {}
+        evidence: PlainData = shown_estimate(finding) if finding["evidence"] else {}
         writer.writerow(
             [
                 safe_text(finding["id"]),
