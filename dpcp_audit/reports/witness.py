@@ -82,19 +82,16 @@ def _changed_client(first: Any, second: Any) -> str:
     >>> _changed_client({"parts": [[0.5], [0.0, 0.0]]}, {"parts": [[0.5], [1.0, 1.0]]})
     'With 2 clients, changing all records of the last from 0 to 1'
     """
-    parts = [each.get("parts") if is_record(each) else None for each in (first, second)]
-    if not all(map(is_list, parts)) or len(parts[0]) != len(parts[1]):
+    clients, others = _parts(first), _parts(second)
+    flat = all(is_list(each) and not any(map(is_list, each)) for each in (*clients, *others))
+    places = [i for i, (a, b) in enumerate(zip(clients, others, strict=False)) if a != b]
+    if not flat or len(clients) != len(others) or len(places) != 1:
         return ""
-    flat = all(is_list(each) and not any(map(is_list, each)) for side in parts for each in side)
-    places = [i for i, (a, b) in enumerate(zip(*parts, strict=True)) if a != b]
-    if not flat or len(places) != 1:
-        return ""
-    old, new = (side[places[0]] for side in parts)
+    old, new = clients[places[0]], others[places[0]]
     if sum(a != b for a, b in zip(old, new, strict=False)) < 2:
         return ""
-    last = places[0] == len(parts[0]) - 1
-    which = "the last" if last else f"client {places[0] + 1}"
-    start = f"With {counted(len(parts[0]), 'client')}, changing"
+    which = "the last" if places[0] == len(clients) - 1 else f"client {places[0] + 1}"
+    start = f"With {counted(len(clients), 'client')}, changing"
     if len(set(old)) == len(set(new)) == 1:
         return f"{start} all records of {which} from {_shown(old[0])} to {_shown(new[0])}"
     return f"{start} the records of {which}"
@@ -153,10 +150,16 @@ def short(value: Any) -> str:
 
 def _records(value: Any) -> list[Any]:
     """Return an input's records; of one in parts, such as probabilities and labels, rows of all."""
-    parts = value.get("parts") if is_record(value) else None
-    if is_list(parts) and all(isinstance(part, list) for part in parts):
+    parts = _parts(value)
+    if parts and all(isinstance(part, list) for part in parts):
         return [list(row) for row in zip(*parts, strict=False)]
     return value if is_list(value) else []
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return the parts of an input in parts, such as clients; none of any other."""
+    parts = value.get("parts") if is_record(value) else None
+    return parts if is_list(parts) else []
 
 
 def _apart(names: tuple[str, str], first: list[Any], second: list[Any]) -> dict[str, Any]:

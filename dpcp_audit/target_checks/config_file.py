@@ -170,14 +170,15 @@ def _tables(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _rooted(check: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the path of a target relative to the working directory."""
+    """Make the path of a target relative to the working directory; its name stays as written."""
     target = check.get("target")
     if not isinstance(target, str) or ".py:" not in target:
         return dict(check)
     path, _, function = target.rpartition(":")
     if Path(path).is_absolute():
         return dict(check)
-    return dict(check) | {"target": f"{os.path.relpath(folder / path)}:{function}"}
+    name = {"name": f"{os.path.normpath(path)}:{function}"}
+    return name | dict(check) | {"target": f"{os.path.relpath(folder / path)}:{function}"}
 
 
 _TEXTS = ("id", "paper", "section", "says")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import math
 import textwrap
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -172,7 +173,7 @@ def _cells(shown: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _measured(evidence: Mapping[str, Any]) -> str:
     ends = interval(evidence)
-    if evidence["value"] == evidence["lower"] and ends.startswith("("):
+    if evidence["value"] == evidence["lower"] and math.isinf(evidence["upper"]):
         return ends.strip("()")  # nothing but a lower end is known
     return f"{number(evidence['value'], digits=telling_digits(evidence))} {ends}".rstrip()
 

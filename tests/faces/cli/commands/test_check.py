@@ -272,7 +272,8 @@ def test_the_checks_of_a_pyproject_above_are_found(
     code, _, err = check(["--jobs", "1", "--report", "r.json"], capsys)
     assert code == 1, err
     document = json.loads((folder / "src/inner/r.json").read_text())
-    assert [finding["verdict"] for finding in document["findings"]] == ["REFUTED"]
+    (finding,) = document["findings"]
+    assert (finding["id"], finding["verdict"]) == ("mine.py:low[coverage>=0.9]", "REFUTED")
     assert list(document["provenance"]["code"])[-1] == "../../mine.py"
 
 
