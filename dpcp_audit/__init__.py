@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.calibrate import calibrate
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.proving.prover import prove
-    from dpcp_audit.tracing.recording_generator import primitive
+    from dpcp_audit.tracing.generators import primitive
     from dpcp_audit.words.guarantees import (
         ZCDP,
         ApproxDP,
@@ -101,7 +101,7 @@ _HOMES = {
     "draws_needed": "dpcp_audit.faces.python_api.plans",
     "power": "dpcp_audit.faces.python_api.plans",
     "prove": "dpcp_audit.proving.prover",
-    "primitive": "dpcp_audit.tracing.recording_generator",
+    "primitive": "dpcp_audit.tracing.generators",
     "theorem": "dpcp_audit.faces.python_api.traces",
     "trace": "dpcp_audit.faces.python_api.traces",
     "ClaimResult": "dpcp_audit.faces.python_api.result",

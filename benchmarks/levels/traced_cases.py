@@ -18,8 +18,7 @@ from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
-from dpcp_audit.tracing.loss_samples import ComposedNoise, LossSample
-from dpcp_audit.tracing.pair_traces import PairTrace
+from dpcp_audit.tracing.pair_traces import ComposedNoise, LossSample, PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, Neighbours, Relation

@@ -26,7 +26,7 @@ from dpcp_audit.words.results import Evidence, Outcome, Power
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.tracing.loss_samples import ComposedNoise, LineLoss
+    from dpcp_audit.tracing.pair_traces import ComposedNoise, LineLoss
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.outcome_tables import Table
     from dpcp_audit.words.results import PlainData
@@ -262,7 +262,7 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     Examples
     --------
     >>> from dpcp_audit.words.results import SourceLocation
-    >>> from dpcp_audit.tracing.loss_samples import LineLoss
+    >>> from dpcp_audit.tracing.pair_traces import LineLoss
     >>> from dpcp_audit.words.guarantees import ZCDP
     >>> line = LineLoss(
     ...     location=SourceLocation(file="mine.py", line=17), draws=10.0, law="normal", scale=1.0,

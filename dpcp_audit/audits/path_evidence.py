@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.laws.losses import Loss
-    from dpcp_audit.tracing.loss_samples import LineLoss, LossSample
-    from dpcp_audit.tracing.pair_traces import PairTrace, Remark
+    from dpcp_audit.tracing.pair_traces import LineLoss, LossSample, PairTrace, Remark
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import SourceLocation
 

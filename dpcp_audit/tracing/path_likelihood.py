@@ -18,14 +18,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from dpcp_audit.tracing.draws import SLACK, ImpossibleError, NeedsValuesError, Ordering
-from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, log_difference
+from dpcp_audit.tracing.draws import (
+    GUMBEL,
+    NORMAL,
+    SLACK,
+    ImpossibleError,
+    NeedsValuesError,
+    Ordering,
+    log_difference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.tracing.draws import DrawRegion, JoinedBit, NoiseDraw
-    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.draws import DrawRegion, JoinedBit, NoiseDraw, NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.words.arrays import FloatArray
 

@@ -12,21 +12,20 @@ import numpy as np
 from dpcp_audit.tracing.draws import (
     SAME,
     SEED,
+    UNIFORM,
     NeedsValuesError,
     PathDivergedError,
     Seen,
     TraceEnd,
     UnfollowableError,
 )
-from dpcp_audit.tracing.noise_laws import UNIFORM
 from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
 from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import ChangedRun, ForcedRun
 
 if TYPE_CHECKING:
-    from dpcp_audit.tracing.draws import Line, Observation
-    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.draws import Line, NoiseLaw, Observation
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.target_calls import TracedTarget

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.tracing import derived_draws, traced_arrays
-from dpcp_audit.tracing.derived_draws import KnownSums, folded
+from dpcp_audit.tracing import traced_arrays, traced_numbers
 from dpcp_audit.tracing.draws import (
+    NORMAL,
     SEED,
     SLACK,
     JoinedBit,
@@ -26,15 +26,13 @@ from dpcp_audit.tracing.draws import (
     UnfollowableError,
     target_line,
 )
-from dpcp_audit.tracing.noise_laws import NORMAL
-from dpcp_audit.tracing.traced_numbers import Terms, Traced, values_of
+from dpcp_audit.tracing.traced_numbers import KnownSums, Terms, Traced, folded, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcp_audit.tracing.derived_draws import Reduced
-    from dpcp_audit.tracing.draws import Line
-    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.draws import Line, NoiseLaw
+    from dpcp_audit.tracing.traced_numbers import Reduced
     from dpcp_audit.words.arrays import FloatArray
 
 MOST_NUMBERS = 100_000
@@ -302,12 +300,12 @@ class PathRun:
         if self.closed:
             return None
         if name in {"absolute", "sign"}:
-            return derived_draws.halves(self, number, name)
-        return derived_draws.made(self, name, number)
+            return traced_numbers.halves(self, number, name)
+        return traced_numbers.made(self, name, number)
 
     def product(self, first: Traced, second: Traced) -> Any:
         """Return a product of two numbers where it has a draw of its own, else None."""
-        return None if self.closed else derived_draws.product(self, first, second)
+        return None if self.closed else traced_numbers.product(self, first, second)
 
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
         """Apply a ufunc of NumPy."""

@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 
 from dpcp_audit.tracing.draws import (
     SAME,
+    UNIFORM,
     ImpossibleError,
     NeedsValuesError,
     NotFiniteError,
@@ -29,7 +30,6 @@ from dpcp_audit.tracing.draws import (
     UnfollowableError,
     target_line,
 )
-from dpcp_audit.tracing.noise_laws import UNIFORM
 from dpcp_audit.tracing.outputs import OutputLaw
 from dpcp_audit.tracing.path_likelihood import LOST, log_likelihoods, log_of_region
 from dpcp_audit.tracing.path_runs import PathRun, Question, RevealedDraw

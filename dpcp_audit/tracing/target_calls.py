@@ -29,12 +29,12 @@ import numpy as np
 
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError, is_target
+from dpcp_audit.tracing.generators import RecordingGenerator
 from dpcp_audit.tracing.outputs import (
     atoms_of,
 )
-from dpcp_audit.tracing.patched_randomness import LegacyRecorder, PythonRecorder, recorded_globals
+from dpcp_audit.tracing.patches import LegacyRecorder, PythonRecorder, recorded_globals
 from dpcp_audit.tracing.reachable_names import Reach, compiled_states, is_own
-from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.traced_numbers import Traced
 
 if TYPE_CHECKING:

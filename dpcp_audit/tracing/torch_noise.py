@@ -23,8 +23,8 @@ from dpcp_audit.tracing.reachable_names import replaced
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from dpcp_audit.tracing.generators import RecordingGenerator
     from dpcp_audit.tracing.path_runs import PathRun
-    from dpcp_audit.tracing.recording_generator import RecordingGenerator
 
 _TENSOR: Any = torch.Tensor
 _MOVED = ("view", "view_as", "reshape", "reshape_as", "expand", "flatten", "contiguous", "clone")

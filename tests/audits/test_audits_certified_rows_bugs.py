@@ -26,8 +26,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
 from dpcp_audit.audits.training.canary_games import RunBets
-from dpcp_audit.tracing.loss_samples import LossSample
-from dpcp_audit.tracing.pair_traces import PairTrace
+from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.guarantees import ZCDP, GaussianDP, PureDP
 from dpcp_audit.words.results import Verdict

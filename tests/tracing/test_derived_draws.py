@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from support.followed_paths import followed, trace_pair
 
 import dpcp_audit as dp
-from dpcp_audit.tracing.noise_laws import LAPLACE
+from dpcp_audit.tracing.draws import LAPLACE
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:

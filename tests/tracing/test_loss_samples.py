@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from support.followed_paths import trace_pair
 
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair
-from dpcp_audit.tracing.loss_samples import ComposedNoise, LossSample
+from dpcp_audit.tracing.pair_traces import ComposedNoise, LossSample
 
 
 def sample_of(losses, departed=None) -> Any:

@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcp_audit.tracing import noise_laws
-from dpcp_audit.tracing.noise_laws import LAPLACE, DiscreteGaussianLaw, ScipyLaw, described
+from dpcp_audit.tracing import draws
+from dpcp_audit.tracing.draws import LAPLACE, DiscreteGaussianLaw, ScipyLaw, described
 
 CONTINUOUS = [
-    (noise_laws.NORMAL, stats.norm()),
-    (noise_laws.LAPLACE, stats.laplace()),
-    (noise_laws.EXPONENTIAL, stats.expon()),
-    (noise_laws.GUMBEL, stats.gumbel_r()),
-    (noise_laws.UNIFORM, stats.uniform()),
+    (draws.NORMAL, stats.norm()),
+    (draws.LAPLACE, stats.laplace()),
+    (draws.EXPONENTIAL, stats.expon()),
+    (draws.GUMBEL, stats.gumbel_r()),
+    (draws.UNIFORM, stats.uniform()),
 ]
 DISCRETE = [
-    (noise_laws.GeometricLaw(0.3), stats.geom(0.3)),
-    (noise_laws.GeometricLaw(0.999), stats.geom(0.999)),
-    (noise_laws.PoissonLaw(4.0), stats.poisson(4.0)),
-    (noise_laws.PoissonLaw(0.0), stats.poisson(0.0)),
-    (noise_laws.BinomialLaw(10, 0.3), stats.binom(10, 0.3)),
-    (noise_laws.BinomialLaw(3, 1.0), stats.binom(3, 1.0)),
+    (draws.GeometricLaw(0.3), stats.geom(0.3)),
+    (draws.GeometricLaw(0.999), stats.geom(0.999)),
+    (draws.PoissonLaw(4.0), stats.poisson(4.0)),
+    (draws.PoissonLaw(0.0), stats.poisson(0.0)),
+    (draws.BinomialLaw(10, 0.3), stats.binom(10, 0.3)),
+    (draws.BinomialLaw(3, 1.0), stats.binom(3, 1.0)),
 ]
 
 
@@ -50,12 +50,12 @@ def test_a_discrete_law_is_scipys(law, known) -> None:
 @pytest.mark.parametrize(
     ("law", "low", "high", "expected"),
     [
-        (noise_laws.NORMAL, 40.0, 41.0, stats.norm.logsf(40.0)),
-        (noise_laws.NORMAL, -41.0, -40.0, stats.norm.logcdf(-40.0)),
-        (noise_laws.LAPLACE, 300.0, np.inf, -300.0 - np.log(2)),
-        (noise_laws.EXPONENTIAL, 500.0, 501.0, -500 + np.log(-np.expm1(-1.0))),
-        (noise_laws.GUMBEL, 200.0, np.inf, -200.0),
-        (noise_laws.GeometricLaw(0.5), 1001.0, np.inf, -1000 * np.log(2)),
+        (draws.NORMAL, 40.0, 41.0, stats.norm.logsf(40.0)),
+        (draws.NORMAL, -41.0, -40.0, stats.norm.logcdf(-40.0)),
+        (draws.LAPLACE, 300.0, np.inf, -300.0 - np.log(2)),
+        (draws.EXPONENTIAL, 500.0, 501.0, -500 + np.log(-np.expm1(-1.0))),
+        (draws.GUMBEL, 200.0, np.inf, -200.0),
+        (draws.GeometricLaw(0.5), 1001.0, np.inf, -1000 * np.log(2)),
     ],
 )
 def test_a_small_probability_keeps_its_digits(law, low, high, expected) -> None:

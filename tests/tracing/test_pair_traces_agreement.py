@@ -22,7 +22,7 @@ from dpcp_audit.mechanisms.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.tracing.loss_samples import LossSample
+from dpcp_audit.tracing.pair_traces import LossSample
 from dpcp_audit.tracing.path_losses import path_loss
 from dpcp_audit.tracing.target_calls import TracedTarget
 

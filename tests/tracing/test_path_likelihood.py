@@ -12,8 +12,14 @@ from scipy.special import log_ndtr, log_softmax
 from support import user_mechanisms as mine
 from support.followed_paths import followed
 
-from dpcp_audit.tracing.draws import JoinedBit, NeedsValuesError, NoiseDraw, Ordering
-from dpcp_audit.tracing.noise_laws import EXPONENTIAL, UNIFORM
+from dpcp_audit.tracing.draws import (
+    EXPONENTIAL,
+    UNIFORM,
+    JoinedBit,
+    NeedsValuesError,
+    NoiseDraw,
+    Ordering,
+)
 from dpcp_audit.tracing.path_likelihood import component_log_probability
 
 SCORES = np.linspace(0.02, 0.98, 25)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpcp_audit.tracing.draws import PathDivergedError, UnfollowableError
-from dpcp_audit.tracing.patched_randomness import recorded_globals
+from dpcp_audit.tracing.generators import RecordingGenerator
+from dpcp_audit.tracing.patches import recorded_globals
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import ForcedRun
-from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.traced_numbers import values_of
 
 

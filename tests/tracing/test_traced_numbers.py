@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpcp_audit.tracing.draws import Seen
+from dpcp_audit.tracing.generators import RecordingGenerator
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.traced_numbers import values_of
 
 

@@ -23,8 +23,7 @@ from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.targets.loading import load
 from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
 from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase
-from dpcp_audit.tracing.loss_samples import MeanEstimate
-from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
+from dpcp_audit.tracing.pair_traces import MeanEstimate, PairTrace, Remark, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.python_api.result import Result
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.theorems.catalogue import ScoreLaw
-    from dpcp_audit.tracing.loss_samples import LineLoss, LossSample
+    from dpcp_audit.tracing.pair_traces import LineLoss, LossSample
 
 
 DEFAULT_DRAWS = 1000
