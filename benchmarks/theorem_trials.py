@@ -29,7 +29,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import debiased_cdf
-from dpcp_audit.theorems.ldpcp_coverage import UniformEvent
+from dpcp_audit.theorems.ldpcp import UniformEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from tightness_maps import tightness_maps
 
 from dpcp_audit.reports.figure_files import figure_svg
 from dpcp_audit.reports.formats.markdown import markdown_table
-from dpcp_audit.theorems.tightness import tightness_of, tightness_table
+from dpcp_audit.theorems.statement import tightness_of, tightness_table
 from dpcp_ledger.claims.tightest_cases import tight_cases
 
 if TYPE_CHECKING:

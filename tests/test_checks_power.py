@@ -13,7 +13,7 @@ from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.words.checks import Planned
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
 from dpcp_audit.words.quantities import Bound

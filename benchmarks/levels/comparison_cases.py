@@ -17,8 +17,7 @@ from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE, measured_again, r
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.two_runs import Movement, compare
 from dpcp_audit.targets import Kind, Target
-from dpcp_audit.theorems.mean_checks import MeanBound
-from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import conclude
 from dpcp_audit.words.guarantees import PureDP

@@ -11,10 +11,9 @@ from level_case import CheckTrial, LevelCase
 from scipy.special import betaincinv
 
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.row_laws import LawCatalogue
-from dpcp_audit.theorems.mean_checks import MeanBound
-from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
+from dpcp_audit.theorems.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.row_laws import LawCatalogue
+from dpcp_audit.theorems.theorem import FailureRate, MeanBound, TheoremTrials
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.quantities import Quantity
 

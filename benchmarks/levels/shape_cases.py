@@ -23,8 +23,8 @@ from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.pools import made_classes, made_outcomes
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, RowLaws
+from dpcp_audit.theorems.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.words.guarantees import ApproxDP, Coverage, LocalDP, PureDP
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ PLANTED = (
         "share = unprobed(context.significance)",
     ),
     planted(
-        "dpcp_audit/theorems/coverage/coverage_audit.py",
+        "dpcp_audit/theorems/coverage_audit.py",
         "math.ceil(side.claimed * (n + 1))",
         "math.ceil(side.claimed * n)",
     ),

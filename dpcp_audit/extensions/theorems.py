@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcp_audit.theorems.admission import admissible_rounds as admissible_rounds
-from dpcp_audit.theorems.admission import likely_crowd as likely_crowd
-from dpcp_audit.theorems.admission import standing_of as standing_of
-from dpcp_audit.theorems.admission import window_count_for as window_count_for
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit as CoverageAudit
-from dpcp_audit.theorems.coverage.law_shrinking import shrink as shrink
-from dpcp_audit.theorems.coverage.law_space import BoundedWindows as BoundedWindows
-from dpcp_audit.theorems.coverage.law_space import LawSpace as LawSpace
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem as LabelTheorem
-from dpcp_audit.theorems.ldpcp_coverage import UniformEvent as UniformEvent
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem as ScoreTheorem
-from dpcp_audit.theorems.ldpcp_scores import exact_failure as exact_failure
-from dpcp_audit.theorems.ldpcp_scores import failure_probability as failure_probability
-from dpcp_audit.theorems.mean_checks import MeanBound as MeanBound
+from dpcp_audit.theorems.catalogue import admissible_rounds as admissible_rounds
+from dpcp_audit.theorems.catalogue import likely_crowd as likely_crowd
+from dpcp_audit.theorems.catalogue import standing_of as standing_of
+from dpcp_audit.theorems.catalogue import window_count_for as window_count_for
+from dpcp_audit.theorems.coverage_audit import CoverageAudit as CoverageAudit
+from dpcp_audit.theorems.law_space import BoundedWindows as BoundedWindows
+from dpcp_audit.theorems.law_space import LawSpace as LawSpace
+from dpcp_audit.theorems.law_space import shrink as shrink
+from dpcp_audit.theorems.ldpcp import LabelTheorem as LabelTheorem
+from dpcp_audit.theorems.ldpcp import ScoreTheorem as ScoreTheorem
+from dpcp_audit.theorems.ldpcp import UniformEvent as UniformEvent
+from dpcp_audit.theorems.ldpcp import exact_failure as exact_failure
+from dpcp_audit.theorems.ldpcp import failure_probability as failure_probability
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading as CoverageReading
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem as CoverageTheorem
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound as NoiseBound
@@ -31,14 +30,15 @@ from dpcp_audit.theorems.split import split_miscoverage as split_miscoverage
 from dpcp_audit.theorems.split import split_overcoverage as split_overcoverage
 from dpcp_audit.theorems.statement import Stated as Stated
 from dpcp_audit.theorems.statement import Statement as Statement
+from dpcp_audit.theorems.statement import Tightness as Tightness
 from dpcp_audit.theorems.statement import claim_of as claim_of
+from dpcp_audit.theorems.statement import failure_evidence as failure_evidence
+from dpcp_audit.theorems.statement import tightness_of as tightness_of
+from dpcp_audit.theorems.statement import with_tightness as with_tightness
 from dpcp_audit.theorems.theorem import FailureRate as FailureRate
+from dpcp_audit.theorems.theorem import MeanBound as MeanBound
 from dpcp_audit.theorems.theorem import TheoremTrials as TheoremTrials
 from dpcp_audit.theorems.theorem import outside as outside
-from dpcp_audit.theorems.tightness import Tightness as Tightness
-from dpcp_audit.theorems.tightness import failure_evidence as failure_evidence
-from dpcp_audit.theorems.tightness import tightness_of as tightness_of
-from dpcp_audit.theorems.tightness import with_tightness as with_tightness
 
 if TYPE_CHECKING:
-    from dpcp_audit.theorems.tightness import Scalable as Scalable
+    from dpcp_audit.theorems.statement import Scalable as Scalable

@@ -27,8 +27,8 @@ from dpcp_audit.targets import Kind, TargetError
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.degenerate import DegenerateTargetError, SingleDraws
 from dpcp_audit.targets.kinds import tried
-from dpcp_audit.theorems.coverage.calibration_sources import ScoreSource
-from dpcp_audit.theorems.coverage.worst_law import sides
+from dpcp_audit.theorems.calibration_sources import ScoreSource
+from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.proofs import Proof, ProofMethod
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Verdict

@@ -20,10 +20,10 @@ from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut
 from dpcp_audit.target_checks.source_proofs import SourceProof, answers, require_proof
 from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
-from dpcp_audit.theorems.coverage import coverage_audit
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, RowLaws
-from dpcp_audit.theorems.coverage.worst_law import sides
+from dpcp_audit.theorems import coverage_audit
+from dpcp_audit.theorems.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
+from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.evidence import violation_by
 from dpcp_audit.words.results import Verdict
 

@@ -19,9 +19,8 @@ from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import mean_coverage
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.enclosures import at_most, beta_cdf, decimal, ends, lower, upper
-from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.statement import Stated, Statement
-from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.theorems.theorem import MeanBound, TheoremTrials
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.computed import Computation, Computed
 from dpcp_audit.words.figures import (

@@ -4,10 +4,11 @@ Sums with data and multiples keep that form. A comparison is an observation of o
 needs the number itself (``float``, ``int``, formatting, hashing, a function of C code) reads it,
 which is an observation of its value: nothing is dropped silently.
 
-Some draws follow from others, by sums whose values were read, and by identities of laws. A total that is read first and its parts later, shares of it, deviations from a mean: each value is
-one equation of the draws. They are kept reduced by row operations that keep the determinant: the
-draws that they settle are known at once, with the unit in which their density is taken, and those
-that are left share as few draws as possible.
+Some draws follow from others, by sums whose values were read, and by identities of laws. A total
+that is read first and its parts later, shares of it, deviations from a mean: each value is one
+equation of the draws. They are kept reduced by row operations that keep the determinant: the draws
+that they settle are known at once, with the unit in which their density is taken, and those that
+are left share as few draws as possible.
 
 −log U is exponential, and −log of that is Gumbel. The size of a symmetric uniform draw and its sign
 are independent, and a fair sign times an exponential draw is Laplace. A draw that another was made

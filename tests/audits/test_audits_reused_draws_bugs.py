@@ -19,7 +19,7 @@ from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.targets.degenerate import DependentOutputsError
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
 from dpcp_audit.words.results import Verdict
 

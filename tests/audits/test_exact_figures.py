@@ -11,7 +11,7 @@ import pytest
 from dpcp_audit.audits.exact import law_figures, tradeoff_figure
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
 from dpcp_audit.laws.populations import Beta, Uniform
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.guarantees import ZCDP, PureDP
 from dpcp_ledger.ldpcp.law_search import failure_region, failure_with_regions
 

@@ -15,8 +15,7 @@ from support.theorems import Coin, Level
 
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.rate_power import smallest_violation
-from dpcp_audit.theorems.mean_checks import MeanBound
-from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import update_tightness
 
-from dpcp_audit.theorems.tightness import tightness_of
+from dpcp_audit.theorems.statement import tightness_of
 from dpcp_ledger.claims.tightest_cases import tight_cases
 
 DOCS = Path(update_tightness.__file__).parent

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.piecewise_laws import any_points, grid_points, piecewise_laws
 
 from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.theorems.coverage.law_shrinking import complexity, simplifications
+from dpcp_audit.theorems.law_space import complexity, simplifications
 
 points = grid_points | any_points
 levels = st.floats(1e-9, 1)

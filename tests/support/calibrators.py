@@ -12,7 +12,7 @@ from dpcp_audit.mechanisms.conformal import conformal_rank
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.theorems.coverage.worst_law import Calibrate
+    from dpcp_audit.theorems.worst_law import Calibrate
 
 ALPHA = 0.1
 

@@ -20,7 +20,7 @@ from dpcp_audit.targets import (
 )
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, probe
 from dpcp_audit.targets.kinds import tried
-from dpcp_audit.theorems.coverage.calibration_sources import ScoreSource
+from dpcp_audit.theorems.calibration_sources import ScoreSource
 from dpcp_audit.words.results import Verdict
 
 PAIR = (np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([1, 0]))

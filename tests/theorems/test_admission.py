@@ -15,13 +15,17 @@ from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.admission import admission, likely_crowd, standing_of
-from dpcp_audit.theorems.catalogue import CATALOGUE, law_of_probabilities
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
+from dpcp_audit.theorems.catalogue import (
+    CATALOGUE,
+    admission,
+    law_of_probabilities,
+    likely_crowd,
+    standing_of,
+)
+from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
+from dpcp_audit.theorems.statement import with_tightness
 from dpcp_audit.theorems.theorem import FailureRate
-from dpcp_audit.theorems.tightness import with_tightness
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.results import Standing
 

@@ -16,7 +16,7 @@ from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.rate_power import RateSequence
-from dpcp_audit.theorems.ldpcp_coverage import UniformEvent
+from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
 from dpcp_audit.words.results import Verdict

@@ -9,10 +9,9 @@ import pytest
 from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
-from dpcp_audit.theorems.exploration import TheoremGrid, reached
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem
-from dpcp_audit.theorems.theorem_case import TheoremCase
+from dpcp_audit.theorems.theorem_case import TheoremCase, TheoremGrid, reached
 from dpcp_audit.words.whole_files import UsageError
 
 

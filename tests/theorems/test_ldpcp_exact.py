@@ -15,7 +15,7 @@ from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
-from dpcp_audit.theorems.ldpcp_scores import (
+from dpcp_audit.theorems.ldpcp import (
     ScoreTheorem,
     enclosed_failure,
     exact_failure,
@@ -141,7 +141,7 @@ def test_without_an_enclosure_of_f_nothing_is_proved(monkeypatch: pytest.MonkeyP
     assert found.verdict is Verdict.CONSISTENT
     assert found.value == exact_failure(THEOREM).value
     monkeypatch.setattr(
-        "dpcp_audit.theorems.ldpcp_scores.threshold_law", partial(threshold_law, prune=1.0)
+        "dpcp_audit.theorems.ldpcp.threshold_law", partial(threshold_law, prune=1.0)
     )
     pruned = exact_failure(theorem)
     assert pruned.value < THEOREM.delta < pruned.value + pruned.slack

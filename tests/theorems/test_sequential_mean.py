@@ -11,8 +11,7 @@ from support.levels import mean_interval
 from support.samplers import context
 from support.theorems import Level
 
-from dpcp_audit.theorems.mean_checks import MeanBound
-from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.theorems.theorem import MeanBound, TheoremTrials
 from dpcp_audit.words.checks import Check
 from dpcp_audit.words.results import Verdict
 

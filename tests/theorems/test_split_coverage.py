@@ -17,13 +17,13 @@ from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.split import (
     MarginalCoverage,
     miscoverage_ends,
     split_miscoverage,
     split_overcoverage,
 )
+from dpcp_audit.theorems.theorem import MeanBound
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.results import Verdict
 

@@ -9,8 +9,7 @@ import pytest
 from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, UniformEvent
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
+from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,

@@ -18,8 +18,7 @@ from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,

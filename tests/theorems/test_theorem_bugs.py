@@ -16,7 +16,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,

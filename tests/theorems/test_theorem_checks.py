@@ -11,8 +11,7 @@ from support.samplers import context
 from support.theorems import Coin, Level
 
 from dpcp_audit.stats.samples import Spread
-from dpcp_audit.theorems.mean_checks import MeanBound
-from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, histogram, outside
+from dpcp_audit.theorems.theorem import FailureRate, MeanBound, TheoremTrials, histogram, outside
 from dpcp_audit.words.checks import Check
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Verdict

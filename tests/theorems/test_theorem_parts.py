@@ -18,11 +18,11 @@ from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.theorems.admission import (
+from dpcp_audit.theorems.catalogue import (
     admissible_rounds,
     largest_interval_mass,
 )
-from dpcp_audit.theorems.ldpcp_coverage import UniformEvent
+from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 from dpcp_audit.theorems.split import MarginalCoverage
 from dpcp_audit.words.results import Verdict

@@ -17,10 +17,9 @@ from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.conformal import SplitConformal, ThresholdTrials, conformal_rank
 from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.theorems.ldpcp_coverage import UniformEvent
-from dpcp_audit.theorems.mean_checks import MeanBound
+from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.split import Calibrator, MarginalCoverage
-from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.special import ndtri
 
-from dpcp_audit.theorems.tightness import (
+from dpcp_audit.theorems.statement import (
     Tightness,
     least_multiple,
     tightness_of,

@@ -21,7 +21,7 @@ from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.two_runs import Movement, compare
 from dpcp_audit.targets import Kind
 from dpcp_audit.targets.kinds import tried
-from dpcp_audit.theorems.coverage import coverage_audit
+from dpcp_audit.theorems import coverage_audit
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.quantities import Quantity

@@ -21,7 +21,7 @@ from dpcp_audit.mechanisms.ldpcp.window_law import (
     _binomial_from,
     threshold_law,
 )
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.results import Verdict
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")

@@ -9,12 +9,12 @@ from support.piecewise_laws import grid_points, piecewise_laws
 
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.coverage.calibration_sources import (
+from dpcp_audit.theorems.calibration_sources import (
     LabelledSource,
     ScoreSource,
     law_as_data,
 )
-from dpcp_audit.theorems.coverage.row_laws import source_from_data
+from dpcp_audit.theorems.row_laws import source_from_data
 
 ends = st.floats(-1e3, 1e3, allow_subnormal=False)
 

@@ -18,18 +18,18 @@ from dpcp_audit.laws.populations import Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit, confirm
-from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
-from dpcp_audit.theorems.coverage.row_laws import LawCatalogue, source_from_data
-from dpcp_audit.theorems.coverage.worst_law import sides
+from dpcp_audit.theorems.calibration_sources import LabelledSource, RowSource, ScoreSource
+from dpcp_audit.theorems.coverage_audit import CoverageAudit, confirm
+from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
+from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
+from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.figures import FigureKind
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import Measure, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.theorems.coverage.worst_law import Calibrate
+    from dpcp_audit.theorems.worst_law import Calibrate
     from dpcp_audit.words.results import Outcome
 
 NINE_TENTHS = Coverage(at_least=0.9)

@@ -26,8 +26,8 @@ from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.row_laws import LawCatalogue
+from dpcp_audit.theorems.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.row_laws import LawCatalogue
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import Verdict
 
@@ -135,5 +135,5 @@ def test_the_search_matters(monkeypatch) -> None:
     """Scores lost where no law of the catalogue has its quantile go unseen without it."""
     bad = dropping(0.72, 0.78)
     assert verdict(bad, draws=30_000, laws=SMOOTH) is Verdict.REFUTED
-    monkeypatch.setattr("dpcp_audit.theorems.coverage.worst_law._MOVES", 0)
+    monkeypatch.setattr("dpcp_audit.theorems.worst_law._MOVES", 0)
     assert verdict(bad, draws=30_000, laws=SMOOTH) is Verdict.CONSISTENT

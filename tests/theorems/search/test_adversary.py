@@ -12,9 +12,8 @@ from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
-from dpcp_audit.theorems.coverage.law_shrinking import complexity, shrink
-from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, complexity, shrink
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.ldpcp.law_search import (

@@ -11,8 +11,8 @@ import pytest
 from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Population, Uniform
 from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.theorems.coverage.law_space import BoundedWindows, LawSpace
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Outcome, Verdict
 from dpcp_ledger.ldpcp.law_search import DistributionSearch

@@ -9,10 +9,10 @@ import pytest
 
 from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.admission import largest_interval_mass
-from dpcp_audit.theorems.ldpcp_scores import ScoreTheorem
+from dpcp_audit.theorems.catalogue import largest_interval_mass
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
-from dpcp_audit.theorems.tightness import tightness_of
+from dpcp_audit.theorems.statement import tightness_of
 from dpcp_ledger.pcoqs.hostile_scores import (
     HostileTheorem,
     clustered,

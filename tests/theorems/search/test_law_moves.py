@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.theorems.coverage.law_space import move
+from dpcp_audit.theorems.law_space import move
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.faces.publishing import exit_code
     from dpcp_audit.reports.figure_files import require_figure_file, save_figure
     from dpcp_audit.theorems.catalogue import named_theorem
-    from dpcp_audit.theorems.exploration import writes_several
+    from dpcp_audit.theorems.theorem_case import writes_several
     from dpcp_audit.words.results import Verdict
     from dpcp_audit.words.whole_files import UsageError
 
@@ -169,8 +169,7 @@ def _given(named: NamedTheorem, parsed: argparse.Namespace) -> dict[str, object]
 
 def _options(named: NamedTheorem) -> tuple[Option, ...]:
     """Return where the scores come from and the theorem's parameters, each number or several."""
-    from dpcp_audit.theorems.exploration import several
-    from dpcp_audit.theorems.theorem_case import SOURCES
+    from dpcp_audit.theorems.theorem_case import SOURCES, several
 
     told = (
         replace(each, help=_told(each) if each.required else each.help) for each in named.parameters
@@ -184,7 +183,7 @@ def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Nam
 
     from dpcp_audit.faces.python_api.explorations import exploration
     from dpcp_audit.reports.figure_files import save_figure
-    from dpcp_audit.theorems.exploration import TheoremGrid
+    from dpcp_audit.theorems.theorem_case import TheoremGrid
     from dpcp_audit.words.options import dashed, in_place
     from dpcp_audit.words.whole_files import UsageError
 

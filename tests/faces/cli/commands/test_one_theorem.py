@@ -12,7 +12,7 @@ from support.messages import require_line_and_hint
 
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.theorems.catalogue import CATALOGUE, NamedTheorem, named_theorem
-from dpcp_audit.theorems.exploration import TheoremGrid
+from dpcp_audit.theorems.theorem_case import TheoremGrid
 from dpcp_audit.words.options import Option, dashed, flag_of
 from dpcp_audit.words.values import Choice, Pair
 

@@ -22,12 +22,13 @@ from dpcp_audit.words.results import Count, Power
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.theorems.coverage.law_space import LawSpace
-    from dpcp_audit.theorems.coverage.row_laws import CalibrationSource
+    from dpcp_audit.theorems.law_space import LawSpace
+    from dpcp_audit.theorems.row_laws import CalibrationSource
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage
     from dpcp_audit.words.results import Evidence
+
 
 _ROUNDING = 1e-12
 _FIRST_BATCH, _LARGEST_BATCH = 32, 4096

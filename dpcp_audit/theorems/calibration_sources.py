@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
 
+
 _HALVINGS = 200
 _FARTHEST = 1e6
 

@@ -26,8 +26,8 @@ from dpcp_audit.laws.pools import (
 from dpcp_audit.laws.populations import Beta, Deferred, Pool
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind, tried
-from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
-from dpcp_audit.theorems.coverage.law_space import LawSpace
+from dpcp_audit.theorems.calibration_sources import LabelledSource, RowSource, ScoreSource
+from dpcp_audit.theorems.law_space import LawSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

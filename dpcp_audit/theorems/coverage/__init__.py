@@ -1,1 +1,0 @@
-"""Coverage audits of third-party calibrators, on the law that each covers worst."""
