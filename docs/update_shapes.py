@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpcp_audit.target_checks.claim_options import REFUSED
+from dpcp_audit.target_checks.check_options import REFUSED
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.words.options import dashed
 

@@ -130,7 +130,7 @@ LIGHT = {
     "dpcp_audit.reports",
     "dpcp_audit.reports.formats",
     "dpcp_audit.target_checks",
-    "dpcp_audit.target_checks.run_options",
+    "dpcp_audit.target_checks.check_options",
     "dpcp_audit.words",
     "dpcp_audit.words.hints",
     "dpcp_audit.words.options",

@@ -15,9 +15,8 @@ from dpcp_audit.audits.estimates.shown_losses import transcript_curve
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.target_checks.target_claims import TargetPrivacy
+from dpcp_audit.target_checks.target_claims import TargetPrivacy, TwoSidedPrivacy
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
-from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.tracing.pair_traces import ComposedNoise, LossSample, PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.checks import Context

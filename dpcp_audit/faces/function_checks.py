@@ -14,8 +14,8 @@ from dpcp_audit.engine.run_events import QUIET_SECONDS, CallsMade
 from dpcp_audit.engine.runner import planned_calls
 from dpcp_audit.faces.keywords import keywords
 from dpcp_audit.faces.planning import plan_here, planned, require_pairs
+from dpcp_audit.target_checks.check_options import claims_with, key_of
 from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort
-from dpcp_audit.target_checks.claim_options import claims_with, key_of
 from dpcp_audit.target_checks.given_inputs import target_of
 from dpcp_audit.target_checks.target_claims import closed
 from dpcp_audit.targets import Kind, Target, TargetSpec
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from dpcp_audit.target_checks.claim_options import Guarantee
+    from dpcp_audit.target_checks.check_options import Guarantee
     from dpcp_audit.words.checks import Row
 
 

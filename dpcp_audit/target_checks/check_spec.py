@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit.target_checks.claim_options import (
+from dpcp_audit.target_checks.check_options import (
     CLAIMS,
     LEARNED,
     REFUSED,
@@ -30,13 +30,11 @@ from dpcp_audit.target_checks.given_inputs import (
     RowsOf,
     Unit,
     name_of,
-    target_of,
-    with_classes,
-)
-from dpcp_audit.target_checks.one_meaning import (
     require_domain,
     require_neighbours,
     require_parts,
+    target_of,
+    with_classes,
 )
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 from dpcp_audit.words import options

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS, RunOptions
 from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS, RunOptions
 from dpcp_audit.words import options
 from dpcp_audit.words.checks import Row, Suite, claims_of
 from dpcp_audit.words.options import dashed

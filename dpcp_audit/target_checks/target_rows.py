@@ -1,9 +1,14 @@
-"""From what is to be checked of targets to rows: a claim each, with the check that decides it."""
+"""From what is to be checked of targets to rows, each with the check that decides it.
+
+A claim has a row; so has what a target loses, by a trace or by estimates from outputs. A trace
+follows the noise on the worst of the pairs that are tried; an estimate has a row for each claim, or
+one of a target that claims nothing.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +16,7 @@ import numpy as np
 
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.estimates.pair_estimate import LossEstimation
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
 from dpcp_audit.audits.search.record_pairs import (
     ShuffledPairs,
@@ -18,19 +24,26 @@ from dpcp_audit.audits.search.record_pairs import (
     nothing_merged,
     shuffled_pairs,
 )
+from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
+from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
-from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch, traced_target
+from dpcp_audit.targets import Kind, Takes, TargetError
+from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Row, Suite
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import (
     Coverage,
+    PrivacyGuarantee,
     Relation,
 )
+from dpcp_audit.words.options import Group, option, options_of
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
+from dpcp_audit.words.values import Whole
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
@@ -38,15 +51,14 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.search.record_pairs import Change
     from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.target_checks.check_options import Guarantee
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.target_checks.claim_options import Guarantee
     from dpcp_audit.target_checks.planned_calls import Timed
     from dpcp_audit.target_checks.target_claims import TargetClaim
     from dpcp_audit.targets import Target
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check, Context
     from dpcp_audit.words.computed import Computation
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Outcome, PlainData
 
 
@@ -290,3 +302,222 @@ class TargetShuffled(PrivacyClaim):
             draws=calls,
             detect=self.spec.detect,
         )
+
+
+DEFAULT_PATHS = 1000
+"""Paths in each direction, unless ``draws`` says otherwise."""
+_EFFORT = TraceEffort(pairs=10, pilot=16, paths=DEFAULT_PATHS, tree=1000, replays=12, bounded=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetTrace:
+    """A target's privacy claim, against the traces of the worst of the pairs that are tried.
+
+    Parameters
+    ----------
+    spec : CheckSpec
+        The target, and how it is tried.
+    guarantee : PrivacyGuarantee
+        The claim.
+    scope : Scope
+        Of what the claim speaks.
+    paths : int or None
+        Paths in each direction; None takes the check's ``draws``.
+    """
+
+    spec: CheckSpec
+    guarantee: PrivacyGuarantee
+    scope: Scope = Scope.RELEASE
+    paths: int | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target, choose a pair by a few paths, and trace it with others.
+
+        Raises
+        ------
+        TargetError
+            If the target raises, untraced as well.
+        """
+        with self.spec.target.open() as target:
+            search = self._search(target)
+            found = search.worst(context)
+            if found.reason:
+                search.require_answer(target, found, context)
+        if found.outcome is None:
+            raise TargetError(f"{self.spec.name} cannot be followed: {found.reason}")
+        return found.outcome
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Run the pair and the paths of a witness again, on the code as it is."""
+        with self.spec.target.open() as target:
+            return self._search(target).again(witness, context)
+
+    def _search(self, target: Target) -> TraceSearch:
+        effort = replace(_EFFORT, paths=self.paths or self.spec.draws or DEFAULT_PATHS)
+        return TraceSearch.of(self.spec, self.guarantee, target, effort=effort, scope=self.scope)
+
+
+def rows_of_traces(targets: Sequence[CheckSpec] = (), scope: str = Scope.RELEASE) -> list[Row]:
+    """Return one row for each privacy claim of each target, in their order.
+
+    Raises
+    ------
+    UsageError
+        If a target claims no privacy, or one thing twice.
+    """
+    return require_once([row for spec in targets for row in _traced_rows(spec, Scope(scope))])
+
+
+def _traced_rows(spec: CheckSpec, scope: Scope) -> list[Row]:
+    if not spec.privacy:
+        raise UsageError(
+            f"{spec.name} claims no privacy: there is nothing to trace", hint="such as --pure-dp 1"
+        )
+    return [row_of_trace(spec, guarantee, scope) for guarantee in spec.privacy]
+
+
+def row_of_trace(
+    spec: CheckSpec, guarantee: PrivacyGuarantee, scope: Scope, paths: int | None = None
+) -> Row:
+    """Return the row of one claim of privacy; its parameters name the scope."""
+    check = TargetTrace(spec=spec, guarantee=guarantee, scope=scope, paths=paths)
+    row = row_for(spec, guarantee, check)
+    parameters = row.claim.parameters | {"scope": str(scope)}
+    return replace(row, claim=replace(row.claim, parameters=parameters))
+
+
+def without_coverage(spec: CheckSpec, draws: int = DEFAULT_PATHS) -> CheckSpec:
+    """Return a check without its claim of coverage, and with a number of paths or outputs."""
+    if spec.shuffle_n is not None:
+        raise UsageError(
+            "shuffle_n is for checks, and not for estimates or traces", hint="leave shuffle_n out"
+        )
+    privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))
+    return replace(spec, guarantees=privacy, draws=spec.draws or draws)
+
+
+TRACES = Suite(
+    summary="What third-party code spends of its privacy budget: the suite of 'dpcp-audit trace'.",
+    rows=rows_of_traces,
+    takes=frozenset({"targets", "scope"}),
+    scaled=False,
+    given_by="trace",
+)
+
+
+ESTIMATE_DRAWS = 20_000
+"""Outputs in all, unless an option says otherwise."""
+FALSE_ALARM = 0.05
+"""The probability that any interval is wrong, unless an option says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateOptions:
+    """The options of estimates alone."""
+
+    paths: int = field(
+        default=1000,
+        metadata=option(
+            Whole(at_least=0, at_most=10**6),
+            "paths to trace in either direction for upper ends; 0 traces nothing",
+            group=Group.RUN,
+            metavar="N",
+        ),
+    )
+
+
+ESTIMATE_OPTIONS = options_of(EstimateOptions)
+"""Every option of estimates alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetLoss:
+    """The loss of a target on the worst pair found; the target is opened where the check runs."""
+
+    spec: CheckSpec
+    guarantee: PrivacyGuarantee | None
+    paths: int
+
+    @property
+    def sampled(self) -> bool:
+        """The intervals take from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target and estimate its loss."""
+        with self.spec.target.open() as target:
+            return estimation(self.spec, target, self.guarantee, self.paths)(context)
+
+
+def estimation(
+    spec: CheckSpec,
+    target: Target,
+    guarantee: PrivacyGuarantee | None,
+    paths: int,
+) -> LossEstimation:
+    """Return how the loss of an open target is estimated; a command cannot be traced."""
+    able = spec.trace and isinstance(target.caller, FunctionCaller)
+    return LossEstimation(
+        sample=target,
+        pairs=pair_space(spec),
+        guarantee=guarantee,
+        draws=spec.draws or ESTIMATE_DRAWS,
+        randomness=target.randomness,
+        traced=traced_target(target) if able else None,
+        paths=paths,
+    )
+
+
+def rows_of_estimates(targets: Sequence[CheckSpec] = (), paths: int = 1000) -> list[Row]:
+    """Return one row for each privacy claim of each target, and one for a target without."""
+    return require_once([row for spec in targets for row in _estimated_rows(spec, paths)])
+
+
+def _estimated_rows(spec: CheckSpec, paths: int) -> list[Row]:
+    if not spec.privacy:
+        check = TargetLoss(spec=spec, guarantee=None, paths=paths)
+        return [Row(claim=unclaimed(spec.name, spec), check=check)]
+    return [
+        row_for(spec, each, TargetLoss(spec=spec, guarantee=each, paths=paths))
+        for each in spec.privacy
+    ]
+
+
+def unclaimed(name: str, spec: CheckSpec | None = None) -> Claim:
+    """Return what stands in for the claim of a target that claims no privacy."""
+    return Claim(
+        id=f"{name}[loss]",
+        statement=f"What {name} loses of its input's privacy, on the worst pair found.",
+        source=Source(paper=name, section="nothing is claimed"),
+        expected=None,
+        subject=name,
+        parameters={} if spec is None else {"neighbours": str(spec.neighbours)},
+        location=None if spec is None else spec.location,
+    )
+
+
+def privacy_alone(spec: CheckSpec) -> CheckSpec:
+    """Return a check without its claim of coverage, and with a number of draws.
+
+    Raises
+    ------
+    UsageError
+        If it has a budget: estimates take draws.
+    """
+    if spec.budget is not None:
+        raise UsageError("estimate takes draws=, not budget=", hint="give draws")
+    return without_coverage(spec, ESTIMATE_DRAWS)
+
+
+ESTIMATES = Suite(
+    summary="How much third-party code loses: the suite of 'dpcp-audit estimate'.",
+    rows=rows_of_estimates,
+    takes=frozenset({"targets", "paths"}),
+    scaled=False,
+    given_by="estimate",
+)

@@ -26,8 +26,7 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
-from dpcp_audit.target_checks.target_rows import rows_of_targets
-from dpcp_audit.target_checks.trace_rows import TargetTrace, rows_of_traces
+from dpcp_audit.target_checks.target_rows import TargetTrace, rows_of_targets, rows_of_traces
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.guarantees import (
     ZCDP,

@@ -11,8 +11,8 @@ import pytest
 from support.messages import require_line_and_hint
 from support.samplers import context
 
+from dpcp_audit.target_checks.check_options import CLAIMS, REFUSED
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.claim_options import CLAIMS, REFUSED
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets.kinds import Kind, Takes
 from dpcp_audit.words.options import dashed

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.every_pair import EveryPair
-from dpcp_audit.target_checks.trace_rows import TargetTrace
-from dpcp_audit.target_checks.trace_search import traced_target
+from dpcp_audit.target_checks.target_rows import TargetTrace
+from dpcp_audit.target_checks.trace_search import EveryPair, traced_target
 from dpcp_audit.targets import Kind, TargetSpec
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import LocalDP

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.target_checks.given_inputs import InputPair, Unit
-from dpcp_audit.target_checks.one_meaning import require_neighbours
+from dpcp_audit.target_checks.given_inputs import InputPair, Unit, require_neighbours
 from dpcp_audit.targets import Takes
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.whole_files import UsageError

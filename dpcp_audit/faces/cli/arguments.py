@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcp_audit.reports.formats import menu
-from dpcp_audit.target_checks.claim_options import claims_with
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS, claims_with
 from dpcp_audit.words.options import REMOVED, Group, dashed, described, flag_of, parser_of
 from dpcp_audit.words.plain import shown
 from dpcp_audit.words.results import Verdict

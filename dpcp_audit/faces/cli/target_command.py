@@ -7,8 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.words.options import Group, dashed, read
 from dpcp_audit.words.whole_files import UsageError

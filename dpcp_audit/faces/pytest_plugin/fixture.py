@@ -363,7 +363,7 @@ def _row(spec: CheckSpec, scope: str) -> Row:
         return row_for(spec, guarantee, ProvedAlone(spec=spec, guarantee=guarantee))
     if scope:
         from dpcp_audit.audits.traced_privacy import Scope  # noqa: PLC0415  (slow to import)
-        from dpcp_audit.target_checks.trace_rows import row_of_trace  # noqa: PLC0415
+        from dpcp_audit.target_checks.target_rows import row_of_trace  # noqa: PLC0415
 
         of = Choice(Scope).read(scope, "scope")
         return row_of_trace(spec, spec.privacy[0], of, _PATHS)

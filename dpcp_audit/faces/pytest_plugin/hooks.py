@@ -23,7 +23,7 @@ import pytest
 
 from dpcp_audit.faces.pytest_plugin.audit_session import AuditSession
 from dpcp_audit.reports.formats import menu
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.words.options import Option, dashed, described, parser_of
 from dpcp_audit.words.values import MOST_DRAWS, Factor, Whole
 from dpcp_audit.words.whole_files import HINT

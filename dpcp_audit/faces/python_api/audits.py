@@ -18,9 +18,8 @@ from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, seed_of, ta
 from dpcp_audit.faces.python_api.result import ClaimResult, Result
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.target_checks.battery import Duty, DutyCheck, FittedCalls
-from dpcp_audit.target_checks.claim_options import key_of
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS, key_of
 from dpcp_audit.target_checks.given_inputs import rows_for
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets import Kind
 from dpcp_audit.targets.fitted_objects import kind_of
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcp_audit.faces.keywords import AuditKeywords
+    from dpcp_audit.target_checks.check_options import Guarantee
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.target_checks.claim_options import Guarantee
     from dpcp_audit.words.results import Finding, PlainData
 
 

@@ -15,13 +15,13 @@ from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_optio
 from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.faces.python_api.audits import checked_here
 from dpcp_audit.faces.python_api.result_text import frame_of
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
-from dpcp_audit.target_checks.target_rows import row_for
-from dpcp_audit.target_checks.trace_rows import (
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
+from dpcp_audit.target_checks.target_rows import (
     ESTIMATE_DRAWS,
     ESTIMATE_OPTIONS,
     FALSE_ALARM,
     estimation,
+    row_for,
     unclaimed,
 )
 from dpcp_audit.words import options as tables

@@ -12,7 +12,7 @@ from dpcp_audit.faces.keywords import seed_of
 from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.faces.python_api.traces import law_given
 from dpcp_audit.reports.chart_axes import plot_figure
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.theorems.theorem_case import CONFIDENCE, GridCell, TheoremGrid
 from dpcp_audit.words import options as tables
 from dpcp_audit.words.figures import Figure, FigureKind, Series

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.faces.keywords import CheckKeywords
-    from dpcp_audit.target_checks.claim_options import Guarantee
+    from dpcp_audit.target_checks.check_options import Guarantee
     from dpcp_audit.target_checks.target_claims import TargetClaim
     from dpcp_audit.words.results import Power
 

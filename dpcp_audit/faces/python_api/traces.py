@@ -18,8 +18,8 @@ from dpcp_audit.faces.python_api.result_text import (
     frame_of,
     preformatted,
 )
-from dpcp_audit.target_checks.one_meaning import require_inputs_one_apart
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
+from dpcp_audit.target_checks.given_inputs import require_inputs_one_apart
 from dpcp_audit.targets.loading import load
 from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
 from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase

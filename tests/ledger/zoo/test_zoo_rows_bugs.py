@@ -15,7 +15,7 @@ import pytest
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.target_checks.trace_rows import TargetTrace
+from dpcp_audit.target_checks.target_rows import TargetTrace
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments, target_command
 from dpcp_audit.target_checks import config_file
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.words.options import Group
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import target_command
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
-from dpcp_audit.target_checks.trace_rows import ESTIMATE_OPTIONS
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
+from dpcp_audit.target_checks.target_rows import ESTIMATE_OPTIONS
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +54,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.faces.planning import plan, time_limit
     from dpcp_audit.faces.publishing import exit_code, publish, watch
     from dpcp_audit.reports.document import parse_reports
-    from dpcp_audit.target_checks.trace_rows import FALSE_ALARM, privacy_alone, rows_of_estimates
+    from dpcp_audit.target_checks.target_rows import FALSE_ALARM, privacy_alone, rows_of_estimates
 
     writers = parse_reports(options.report)
     config = target_command.config_of(options, "estimates", programs=True, claimed=False)

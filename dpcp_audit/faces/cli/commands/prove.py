@@ -49,7 +49,7 @@ def execute(options: argparse.Namespace) -> int:
     """Load the target, read its source and print the proof for each number of scores."""
     from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
     from dpcp_audit.proving.prover import prove
-    from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+    from dpcp_audit.target_checks.check_options import RUN_OPTIONS
     from dpcp_audit.targets import Kind, TargetError
     from dpcp_audit.targets.loading import load
     from dpcp_audit.words.whole_files import HINT, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcp_audit.faces.cli import target_command
-from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.words.options import Group
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.faces.planning import plan, time_limit
     from dpcp_audit.faces.publishing import exit_code, publish, watch
     from dpcp_audit.reports.document import parse_reports
-    from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
+    from dpcp_audit.target_checks.target_rows import rows_of_traces, without_coverage
 
     writers = parse_reports(options.report)
     config = target_command.config_of(options, "traces")
