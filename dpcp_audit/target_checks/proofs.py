@@ -81,7 +81,7 @@ _RELATIONS = {
     Relation.ADD_REMOVE: "one record is added or taken away",
 }
 _FEW, _MANY = 5, 60
-"""Calls that must run without an error, and further ones where all of those return the same."""
+"""Calls that must run, or return a threshold as it is read; further ones where all are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,8 +283,6 @@ def require_proof(
 
 _AGAIN = 2_000
 """Calls by which a baseline measures a proved coverage again."""
-_FEW = 5
-"""Calls that must return a threshold as it is read."""
 _ROUNDING = 1e-9
 """Relative distance of a threshold from the score that it is, where NumPy interpolates."""
 _CLEAR = Fraction(1, 10**9)
