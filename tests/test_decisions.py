@@ -228,7 +228,7 @@ def test_no_other_place_makes_a_verdict() -> None:
         for path in PACKAGE.rglob("*.py")
         if verdicts_made(ast.parse(path.read_text(encoding="utf-8")))
     }
-    assert made == {"words/evidence.py", "target_checks/proofs.py"}
+    assert made == {"words/evidence.py", "target_checks/source_proofs.py"}
 
 
 @pytest.mark.parametrize("quantity", [Quantity.EPSILON, Quantity.RHO])

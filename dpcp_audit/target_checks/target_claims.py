@@ -22,7 +22,7 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.guessing import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut, within
-from dpcp_audit.target_checks.proofs import (
+from dpcp_audit.target_checks.source_proofs import (
     SourceProof,
     answers,
     decided_coverage,

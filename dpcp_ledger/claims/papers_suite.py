@@ -29,14 +29,11 @@ from dpcp_ledger.dpskin import (
 )
 from dpcp_ledger.ldpcp import (
     channels,
-    exchangeable_scores,
+    ldpcp_scores,
     ldpcp_theorems,
     reports,
-    score_range,
-    shuffle_bounds,
-    shuffled,
+    shuffling,
     table_rows,
-    threshold_leak,
     widths,
 )
 from dpcp_ledger.pcoqs import (
@@ -286,12 +283,10 @@ def _statement(entry: dict[str, Any]) -> ListedStatement:
 _PAPERS = (
     reports.paper,
     ldpcp_theorems.paper,
-    exchangeable_scores.paper,
-    score_range.paper,
+    ldpcp_scores.paper,
+    ldpcp_scores.ranges,
     widths.paper,
-    shuffled.paper,
-    shuffle_bounds.paper,
-    threshold_leak.paper,
+    shuffling.paper,
     table_rows.paper,
     channels.paper,
     privacy.paper,
@@ -307,7 +302,7 @@ _PAPERS = (
     other_quantiles.exponq,
     other_quantiles.histlap,
     other_quantiles.conformal,
-    shuffle_bounds.bounds,
+    shuffling.bounds,
     gaussian_claims.paper,
     gaussian_claims.analytic,
     subsampled_claims.paper,

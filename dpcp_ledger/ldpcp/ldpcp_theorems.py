@@ -1,12 +1,29 @@
-"""LDP-CP's theorems: Theorems 1, 3 and 4, starred calibration, Algorithm 3's output."""
+"""LDP-CP's theorems: Theorems 1, 3 and 4, starred calibration, Algorithm 3's output.
+
+An adversary searches for the law of scores on which a theorem fails. What the search maximises is
+exact, so that chance only decides which laws are tried: a law that it returns does what is said of
+it, whatever the seed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpcp_audit.extensions.claims import Computed, Standing, Verdict
+import numpy as np
+
+from dpcp_audit.extensions.claims import (
+    ROUNDING,
+    Computed,
+    Figure,
+    FigureKind,
+    Quantity,
+    Series,
+    Standing,
+    Verdict,
+)
+from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import (
     Beta,
     Classifier,
@@ -15,7 +32,14 @@ from dpcp_audit.extensions.laws import (
     Uniform,
     classifier_pool,
 )
-from dpcp_audit.extensions.mechanisms import Blocks, Debiasing, LabelSearch, OnMiss, Window
+from dpcp_audit.extensions.mechanisms import (
+    Blocks,
+    Debiasing,
+    LabelSearch,
+    OnMiss,
+    Window,
+    threshold_law,
+)
 from dpcp_audit.extensions.theorems import (
     BoundedWindows,
     FailureRate,
@@ -24,13 +48,305 @@ from dpcp_audit.extensions.theorems import (
     ScoreTheorem,
     UniformEvent,
     exact_failure,
+    failure_probability,
+    outside,
+    shrink,
 )
 from dpcp_ledger.claims.claim_pools import digits, raps_of_digits
-from dpcp_ledger.ldpcp.law_search import DistributionSearch, failure_with_regions
 from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:
-    from dpcp_audit.extensions.claims import Check
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpcp_audit.extensions.claims import Check, Computation, Context, Outcome
+    from dpcp_audit.extensions.laws import PiecewiseConstant
+
+
+_PATIENCE = 60
+"""Moves in a row that gain little before the search starts afresh."""
+_GAIN = 0.02
+"""A little: a larger failure probability, but by less than this part of it."""
+
+
+class Score(NamedTuple):
+    """The extent to which a theorem fails on a law; compared in this order.
+
+    Attributes
+    ----------
+    failure : float
+        The probability that the coverage lies outside of its bounds.
+    shortfall : float
+        How far outside it lies with probability more than δ; negative where it lies inside.
+    """
+
+    failure: float
+    shortfall: float
+
+
+class Worst(NamedTuple):
+    """The worst law that a search found, its score, and the number of laws scored."""
+
+    law: PiecewiseConstant
+    score: Score
+    evaluations: int
+
+
+def exact_score(theorem: ScoreTheorem) -> Score:
+    """Compute the score of Theorem 4 on its population, without sampling."""
+    law = threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
+    coverage = theorem.population.cdf(law.threshold)
+    lower, *upper = theorem.bounds.values()
+    excess = np.max([lower - coverage, *(coverage - bound for bound in upper)], axis=0)
+    order = np.argsort(-excess, kind="stable")
+    reached = int(np.searchsorted(np.cumsum(law.mass[order]), theorem.delta, side="right"))
+    return Score(
+        failure=law.probability(outside(coverage, theorem.bounds)),
+        shortfall=float(excess[order[min(reached, order.size - 1)]]),
+    )
+
+
+def search_worst(
+    score: Callable[[PiecewiseConstant], Score],
+    *,
+    space: LawSpace,
+    evaluations: int,
+    enough: float = 1.0,
+    rng: np.random.Generator | int | None = None,
+) -> Worst:
+    """Search for the law with the largest score, by climbs from random laws.
+
+    A climb takes every move that does not lower the score and ends when 60 moves in a row
+    have raised the failure probability by less than 2 % each.
+
+    Parameters
+    ----------
+    score : callable
+        What is maximised; exact, so that two calls agree.
+    space : LawSpace
+        The laws to choose from, and the moves.
+    evaluations : int
+        Number of laws scored at most.
+    enough : float
+        A failure probability at which the search stops.
+    """
+    _validate.integer(evaluations=evaluations, at_least=1)
+    _validate.closed_unit(enough=enough)
+    generator = _validate.generator(rng)
+    left = evaluations
+    worst: Worst | None = None
+    while left > 0 and (worst is None or worst.score.failure < enough):
+        climbed = _climb(score, space, left, enough, generator)
+        left -= climbed.evaluations
+        if worst is None or climbed.score > worst.score:
+            worst = climbed
+    assert worst is not None  # noqa: S101  (evaluations >= 1: the loop ran)
+    return worst._replace(evaluations=evaluations - left)
+
+
+def _climb(
+    score: Callable[[PiecewiseConstant], Score],
+    space: LawSpace,
+    budget: int,
+    enough: float,
+    rng: np.random.Generator,
+) -> Worst:
+    law = space.draw(rng=rng)
+    best, used, idle = score(law), 1, 0
+    while used < budget and idle < _PATIENCE and best.failure < enough:
+        candidate = space.neighbour(law, rng=rng)
+        reached = score(candidate)
+        used += 1
+        idle = 0 if _gains(reached, best) else idle + 1
+        if reached >= best:
+            law, best = candidate, reached
+    return Worst(law, best, used)
+
+
+def _gains(reached: Score, best: Score) -> bool:
+    if best.failure == 0:
+        return reached > best
+    return reached.failure > (1 + _GAIN) * best.failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistributionSearch:
+    """Test Theorem 4 against the worst law of scores that a search finds.
+
+    REFUTED if the theorem fails on a law with a probability above δ: the witness is that law,
+    simplified as far as the theorem still fails on it, and the evidence is the exact failure
+    probability on the simplified law. CONSISTENT if no such law was found; the evidence is the
+    largest failure probability among the laws tried.
+
+    The search draws its laws from the run's seed, and another seed may end at another law.
+    The verdict takes nothing from the error budget: the failure probability of the witness
+    is computed, not sampled, so a true theorem is never refuted.
+
+    Parameters
+    ----------
+    theorem_factory : callable
+        Returns the theorem on a population.
+    evaluations : int
+        Number of laws tried, at effort 1.
+    space : LawSpace
+        The laws to choose from, with the theorem's assumptions.
+    enough : float
+        A failure probability at which the search stops.
+    """
+
+    theorem_factory: Callable[[Population], ScoreTheorem]
+    evaluations: int = 1000
+    space: LawSpace = field(default_factory=LawSpace)
+    enough: float = 0.99
+
+    def __post_init__(self) -> None:
+        _validate.integer(evaluations=self.evaluations, at_least=1)
+        _validate.closed_unit(enough=self.enough)
+
+    @property
+    def sampled(self) -> bool:
+        """No: chance chooses the laws that are tried, but cannot refute a true theorem."""
+        return False
+
+    def __call__(self, context: Context) -> Outcome:
+        """Search, simplify what was found, and compute its failure probability."""
+        return Computed(lambda: self._worst(context))(context)
+
+    def _worst(self, context: Context) -> Computation:
+        found = search_worst(
+            self._score,
+            space=self.space,
+            evaluations=context.samples(self.evaluations),
+            enough=self.enough,
+            rng=context.rng(),
+        )
+        law = shrink(found.law, self._broken) if self._broken(found.law) else found.law
+        theorem = self.theorem_factory(law)
+        computed = exact_failure(theorem)
+        return replace(
+            computed,
+            quantity=Quantity.COVERAGE_FAILURE,
+            detail="on the worst law found",
+            proof=None,  # of this law alone, not of every one that was searched
+            witness=computed.witness | {"population": law.as_plain()},
+            note=self._note(found, law, computed.note),
+            figures=(*computed.figures, _law_figure(law)),
+        )
+
+    def _score(self, law: PiecewiseConstant) -> Score:
+        return exact_score(self.theorem_factory(law))
+
+    def _broken(self, law: PiecewiseConstant) -> bool:
+        if not self.space.contains(law):
+            return False
+        theorem = self.theorem_factory(law)
+        return failure_probability(theorem) > theorem.allowed_failure * (1 + ROUNDING)
+
+    def _note(self, found: Worst, law: PiecewiseConstant, computed: str) -> str:
+        tried = (
+            f"{found.evaluations} laws tried; the largest failure probability among them is "
+            f"{found.score.failure:.3g}, and the coverage that all but δ of the runs reach was "
+        )
+        side = "short of its bounds by" if found.score.shortfall > 0 else "within its bounds by"
+        shrunk = f" Simplified while it still fails: {law.name}." if law != found.law else ""
+        return f"{tried}{side} {abs(found.score.shortfall):.3g}.{shrunk} {computed}"
+
+
+def _law_figure(law: PiecewiseConstant) -> Figure:
+    places = np.unique([*law.edges, *(place for place, _ in law.atoms)])
+    below, upto = law.cdf_left(places), law.cdf(places)
+    return Figure(
+        kind=FigureKind.LINES,
+        title="The worst law found",
+        x_label="score",
+        y_label="F(score)",
+        series=[
+            Series(
+                name="distribution function",
+                x=np.repeat(places, 2).tolist(),
+                y=np.stack([below, upto], axis=1).ravel().tolist(),
+            )
+        ],
+        description=f"The distribution function of the scores on which the theorem fares worst: "
+        f"{law.name}.",
+    )
+
+
+SIZES = (500, 1_000, 2_400, 11_080, 100_000, 1_000_000)
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+ROUNDS = (6, 8, 10, 12, 16, 20, 25)
+
+
+def failure_with_regions(theorem: ScoreTheorem, *, compared_rounds: int) -> Computation:
+    """Compute the failure probability of Theorem 4, and where else it fails.
+
+    Parameters
+    ----------
+    theorem : ScoreTheorem
+        The case that the claim is about.
+    compared_rounds : int
+        The number of rounds T at which ε is varied.
+
+    Returns
+    -------
+    Computation
+        That of :func:`exact_failure`, with two more figures: the failure probability over
+        (n, T), and over (n, ε) at ``compared_rounds``.
+    """
+    computed = exact_failure(theorem)
+    compared = replace(theorem, rounds=compared_rounds)
+    by_rounds = {f"T = {t}": replace(theorem, rounds=t) for t in ROUNDS}
+    by_epsilon = {f"ε = {e:g}": replace(compared, epsilon=e) for e in EPSILONS}
+    regions = (
+        failure_region(by_rounds, over="n and T", given=f"ε = {theorem.epsilon:g}"),
+        failure_region(by_epsilon, over="n and ε", given=f"T = {compared_rounds}"),
+    )
+    return replace(computed, figures=(*computed.figures, *regions))
+
+
+def failure_region(
+    theorems: Mapping[str, ScoreTheorem], *, over: str, given: str, sizes: Sequence[int] = SIZES
+) -> Figure:
+    """Return a heat map of exact failure probabilities.
+
+    Parameters
+    ----------
+    theorems : mapping
+        One row of the map for each, by its label; all on one population and with one δ.
+    over, given : str
+        What varies and what is fixed, in words.
+    sizes : sequence of int
+        The numbers n of users, one column for each.
+
+    Raises
+    ------
+    ValueError
+        If there is no theorem, or populations or δ differ.
+    """
+    fixed = {(theorem.population.name, theorem.delta) for theorem in theorems.values()}
+    if len(fixed) != 1:
+        raise ValueError(f"theorems must share one population and one delta, got {sorted(fixed)}")
+    ((population, delta),) = fixed
+    return Figure(
+        kind=FigureKind.HEATMAP,
+        title=f"Failure probability over {over}, on {population} scores, {given}",
+        x_label="n",
+        y_label="",
+        series=[
+            Series(
+                name=label,
+                x=[float(n) for n in sizes],
+                y=[failure_probability(replace(theorem, n=n)) for n in sizes],
+            )
+            for label, theorem in theorems.items()
+        ],
+        marks={f"above δ = {delta:g}": delta},
+        description=(
+            f"The exact probability that the coverage falls short of its bound, over {over} with "
+            f"{given}, on {population} scores. Theorem 4 allows {delta:g}: it fails in the orange "
+            "cells."
+        ),
+    )
+
 
 paper = Paper(title="LDP-CP", subject=Heading.SCORE_COVERAGE)
 _N, _EPSILON, _DELTA, _ROUNDS = 11_080, 4.0, 0.1, 10

@@ -13,7 +13,7 @@ from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
 from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.guarantees import ZCDP, PureDP
-from dpcp_ledger.ldpcp.law_search import failure_region, failure_with_regions
+from dpcp_ledger.ldpcp.ldpcp_theorems import failure_region, failure_with_regions
 
 THEOREM = ScoreTheorem(population=Beta(5, 0.2), n=11_080, epsilon=4.0, delta=0.1, rounds=25)
 

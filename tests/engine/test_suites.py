@@ -15,7 +15,7 @@ from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_audit.words.whole_files import UsageError
-from dpcp_ledger.ldpcp.law_search import DistributionSearch
+from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.words.checks import Row

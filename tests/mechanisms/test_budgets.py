@@ -19,7 +19,7 @@ from dpcp_audit.mechanisms.pcoqs.privacy_budget import (
 )
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
-from dpcp_ledger.ldpcp.shuffle_bounds import epsilon_below
+from dpcp_ledger.ldpcp.shuffling import epsilon_below
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.mechanisms.tuned_calibrators import (
     full_budget_exponq,

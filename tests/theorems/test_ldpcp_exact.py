@@ -24,7 +24,7 @@ from dpcp_audit.theorems.ldpcp import (
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.proofs import Proof
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.law_search import DistributionSearch
+from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores

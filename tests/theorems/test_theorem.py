@@ -28,9 +28,9 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 )
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.ldpcp.ldpcp_scores import score_range
 from dpcp_ledger.ldpcp.reports import estimate_bias
-from dpcp_ledger.ldpcp.score_range import score_range
-from dpcp_ledger.ldpcp.shuffled import shuffle_amplification
+from dpcp_ledger.ldpcp.shuffling import shuffle_amplification
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
     FixedRankError,

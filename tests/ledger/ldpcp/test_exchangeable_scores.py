@@ -8,7 +8,7 @@ import pytest
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.exchangeable_scores import common_label_failure, common_score_failure
+from dpcp_ledger.ldpcp.ldpcp_scores import common_label_failure, common_score_failure
 
 CASE = {"n": 11_080, "alpha": 0.1, "epsilon": 4.0, "delta": 0.1, "rounds": 10}
 THETAS = (np.arange(24) + 0.37) / 24

@@ -13,7 +13,7 @@ import pytest
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp import score_range, shuffled, table_rows, widths
+from dpcp_ledger.ldpcp import ldpcp_scores, shuffling, table_rows, widths
 from dpcp_ledger.ldpcp.widths import Widths
 from dpcp_ledger.reproduce import ldpcp_experiments
 
@@ -37,7 +37,7 @@ def test_shuffled_reports_with_distinct_features_hide_nothing(
                 mass[order] += chance / 6
         laws.append(mass)
     delta = sum(max(0.0, laws[0][o] - math.exp(effective) * laws[1][o]) for o in laws[0])
-    alone = shuffled._own_report(1.0, 2).delta_at(effective)
+    alone = shuffling._own_report(1.0, 2).delta_at(effective)
     assert bool(delta < 0.99 * alone) is gains
     if not gains:
         assert delta == pytest.approx(alone)
@@ -73,7 +73,7 @@ def test_sentences_that_hold_are_not_refuted() -> None:
 
 def test_the_plain_quantile_is_a_rank_too_low() -> None:
     """The coverage of the 9th smallest of 10 uniform scores, by the mean of its law."""
-    found = score_range.plain_quantile(n=10, alpha=0.1)
+    found = ldpcp_scores.plain_quantile(n=10, alpha=0.1)
     assert (found.witness["rank"], found.witness["conformal_rank"]) == (9, 10)
     scores = np.sort(np.random.default_rng(0).random((40_000, 10)), axis=1)
     assert 1 - found.value == pytest.approx(scores[:, 8].mean(), abs=5e-3)
@@ -82,7 +82,7 @@ def test_the_plain_quantile_is_a_rank_too_low() -> None:
 def test_interpolation_covers_what_numpy_says() -> None:
     scores = np.random.default_rng(1).random((40_000, 10))
     mean = np.quantile(scores, 0.9, axis=1).mean()
-    assert score_range._interpolated(10, Fraction(9, 10)) == pytest.approx(mean, abs=5e-3)
+    assert ldpcp_scores._interpolated(10, Fraction(9, 10)) == pytest.approx(mean, abs=5e-3)
 
 
 @pytest.mark.known_bad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp import exchangeable_scores, table_rows
+from dpcp_ledger.ldpcp import ldpcp_scores, table_rows
 from dpcp_ledger.pcoqs import printed_settings
 
 
@@ -19,5 +19,5 @@ def test_the_numbers_of_the_tables() -> None:
 
 def test_enough_rounds_cover() -> None:
     """A finer grid than ⌈ln(1/τ)⌉ needs is no violation: the search then ends in its window."""
-    found = exchangeable_scores.natural_rounds(alpha=0.05, width=0.05, spacing=0.001)
+    found = ldpcp_scores.natural_rounds(alpha=0.05, width=0.05, spacing=0.001)
     assert found.verdict is not Verdict.REFUTED

@@ -14,7 +14,7 @@ from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.threshold_leak import threshold_leak
+from dpcp_ledger.ldpcp.reports import threshold_leak
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse, decision_laws
 
 VARIANTS = [

@@ -16,7 +16,7 @@ from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, complexity, 
 from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.results import EvidenceKind, Verdict
-from dpcp_ledger.ldpcp.law_search import (
+from dpcp_ledger.ldpcp.ldpcp_theorems import (
     DistributionSearch,
     Score,
     exact_score,

@@ -15,7 +15,7 @@ from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Outcome, Verdict
-from dpcp_ledger.ldpcp.law_search import DistributionSearch
+from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
