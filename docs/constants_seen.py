@@ -77,7 +77,7 @@ def parts_of(theorem: Any) -> Parts:
 
     Examples
     --------
-    >>> from dpcp_ledger.ldpcp.tightest_labels import NoiselessEvent
+    >>> from dpcp_ledger.claims.tightest_cases import NoiselessEvent
     >>> parts = parts_of(NoiselessEvent(n=2000, epsilon=120.0, delta=0.01))
     >>> parts.shares, parts.rounds
     (4.0, False)

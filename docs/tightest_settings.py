@@ -22,7 +22,7 @@ from dpcp_audit.extensions.theorems import (
     CoverageTheorem,
 )
 from dpcp_ledger.claims.tightest_cases import AT_SETTINGS, as_it_is
-from dpcp_ledger.pcoqs.crowded_scores import heaped
+from dpcp_ledger.pcoqs.hostile_scores import heaped
 from dpcp_ledger.pcoqs.marginal_grid import FiniteCoverage
 from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced, largest_windows
 

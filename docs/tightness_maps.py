@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit.extensions.claims import Figure, FigureKind, Series
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import tightness_of
-from dpcp_ledger.claims.tightest_cases import on_steps, ranked
-from dpcp_ledger.ldpcp.tightest_labels import ConfidentLabels
+from dpcp_ledger.claims.tightest_cases import ConfidentLabels, on_steps, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -63,7 +63,7 @@ A test of the repository states these numbers. An error of one's own is planted 
 theorem:
 
 ```python
-from dpcp_ledger.ldpcp.tightest_labels import NoiselessEvent
+from dpcp_ledger.claims.tightest_cases import NoiselessEvent
 
 right = NoiselessEvent(n=2000, epsilon=480.0, delta=1e-100)
 print(right.exact().verdict, right.scaled(0.98).exact().verdict)

@@ -27,7 +27,7 @@ from dpcp_audit.extensions.claims import (
     whole,
 )
 from dpcp_ledger.claims.claim_pools import saved_pools
-from dpcp_ledger.pcoqs import published_models
+from dpcp_ledger.pcoqs import published_tables
 from dpcp_ledger.reproduce import experiments as catalogue
 from dpcp_ledger.reproduce import simulation_study
 from dpcp_ledger.reproduce.simulation import Model, ModelKind
@@ -74,7 +74,7 @@ def rows(pools: Sequence[str] = ()) -> list[Row]:
     experiments = catalogue.experiments().values()
     return [
         *(row for experiment in experiments for row in _rows(experiment, tuple(pools))),
-        *(replace(row, check=WithPrivateModels(row.check)) for row in published_models.paper.rows),
+        *(replace(row, check=WithPrivateModels(row.check)) for row in published_tables.models.rows),
     ]
 
 

@@ -38,8 +38,7 @@ from dpcp_audit.extensions.theorems import (
 )
 from dpcp_ledger.claims.claim_pools import digits
 from dpcp_ledger.paper import Heading, Paper
-from dpcp_ledger.pcoqs.hostile_scores import too_few_below
-from dpcp_ledger.pcoqs.rank_law import rank_law
+from dpcp_ledger.pcoqs.marginal_grid import rank_law
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Check, Computation, FloatArray, IntArray, PlainData
@@ -224,12 +223,6 @@ class FixedRankError(Stated):
         event = {"rank": rank, "count": end, "probability": max(masses), "error": abs(end - rank)}
         found = failure_evidence(self, note=note)
         return replace(found, witness=found.witness | event)
-
-
-def on_too_few_below(theorem: FixedRankError) -> FixedRankError | None:
-    """Return the bound on as many scores placed against it, or None where there are none."""
-    found = too_few_below(theorem)
-    return None if found is None else replace(theorem, scores=found[0], name=found[1])
 
 
 def evenly_spaced(n: int) -> FloatArray:

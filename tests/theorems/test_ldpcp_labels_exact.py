@@ -12,7 +12,7 @@ from support.samplers import context
 
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.tightest_labels import ConfidentLabels, NoiselessEvent
+from dpcp_ledger.claims.tightest_cases import ConfidentLabels, NoiselessEvent
 
 EVENT = NoiselessEvent(n=100, epsilon=50.0, delta=0.9)
 CONFIDENT = ConfidentLabels(n=400, epsilon=2.0, delta=0.9, alpha=0.4, correction=0.4)

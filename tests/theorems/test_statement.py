@@ -20,7 +20,7 @@ from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
 from dpcp_audit.theorems.statement import Stated, claim_of, promises_nothing
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.ldpcp.tightest_labels import ConfidentLabels, NoiselessEvent
+from dpcp_ledger.claims.tightest_cases import ConfidentLabels, NoiselessEvent
 from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage, FiniteCoverage
 from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
 

@@ -14,7 +14,7 @@ from dpcp_audit.theorems.statement import (
     tightness_table,
     with_tightness,
 )
-from dpcp_ledger.ldpcp.tightest_labels import NoiselessEvent
+from dpcp_ledger.claims.tightest_cases import NoiselessEvent
 
 
 def test_the_least_multiple_is_that_of_the_quantile() -> None:

@@ -18,16 +18,16 @@ from dpcp_audit.extensions.theorems import (
     noise_rank_error,
 )
 from dpcp_audit.mechanisms.ldpcp.score_calibration import hoeffding_width
-from dpcp_ledger.pcoqs.crowded_scores import (
+from dpcp_ledger.pcoqs.hostile_scores import (
     CrowdedCoverage,
     CrowdedRankError,
+    HostileTheorem,
     coverage_on_crowd,
     crowd_place,
     crowded,
     heaped,
     rank_on_crowd,
 )
-from dpcp_ledger.pcoqs.hostile_scores import HostileTheorem
 
 MECHANISM = PCOQS(alpha=0.6, rho=0.5)
 

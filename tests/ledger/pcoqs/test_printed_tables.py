@@ -7,7 +7,7 @@ import pytest
 
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Outcome, Verdict
-from dpcp_ledger.pcoqs import published_models, published_tables
+from dpcp_ledger.pcoqs import published_tables
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Scored
 
@@ -26,7 +26,7 @@ def outcome(id_: str) -> Outcome:
 
 
 def test_ids_are_unique_and_private_models_stand_apart() -> None:
-    rows = [*published_tables.paper.rows, *published_models.paper.rows]
+    rows = [*published_tables.paper.rows, *published_tables.models.rows]
     assert len({row.claim.id for row in rows}) == len(rows) == 10
 
 

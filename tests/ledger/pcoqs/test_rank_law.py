@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_ledger.pcoqs.rank_law import held_out_law, rank_law
+from dpcp_ledger.pcoqs.marginal_grid import held_out_law, rank_law
 
 MECHANISM = PCOQS(alpha=0.2, rho=0.5, resolution=2**-12)
 
