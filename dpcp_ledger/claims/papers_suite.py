@@ -21,7 +21,6 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_ledger.dpskin import (
     gaussian_claims,
-    grim,
     printed_accuracies,
     proof_steps,
     subsampled_claims,
@@ -309,7 +308,7 @@ _PAPERS = (
     training_budgets.paper,
     proof_steps.paper,
     printed_accuracies.paper,
-    grim.paper,
+    printed_accuracies.paper,
 )
 """The papers' topics, in the order of the reports."""
 

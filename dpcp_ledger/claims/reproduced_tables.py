@@ -29,7 +29,7 @@ from dpcp_audit.extensions.claims import (
 from dpcp_ledger.claims.claim_pools import saved_pools
 from dpcp_ledger.pcoqs import published_tables
 from dpcp_ledger.reproduce import experiments as catalogue
-from dpcp_ledger.reproduce import simulation_study
+from dpcp_ledger.reproduce import simulation
 from dpcp_ledger.reproduce.simulation import Model, ModelKind
 from dpcp_ledger.reproduce.table_cells import Form, Inputs, cell_table, choices_table
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dpcp_audit.extensions.claims import Check, Context
-    from dpcp_ledger.reproduce.simulation_study import Demand, Effort, Measured, SimulationTask
+    from dpcp_ledger.reproduce.simulation import Demand, Effort, Measured, SimulationTask
     from dpcp_ledger.reproduce.table_cells import (
         Experiment,
         Printed,
@@ -173,7 +173,7 @@ class Reproduced:
     def chunk(self, context: Context, index: int) -> PlainData:
         """Run some trials of every demand."""
         tasks = self._tasks(context)
-        measured = simulation_study.perform(tasks[index]) if tasks else {}
+        measured = simulation.perform(tasks[index]) if tasks else {}
         demands = self._experiment.demands
         return {
             "measured": [
@@ -188,7 +188,7 @@ class Reproduced:
             seed=context.seed,
             trials=self._extent(context).trials,
             pools=tuple(saved_pools(self.pools)) or catalogue.DIGITS,
-            measured=simulation_study.gathered(map(self._measured, results)),
+            measured=simulation.gathered(map(self._measured, results)),
         )
         return self._judged(self._experiment.reproduce(inputs), context)
 
@@ -200,9 +200,7 @@ class Reproduced:
         return catalogue.Extent.at(context.effort)
 
     def _tasks(self, context: Context) -> list[SimulationTask]:
-        return simulation_study.tasks(
-            self._experiment.demands, self._effort(context), seed=context.seed
-        )
+        return simulation.tasks(self._experiment.demands, self._effort(context), seed=context.seed)
 
     def _effort(self, context: Context) -> Effort:
         effort = self._extent(context).effort
@@ -211,7 +209,7 @@ class Reproduced:
     def _measured(self, result: PlainData) -> dict[Demand, Measured]:
         demands = self._experiment.demands
         return {
-            demands[place]: simulation_study.Measured(np.asarray(published), np.asarray(written))
+            demands[place]: simulation.Measured(np.asarray(published), np.asarray(written))
             for place, published, written in result["measured"]
         }
 

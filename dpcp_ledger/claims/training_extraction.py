@@ -25,8 +25,7 @@ from dpcp_audit.extensions.mechanisms import (
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.extraction import Answers, HarderToExtract, Victim
 from dpcp_ledger.training.inversion import ClassInversion, UpdateInversion
-from dpcp_ledger.training.reconstruction import Reconstruction
-from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack, simplex_prior
+from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack, simplex_prior
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Check, PlainData

@@ -13,8 +13,8 @@ from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Sta
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.statistics import all_at_most, at_most
+from dpcp_ledger.mechanisms.mechanism_proofs import Point, identity, largest_difference
 from dpcp_ledger.paper import Paper
-from dpcp_ledger.polynomials import Point, identity, largest_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

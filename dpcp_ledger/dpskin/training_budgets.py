@@ -27,15 +27,17 @@ from dpcp_audit.extensions.statistics import (
     ends,
     gaussian_delta,
 )
-from dpcp_ledger.dpskin.accountants import Sampling, Training
-from dpcp_ledger.dpskin.accounted_budgets import (
+from dpcp_ledger.dpskin.accountants import (
+    Sampling,
+    Training,
     budget,
     budgets_map,
     epochs_figure,
     formula_epsilon,
+    renyi_epsilon,
+    sampled_renyi,
     table_figure,
 )
-from dpcp_ledger.dpskin.renyi_enclosures import renyi_epsilon, sampled_renyi
 from dpcp_ledger.paper import Paper
 
 if TYPE_CHECKING:

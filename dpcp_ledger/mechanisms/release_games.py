@@ -17,7 +17,7 @@ from dpcp_audit.extensions.claims import Neighbours, Relation
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import conformal_rank
-from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
+from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +16,7 @@ from dpcp_audit.extensions.mechanisms import (
     dkw_width,
     hoeffding_width,
 )
-from dpcp_ledger.reproduce.simulation_study import stream
+from dpcp_ledger.reproduce.simulation import stream
 from dpcp_ledger.reproduce.table_cells import (
     Experiment,
     Form,
@@ -27,6 +24,7 @@ from dpcp_ledger.reproduce.table_cells import (
     Printed,
     ReproducedNumber,
     TableCell,
+    printed_tables,
 )
 
 if TYPE_CHECKING:
@@ -70,15 +68,9 @@ class _Outcome(NamedTuple):
     coverage: FloatArray
 
 
-@cache
 def published() -> dict[str, dict[str, Any]]:
     """Return the printed Table 1 by dataset."""
-    text = (
-        resources.files("dpcp_ledger.reproduce")
-        .joinpath("ldpcp_table.toml")
-        .read_text(encoding="utf-8")
-    )
-    return tomllib.loads(text)
+    return printed_tables("ldpcp_table.toml")
 
 
 def experiments() -> tuple[Experiment, ...]:

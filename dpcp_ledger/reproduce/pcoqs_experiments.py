@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from dpcp_ledger.reproduce.simulation import HistogramSeed, Model, ModelKind
-from dpcp_ledger.reproduce.simulation_study import Condition, Demand, Metric, SimulatedMethod
+from dpcp_ledger.reproduce.simulation import (
+    Condition,
+    Demand,
+    HistogramSeed,
+    Metric,
+    Model,
+    ModelKind,
+    SimulatedMethod,
+)
 from dpcp_ledger.reproduce.table_cells import (
     Experiment,
     Form,
@@ -17,12 +21,13 @@ from dpcp_ledger.reproduce.table_cells import (
     Printed,
     ReproducedNumber,
     TableCell,
+    printed_tables,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dpcp_ledger.reproduce.simulation_study import Measured
+    from dpcp_ledger.reproduce.simulation import Measured
 
 
 _N = 10_000
@@ -92,15 +97,9 @@ class Column:
 Row = tuple[Column, ...]
 
 
-@cache
 def published() -> dict[str, dict[str, Any]]:
     """Return the printed tables by their number: ``title`` and ``rows`` of texts."""
-    text = (
-        resources.files("dpcp_ledger.reproduce")
-        .joinpath("pcoqs_tables.toml")
-        .read_text(encoding="utf-8")
-    )
-    return tomllib.loads(text)
+    return printed_tables("pcoqs_tables.toml")
 
 
 def experiments() -> tuple[Experiment, ...]:

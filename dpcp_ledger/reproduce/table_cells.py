@@ -6,9 +6,12 @@ A reproduction as a table: published, as published and as written, cell by cell.
 from __future__ import annotations
 
 import math
+import tomllib
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +23,17 @@ if TYPE_CHECKING:
 
     from dpcp_audit.extensions.claims import FloatArray
     from dpcp_audit.extensions.laws import ProbabilityPool
-    from dpcp_ledger.reproduce.simulation_study import Demand, Measured
+    from dpcp_ledger.reproduce.simulation import Demand, Measured
 
 
 PUBLISHED_RUNS = 1000
+
+
+@cache
+def printed_tables(name: str) -> dict[str, dict[str, Any]]:
+    """Return what a TOML file of this package holds of a paper's printed tables."""
+    file = resources.files("dpcp_ledger.reproduce").joinpath(name)
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 class Form(StrEnum):

@@ -7,6 +7,10 @@ with probability at most power(κ), the largest probability that the guarantee a
 that has probability κ without the example (Balle, Cherubin and Hayes 2022; Hayes, Mahloujifar
 and Balle 2023; since power is concave, it holds on the average over unequal targets, too).
 
+The likelihood's attack is on a training's trace. Of each step it sees the noised sum, takes away
+what the known examples are expected to have put in, and compares what is left with each
+candidate's clipped gradient.
+
 A claim that is not refuted says nothing of other priors; the worst known (``simplex_prior``)
 comes close to the bound.
 """
@@ -15,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,11 +41,223 @@ from dpcp_audit.extensions.claims import (
     rounded_up,
 )
 from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.mechanisms import DPSGD, SGD, Examples
 from dpcp_audit.extensions.statistics import clopper_pearson, rate_power
 
 if TYPE_CHECKING:
-    from dpcp_audit.extensions.claims import BoolArray, Context, FloatArray, PrivacyGuarantee
-    from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack
+    from torch import Tensor
+
+    from dpcp_audit.extensions.claims import (
+        BoolArray,
+        Context,
+        FloatArray,
+        IntArray,
+        PrivacyGuarantee,
+    )
+    from dpcp_audit.extensions.training import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prior:
+    """The attacker's prior on the target: one of these candidates, all equally likely.
+
+    Parameters
+    ----------
+    name : str
+        What the candidates are, in words.
+    candidates : Examples
+        k >= 2 examples with features (k, f).
+    radius : float
+        A guess counts where its distance to the target is at most this (Euclidean, of the
+        features); 0 asks for the target itself.
+    """
+
+    name: str
+    candidates: Examples
+    radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(radius=self.radius)
+        if len(self.candidates) < 2 or self.candidates.inputs.ndim != 2:
+            raise ValueError(
+                "candidates must be at least 2 examples of shape (k, f), "
+                f"got shape {self.candidates.inputs.shape}"
+            )
+
+    @property
+    def hits(self) -> BoolArray:
+        """The guesses (second index) that count for each target, shape (k, k)."""
+        features = self.candidates.inputs.astype(np.float64)
+        distances = np.linalg.norm(features[:, None] - features[None], axis=2)
+        near: BoolArray = distances <= self.radius
+        return near
+
+    @property
+    def baseline(self) -> float:
+        """κ, the largest probability that a guess of a candidate made beforehand counts."""
+        return float(self.hits.mean(axis=0).max())
+
+
+def simplex_prior(size: int, *, n_features: int, norm: float = 100.0) -> Prior:
+    """Return candidates whose gradients point as far apart as those of so many examples can.
+
+    The corners of a regular simplex, all of one label; of two, x and −x. Their ``norm`` is so
+    large that every gradient of a logistic regression that has hardly moved is clipped.
+
+    Parameters
+    ----------
+    size : int
+        k, from 2 to ``n_features``.
+    """
+    _validate.integer(size=size, at_least=2)
+    _validate.integer(n_features=n_features, at_least=size)
+    _validate.positive(norm=norm)
+    inputs = np.zeros((size, n_features), dtype=np.float32)
+    corners = np.eye(size) - 1 / size
+    inputs[:, :size] = norm * corners / np.linalg.norm(corners, axis=1, keepdims=True)
+    labels = np.zeros(size, dtype=np.int64)
+    return Prior(
+        name=f"corners of a simplex, k = {size}",
+        candidates=Examples(inputs=inputs, labels=labels, n_classes=10),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TraceAttack:
+    """Guesses which candidate a training saw, from the parameters around every step.
+
+    The model is a logistic regression that starts at 0.
+
+    Parameters
+    ----------
+    training : DPSGD
+        Plain descent under Poisson sampling, at rate 1 or below.
+    assumed_noise : float
+        The σ > 0 that the attacker reckons with, which need not be the true one.
+    known : Examples
+        The rest of the data.
+    """
+
+    training: DPSGD
+    assumed_noise: float
+    known: Examples
+
+    def __post_init__(self) -> None:
+        _validate.positive(assumed_noise=self.assumed_noise)
+        if not isinstance(self.training.optimiser, SGD):
+            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
+                f"training must be plain descent, got {self.training.optimiser}"
+            )
+
+    @property
+    def rate(self) -> float:
+        """The probability with which an example enters a step."""
+        return self.training.sampling.rate
+
+    def hits(self, prior: Prior, *, trainings: int, rng: np.random.Generator) -> BoolArray:
+        """Return which of several independent trainings gave their target away.
+
+        Every training has a target of its own, drawn from the prior; shape (trainings,).
+        """
+        from dpcp_audit.extensions.training import (  # noqa: PLC0415
+            logistic,
+            train,
+        )
+
+        n, candidates = len(self.known), prior.candidates
+        targets = rng.integers(len(candidates), size=trainings)
+        members = np.zeros((trainings, n + len(candidates)), dtype=np.bool_)
+        members[:, :n] = True
+        members[np.arange(trainings), n + targets] = True
+        network = logistic(self.known.inputs.shape[1], self.known.n_classes)
+        trace = _Trace(network, self, candidates, trainings)
+        train(
+            network,
+            self.known.joined(candidates),
+            self.training,
+            rng=rng,
+            members=members,
+            initial=np.zeros(trace.n_parameters),
+            observer=trace,
+            device="cpu",
+        )
+        near: BoolArray = prior.hits[targets, trace.guesses(prior.hits)]
+        return near
+
+
+class _Trace:
+    """Watches a training and adds up each candidate's log-likelihood ratio, step by step."""
+
+    def __init__(self, network: Any, attack: TraceAttack, candidates: Examples, count: int) -> None:
+        import torch  # noqa: PLC0415  (an extra)
+        from torch.nn.functional import one_hot  # noqa: PLC0415
+
+        known = attack.known
+        self._network, self._training = network, attack.training
+        self._variance = (attack.assumed_noise * attack.training.clip_norm) ** 2
+        self._rate = attack.rate
+        self._lot = (
+            torch.tensor(known.inputs).expand(count, -1, -1),
+            torch.tensor(known.labels).expand(count, -1),
+            torch.full((count, len(known)), self._rate),
+        )
+        self._inputs = torch.tensor(candidates.inputs)
+        self._truth = one_hot(torch.tensor(candidates.labels), known.n_classes).float()
+        self._evidence = torch.zeros(count, len(candidates), dtype=torch.float64)
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters of the network."""
+        return sum(part.numel() for part in self._network.parameters())
+
+    def __call__(self, step: Step, /) -> None:
+        """Weigh one step: log(1 − q + q·exp((⟨g, r⟩ − ‖g‖²/2)/s²)), r being what is left."""
+        import torch  # noqa: PLC0415  (an extra)
+
+        ratios = self._log_ratios(step.before, self._left_over(step)).double()
+        absent = math.log1p(-self._rate) if self._rate < 1 else -math.inf
+        self._evidence += torch.logaddexp(torch.tensor(absent), math.log(self._rate) + ratios)
+
+    def guesses(self, hits: BoolArray) -> IntArray:
+        """Return the guess of largest posterior probability of counting, shape (replicas,)."""
+        posterior = self._evidence.softmax(dim=1).numpy()
+        return np.asarray((posterior @ hits).argmax(axis=1), dtype=np.int64)
+
+    def _left_over(self, step: Step) -> Tensor:
+        """Return the noised sum less what the known examples are expected to have put in."""
+        from dpcp_audit.extensions.training import linear  # noqa: PLC0415  (needs torch)
+
+        training = self._training
+        total = (step.before - step.after) * (training.lot_size / training.learning_rate)
+        return total - linear.clipped_sum(
+            (self._network,),
+            step.before,
+            self._lot,
+            clip=training.clipping,
+            limit=training.clip_norm,
+        )
+
+    def _log_ratios(self, flat: Tensor, left: Tensor) -> Tensor:
+        """Return (⟨g, left⟩ − ‖g‖²/2)/s² of every candidate's clipped gradient g."""
+        from dpcp_audit.extensions.training import (  # noqa: PLC0415
+            clip_factors,
+            norms,
+        )
+
+        weight, bias = self._split(flat)
+        errors = (self._inputs @ weight.mT + bias).softmax(dim=-1) - self._truth
+        lengths = norms(errors).squeeze(-1) * (self._inputs.square().sum(dim=1) + 1).sqrt()
+        factors = clip_factors(lengths, self._training.clip_norm)
+        weight, bias = self._split(left)
+        inner = (errors * (self._inputs @ weight.mT + bias)).sum(dim=-1)
+        ratios: Tensor = (factors * inner - (factors * lengths) ** 2 / 2) / self._variance
+        return ratios
+
+    def _split(self, flat: Tensor) -> tuple[Tensor, Tensor]:
+        """Return weights (replicas, k, f) and biases (replicas, 1, k)."""
+        classes, features = self._truth.shape[1], self._inputs.shape[1]
+        weight = flat[:, : classes * features].reshape(-1, classes, features)
+        return weight, flat[:, None, classes * features :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from dpcp_audit.extensions.mechanisms import (
     digits,
 )
 from dpcp_audit.extensions.statistics import at_most, ball, ends, exact
-from dpcp_ledger.dpskin.renyi_enclosures import renyi_epsilon, sampled_renyi, substituted_renyi
+from dpcp_ledger.dpskin.accountants import renyi_epsilon, sampled_renyi, substituted_renyi
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 from dpcp_ledger.training.model_attacks import RELATIONS, Cohort
 

@@ -16,7 +16,7 @@ import numpy as np
 from dpcp_audit.extensions.claims import ZCDP, Computation, Coverage, Quantity
 from dpcp_audit.extensions.targets import Kind
 from dpcp_audit.extensions.theorems import MeanBound, TheoremTrials, exact_failure
-from dpcp_ledger.zoo import broken_mechanisms, exact_losses
+from dpcp_ledger.zoo import broken_mechanisms, specimen
 from dpcp_ledger.zoo.broken_mechanisms import ALPHA, split_conformal
 from dpcp_ledger.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
@@ -78,7 +78,7 @@ class Pipeline:
         return float((1 - own <= threshold).mean())
 
 
-_SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
+_SEARCHED = Coverage(at_least=specimen.SEARCH_COVERAGE)
 _CONFORMAL = Coverage(at_least=1 - broken_mechanisms.ALPHA)
 _POST_PROCESSING = "what is done to a private threshold loses no privacy: the claim is true"
 
@@ -97,7 +97,7 @@ def _released_ends() -> list[Specimen]:
         coverage=_SEARCHED,
         alpha=broken_mechanisms.ALPHA,
         calls=3000,
-        exact=exact_losses.search_miscoverage,
+        exact=specimen.search_miscoverage,
     )
     long = Specimen(
         name="search-to-2",
@@ -106,9 +106,9 @@ def _released_ends() -> list[Specimen]:
         coverage=_SEARCHED,
         bounds=(0.0, 2.0),
         calls=3000,
-        exact=exact_losses.search_miscoverage,
+        exact=specimen.search_miscoverage,
     )
-    missed = 1 - exact_losses.SEARCH_COVERAGE
+    missed = 1 - specimen.SEARCH_COVERAGE
     unseen = {SpecimenCheck.BLACK_BOX: _POST_PROCESSING}
     return [
         up,
@@ -117,7 +117,7 @@ def _released_ends() -> list[Specimen]:
             "rounded",
             "threshold rounded to two decimals",
             "rounded",
-            exact=partial(exact_losses.atom_miscoverage, _rounded, 0.124, claimed=missed),
+            exact=partial(specimen.atom_miscoverage, _rounded, 0.124, claimed=missed),
             unseen=unseen,
         ),
         mutant_of(
@@ -125,7 +125,7 @@ def _released_ends() -> list[Specimen]:
             "lower-end",
             "the bisection's lower end, where there are too few scores, is returned",
             "lower_end",
-            exact=partial(exact_losses.atom_miscoverage, _lower_end, 0.5, claimed=missed),
+            exact=partial(specimen.atom_miscoverage, _lower_end, 0.5, claimed=missed),
             unseen=unseen,
         ),
         long,
@@ -134,21 +134,21 @@ def _released_ends() -> list[Specimen]:
             "aps-on-unit-interval",
             "APS as printed, whose scores reach 2, searched on [0, 1]",
             options={"upper": 1.0},
-            exact=partial(exact_losses.atom_miscoverage, _up_to_1, 1.5, claimed=missed),
+            exact=partial(specimen.atom_miscoverage, _up_to_1, 1.5, claimed=missed),
         ),
     ]
 
 
 def _rounded(scores: FloatArray) -> float:
-    return round(exact_losses.without_noise(scores)[1], 2)
+    return round(specimen.without_noise(scores)[1], 2)
 
 
 def _lower_end(scores: FloatArray) -> float:
-    return exact_losses.without_noise(scores)[0]
+    return specimen.without_noise(scores)[0]
 
 
 def _up_to_1(scores: FloatArray) -> float:
-    return exact_losses.without_noise(scores, bounds=(0.0, 1.0))[1]
+    return specimen.without_noise(scores, bounds=(0.0, 1.0))[1]
 
 
 def _conformal() -> list[Specimen]:
@@ -162,7 +162,7 @@ def _conformal() -> list[Specimen]:
         alpha=broken_mechanisms.ALPHA,
         sizes=(n,),
         vectorised=False,
-        exact=partial(exact_losses.rank_miscoverage, rank, n),
+        exact=partial(specimen.rank_miscoverage, rank, n),
     )
     return [
         conformal,
@@ -171,7 +171,7 @@ def _conformal() -> list[Specimen]:
             "rank-off-by-one",
             "the score one rank below the conformal one",
             options={"offset": -1},
-            exact=partial(exact_losses.rank_miscoverage, rank - 1, n),
+            exact=partial(specimen.rank_miscoverage, rank - 1, n),
         ),
         mutant_of(
             conformal,
@@ -179,7 +179,7 @@ def _conformal() -> list[Specimen]:
             "numpy.quantile at 1−α: no finite-sample correction (at n = 50)",
             "numpy_quantile",
             sizes=(50,),
-            exact=partial(exact_losses.rank_miscoverage, 0.9 * 49 + 1, 50),
+            exact=partial(specimen.rank_miscoverage, 0.9 * 49 + 1, 50),
         ),
         mutant_of(
             conformal,
@@ -199,7 +199,7 @@ def _labelled(conformal: Specimen) -> list[Specimen]:
         words="split conformal classification on 1 − p of the true label",
         target=f"{HERE}.broken_mechanisms:split_conformal",
         kind=Kind.CALIBRATOR,
-        exact=partial(exact_losses.predicted_label_miscoverage, "true-label"),
+        exact=partial(specimen.predicted_label_miscoverage, "true-label"),
     )
     return [
         labelled,
@@ -208,7 +208,7 @@ def _labelled(conformal: Specimen) -> list[Specimen]:
             "score-of-prediction",
             "calibrated on the score of the likeliest label, not of the true one",
             options={"score": "predicted-label"},
-            exact=partial(exact_losses.predicted_label_miscoverage, "predicted-label"),
+            exact=partial(specimen.predicted_label_miscoverage, "predicted-label"),
         ),
         mutant_of(
             labelled,
@@ -284,7 +284,7 @@ def _pipelines() -> list[Specimen]:
         coverage=_CONFORMAL,
         calls=5000,
         pipeline=_pipeline(held_out=True),
-        exact=partial(exact_losses.memorised_miscoverage, held_out=True),
+        exact=partial(specimen.memorised_miscoverage, held_out=True),
     )
     return [
         twin,
@@ -293,7 +293,7 @@ def _pipelines() -> list[Specimen]:
             "calibrated-on-training-rows",
             "the classifier is calibrated on the rows that it was fitted to",
             pipeline=_pipeline(held_out=False),
-            exact=partial(exact_losses.memorised_miscoverage, held_out=False),
+            exact=partial(specimen.memorised_miscoverage, held_out=False),
             unseen={
                 SpecimenCheck.COVERAGE: "the calibrator is right: its scores are not those of "
                 "fresh rows, and an audit that hands it scores cannot know"

@@ -11,11 +11,11 @@ import numpy as np
 from dpcp_audit.extensions.claims import ZCDP, Coverage, LocalDP, PrivacyGuarantee, PureDP, Relation
 from dpcp_audit.extensions.laws import GaussianPair, LaplacePair
 from dpcp_audit.extensions.targets import Kind
-from dpcp_ledger.zoo import broken_mechanisms, exact_losses
+from dpcp_ledger.zoo import broken_mechanisms, specimen
 from dpcp_ledger.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
 _PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(broken_mechanisms.RHO), LocalDP(broken_mechanisms.EPSILON)
-_SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
+_SEARCHED = Coverage(at_least=specimen.SEARCH_COVERAGE)
 _FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
 _EVEN = (np.arange(500) + 0.5) / 500
 _MANY = {"scores": _EVEN, "neighbour_scores": np.append(_EVEN[1:], 1.0)}
@@ -62,7 +62,7 @@ def _search() -> Specimen:
         coverage=_SEARCHED,
         alpha=broken_mechanisms.ALPHA,
         calls=3000,
-        exact=partial(exact_losses.search_loss, broken_mechanisms.noise_scale()),
+        exact=partial(specimen.search_loss, broken_mechanisms.noise_scale()),
     )
 
 
@@ -84,14 +84,14 @@ def _underpaid_searches(twin: Specimen) -> list[Specimen]:
             "sigma-of-range",
             "σ from ⌈log2 L⌉ rounds in place of ⌈log2(L/Δ)⌉: 0 on [0, 1]",
             "sigma_of_range",
-            exact=partial(exact_losses.search_loss, 0.0),
+            exact=partial(specimen.search_loss, 0.0),
         ),
         mutant_of(
             twin,
             "undivided-budget",
             "all of ρ spent in each of 20 rounds",
             "undivided_budget",
-            exact=partial(exact_losses.search_loss, broken_mechanisms.noise_scale(rounds=1)),
+            exact=partial(specimen.search_loss, broken_mechanisms.noise_scale(rounds=1)),
         ),
         mutant_of(
             twin,
@@ -99,14 +99,14 @@ def _underpaid_searches(twin: Specimen) -> list[Specimen]:
             "one noise draw reused for all rounds",
             "one_draw",
             draws=100_000,
-            exact=exact_losses.one_draw_loss,
+            exact=specimen.one_draw_loss,
         ),
     ]
 
 
 def _unprotected_searches(twin: Specimen) -> list[Specimen]:
     """Return searches that release what no noise hides, or noise that is known."""
-    deterministic = partial(exact_losses.deterministic_loss, guarantee=_ZCDP)
+    deterministic = partial(specimen.deterministic_loss, guarantee=_ZCDP)
     return [
         mutant_of(
             twin,
@@ -114,7 +114,7 @@ def _unprotected_searches(twin: Specimen) -> list[Specimen]:
             "bounds of the search taken from the data",
             "own_bounds",
             exact=partial(
-                exact_losses.disjoint_loss,
+                specimen.disjoint_loss,
                 _ZCDP,
                 "Where all scores are 0.4, so is the threshold; move one to 1, and it is above.",
                 scores=[0.4, 0.4],
@@ -156,7 +156,7 @@ def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
         f"search-noise-{factor:g}",
         f"noise scale of a bisection × {factor:g}",
         options={"noise": factor},
-        exact=partial(exact_losses.search_loss, factor * broken_mechanisms.noise_scale()),
+        exact=partial(specimen.search_loss, factor * broken_mechanisms.noise_scale()),
         draws=draws,
         hidden=frozenset() if seen else frozenset({SpecimenCheck.BLACK_BOX}),
         unseen={} if seen else {SpecimenCheck.BLACK_BOX: _COMPARISONS},
@@ -171,7 +171,7 @@ def _weak_noise(twin: Specimen, factor: float, draws: int) -> Specimen:
         f"{kind}-noise-{factor:g}",
         f"{kind.capitalize()} noise × {factor:g}",
         options={**twin.options, "factor": factor},
-        exact=partial(exact_losses.additive_loss, _guarantee(twin), pair),
+        exact=partial(specimen.additive_loss, _guarantee(twin), pair),
         draws=draws,
     )
 
@@ -188,7 +188,7 @@ def _additive() -> list[Specimen]:
         target=f"{HERE}.broken_mechanisms:noisy_quantile",
         privacy=_PURE,
         alpha=broken_mechanisms.ALPHA,
-        exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((1.0,))),
+        exact=partial(specimen.additive_loss, _PURE, LaplacePair((1.0,))),
     )
     return [
         laplace,
@@ -198,14 +198,14 @@ def _additive() -> list[Specimen]:
             "sensitivity-over-n",
             "noise for a sensitivity of clip/n, as of a mean (at n = 500)",
             options={"over_n": True},
-            exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((500.0,))),
+            exact=partial(specimen.additive_loss, _PURE, LaplacePair((500.0,))),
         ),
         mutant_of(
             laplace,
             "gaussian-for-laplace",
             "Gaussian noise of σ = 1/ε where ε-DP needs Laplace noise",
             options={"noise": "gaussian"},
-            exact=partial(exact_losses.additive_loss, _PURE, GaussianPair(1.0)),
+            exact=partial(specimen.additive_loss, _PURE, GaussianPair(1.0)),
             draws=50_000,
         ),
         *_gaussian_noise(laplace),
@@ -220,7 +220,7 @@ def _gaussian_noise(laplace: Specimen) -> list[Specimen]:
         words="the quantile of scores in [0, 1] with Gaussian noise of σ = 1",
         privacy=_ZCDP,
         options={"noise": "gaussian"},
-        exact=partial(exact_losses.additive_loss, _ZCDP, GaussianPair(1.0)),
+        exact=partial(specimen.additive_loss, _ZCDP, GaussianPair(1.0)),
     )
     return [
         gaussian,
@@ -230,7 +230,7 @@ def _gaussian_noise(laplace: Specimen) -> list[Specimen]:
             "laplace-for-gaussian",
             "Laplace noise of the standard deviation that ρ-zCDP asks of Gaussian noise",
             options={"noise": "laplace-as-gaussian"},
-            exact=partial(exact_losses.additive_loss, _ZCDP, LaplacePair((math.sqrt(2),))),
+            exact=partial(specimen.additive_loss, _ZCDP, LaplacePair((math.sqrt(2),))),
             draws=400_000,
         ),
     ]
@@ -243,7 +243,7 @@ def _histograms(laplace: Specimen) -> list[Specimen]:
         words="the median of a two-bin histogram with Laplace noise of scale 2/ε",
         target=f"{HERE}.broken_mechanisms:histogram",
         alpha=0.5,
-        exact=partial(exact_losses.histogram_loss, Relation.SUBSTITUTION),
+        exact=partial(specimen.histogram_loss, Relation.SUBSTITUTION),
     )
     return [
         histogram,
@@ -252,7 +252,7 @@ def _histograms(laplace: Specimen) -> list[Specimen]:
             "histogram-scale",
             "histogram noise of scale 1/ε under substitution, which moves two counts",
             options={"neighbours": "add-remove"},
-            exact=partial(exact_losses.histogram_loss, Relation.ADD_REMOVE),
+            exact=partial(specimen.histogram_loss, Relation.ADD_REMOVE),
             draws=100_000,
         ),
     ]
@@ -265,14 +265,14 @@ def _exponential() -> list[Specimen]:
         target=f"{HERE}.broken_mechanisms:exponq",
         privacy=_PURE,
         alpha=broken_mechanisms.ALPHA,
-        exact=partial(exact_losses.exponq_loss, "corrected"),
+        exact=partial(specimen.exponq_loss, "corrected"),
     )
     gaps = replace(
         exponq,
         name="exponential-gaps",
         words="a gap between scores by the exponential mechanism, exp(ε·u/2)",
         target=f"{HERE}.broken_mechanisms:gaps",
-        exact=partial(exact_losses.gaps_loss, 1.0),
+        exact=partial(specimen.gaps_loss, 1.0),
     )
     return [
         exponq,
@@ -281,7 +281,7 @@ def _exponential() -> list[Specimen]:
             "exponq-normaliser",
             "ExponQ's published normaliser, at small n·ε",
             options={"normaliser": "published"},
-            exact=partial(exact_losses.exponq_loss, "published"),
+            exact=partial(specimen.exponq_loss, "published"),
         ),
         gaps,
         mutant_of(
@@ -289,7 +289,7 @@ def _exponential() -> list[Specimen]:
             "exponential-without-half",
             "exp(ε·u) in place of exp(ε·u/2)",
             options={"sensitivity": 0.5},
-            exact=partial(exact_losses.gaps_loss, 0.5),
+            exact=partial(specimen.gaps_loss, 0.5),
             draws=100_000,
         ),
     ]
@@ -306,7 +306,7 @@ def _randomizers() -> list[Specimen]:
         kind=Kind.RANDOMIZER,
         privacy=_LOCAL,
         domain=broken_mechanisms.LABELS,
-        exact=partial(exact_losses.channel_loss, broken_mechanisms.channel(kept, even)),
+        exact=partial(specimen.channel_loss, broken_mechanisms.channel(kept, even)),
     )
     bits = replace(
         response,
@@ -314,7 +314,7 @@ def _randomizers() -> list[Specimen]:
         words="both bits of a label below 4 flipped by randomised response at ε/2 each",
         target=f"{HERE}.broken_mechanisms:two_bits",
         domain=4,
-        exact=partial(exact_losses.channel_loss, broken_mechanisms.two_bit_channel(0.5)),
+        exact=partial(specimen.channel_loss, broken_mechanisms.two_bit_channel(0.5)),
     )
     wrong_k = broken_mechanisms.channel(broken_mechanisms.keep_probability(k=2), even)
     near = broken_mechanisms.channel(kept, broken_mechanisms.nearby_chances())
@@ -325,14 +325,14 @@ def _randomizers() -> list[Specimen]:
             "wrong-k",
             "k-RR over ten labels with the keep probability of two",
             options={"k": 2},
-            exact=partial(exact_losses.channel_loss, wrong_k),
+            exact=partial(specimen.channel_loss, wrong_k),
         ),
         mutant_of(
             response,
             "uneven-alternatives",
             "k-RR whose other labels are drawn near the true one more often",
             "nearby_labels",
-            exact=partial(exact_losses.channel_loss, near),
+            exact=partial(specimen.channel_loss, near),
         ),
         bits,
         mutant_of(
@@ -340,6 +340,6 @@ def _randomizers() -> list[Specimen]:
             "flip-of-wrong-epsilon",
             "two bits, each flipped with the probability for all of ε",
             options={"share": 1.0},
-            exact=partial(exact_losses.channel_loss, broken_mechanisms.two_bit_channel(1.0)),
+            exact=partial(specimen.channel_loss, broken_mechanisms.two_bit_channel(1.0)),
         ),
     ]

@@ -43,8 +43,7 @@ from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, EvidenceKind, Outcome
 from dpcp_ledger.training.model_attacks import LossThreshold, View
 from dpcp_ledger.training.model_membership import ModelMembership
-from dpcp_ledger.training.reconstruction import Reconstruction
-from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack
+from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack
 
 if TYPE_CHECKING:
     from dpcp_audit.words.checks import Check

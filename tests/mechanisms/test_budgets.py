@@ -19,14 +19,14 @@ from dpcp_audit.mechanisms.pcoqs.privacy_budget import (
 )
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
-from dpcp_ledger.ldpcp.shuffling import epsilon_below
-from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
-from dpcp_ledger.mechanisms.tuned_calibrators import (
+from dpcp_ledger.comparison.own_methods import (
     full_budget_exponq,
     shuffled_local_epsilon,
     tuned_exponq,
 )
-from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
+from dpcp_ledger.ldpcp.shuffling import epsilon_below
+from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
+from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 EPSILONS = (0.0, 0.3, 1.0, 3.0)
 

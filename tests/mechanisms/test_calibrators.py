@@ -20,7 +20,7 @@ from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_outside, mean_coverage
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.pcoqs.upper_end import UpperEnd
-from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
+from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

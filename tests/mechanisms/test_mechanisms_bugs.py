@@ -14,7 +14,7 @@ from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.words.guarantees import Relation
-from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
+from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 
 if TYPE_CHECKING:
     from dpcp_audit.words.guarantees import PureDP

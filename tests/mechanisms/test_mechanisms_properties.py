@@ -11,7 +11,7 @@ from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_ledger.mechanisms.worst_neighbours import worst_log_ratio
+from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 
 exponqs = st.builds(
     ExponQ,

@@ -94,6 +94,6 @@ def within(limit: float, n: int) -> float:
 @pytest.mark.parametrize(("n", "delta"), [(150, 0.03), (150, 0.3), (160, 0.01), (145, 0.9)])
 def test_both_sides_together_lie_between_the_ends(n: int, delta: float) -> None:
     event = NoiselessEvent(n=n, epsilon=300.0, delta=delta, two_sided=True)
-    exact, found = 1 - within(event.width, n), event.exact().evidence
+    exact, found = 1 - within(event.bounds["Δ"], n), event.exact().evidence
     assert found.lower < exact < found.upper
     assert found.lower <= found.value <= found.upper

@@ -22,9 +22,9 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.training.reconstruction import Reconstruction
-from dpcp_ledger.training.reconstruction_attack import (
+from dpcp_ledger.training.reconstruction import (
     Prior,
+    Reconstruction,
     TraceAttack,
     _Trace,
     simplex_prior,

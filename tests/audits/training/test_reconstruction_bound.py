@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack, simplex_prior
+from dpcp_ledger.training.reconstruction import Prior, TraceAttack, simplex_prior
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-8)
 TRAININGS, ALARM = 3000, 1e-8

@@ -10,8 +10,7 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Flaw, Poisson
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.training.reconstruction import Reconstruction
-from dpcp_ledger.training.reconstruction_attack import TraceAttack, simplex_prior
+from dpcp_ledger.training.reconstruction import Reconstruction, TraceAttack, simplex_prior
 
 pytestmark = pytest.mark.known_bad
 GUARANTEE = SubsampledGaussian(sampling_rate=1.0, steps=6, noise_multiplier=2.5)

@@ -21,8 +21,8 @@ from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.claims import reproduced_tables
 from dpcp_ledger.claims.reproduced_tables import Reproduced, WithPrivateModels
-from dpcp_ledger.reproduce import experiments, simulation_study
-from dpcp_ledger.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
+from dpcp_ledger.reproduce import experiments, simulation
+from dpcp_ledger.reproduce.simulation import Effort, Measured, Metric, SimulatedMethod
 from dpcp_ledger.reproduce.table_cells import (
     Experiment,
     Form,
@@ -165,7 +165,7 @@ def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> N
 def test_chunks_give_the_numbers_of_all_trials_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks survive a journal, and add up to the trials of the study at the same seed."""
     monkeypatch.setattr(experiments.Extent, "effort", Effort(main=6, side=6, forest=1))
-    monkeypatch.setattr(simulation_study, "_CHUNK", 4)
+    monkeypatch.setattr(simulation, "_CHUNK", 4)
     check = Reproduced(experiment="pcoqs-table-15", form=Form.PUBLISHED)
     context = Context(seed=3, name="any", significance=1e-3, effort=0.5)
     assert isinstance(check, Chunked)
@@ -173,8 +173,8 @@ def test_chunks_give_the_numbers_of_all_trials_at_once(monkeypatch: pytest.Monke
     kept = [json.dumps(encoding.encode(check.chunk(context, index))) for index in (1, 0)]
     results = [json.loads(text) for text in reversed(kept)]
     experiment = EXPERIMENTS["pcoqs-table-15"]
-    at_once = simulation_study.tasks(experiment.demands, Effort(main=6, side=6, forest=1), seed=3)
-    measured = simulation_study.gathered(map(simulation_study.perform, at_once))
+    at_once = simulation.tasks(experiment.demands, Effort(main=6, side=6, forest=1), seed=3)
+    measured = simulation.gathered(map(simulation.perform, at_once))
     found = experiment.reproduce(
         Inputs(seed=3, trials=20, pools=experiments.DIGITS, measured=measured)
     )

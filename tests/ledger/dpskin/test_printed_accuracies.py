@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.dpskin import grim, printed_accuracies
-from dpcp_ledger.reproduce import dpskin_experiments
+from dpcp_ledger.dpskin import printed_accuracies
+from dpcp_ledger.reproduce import experiments
 
 BLOCKS = {
     "Conv1": [(7, 3, 64)],
@@ -24,15 +24,15 @@ BLOCKS = {
 
 def mended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return a copy of the printed numbers that the checks read in their place."""
-    twin = copy.deepcopy(dpskin_experiments.published())
-    monkeypatch.setattr(dpskin_experiments, "published", lambda: twin)
+    twin = copy.deepcopy(experiments.thesis_numbers())
+    monkeypatch.setattr(experiments, "thesis_numbers", lambda: twin)
     return twin
 
 
 def test_seven_of_twenty_accuracies_are_the_constants_and_none_is_higher() -> None:
     percents = [
         float(text)
-        for entry in dpskin_experiments.published()["accuracies"].values()
+        for entry in experiments.thesis_numbers()["accuracies"].values()
         for text in entry["private"].split()
     ]
     constant = round(100 * 909 / 1512, 2)
@@ -52,7 +52,7 @@ def test_accuracies_above_the_constant_are_not_refuted(monkeypatch: pytest.Monke
         entry["private"] = "62.04 61.51 61.71 62.50 60.19"
     assert printed_accuracies.above_constant().verdict is not Verdict.REFUTED
     assert printed_accuracies.gain_lost().verdict is not Verdict.REFUTED
-    assert grim.shares_of_the_test_set().verdict is not Verdict.REFUTED
+    assert printed_accuracies.shares_of_the_test_set().verdict is not Verdict.REFUTED
 
 
 @pytest.mark.known_bad
@@ -84,26 +84,26 @@ def test_means_over_batches_are_those_of_some_counts() -> None:
             for a in range(880, 930)
             for b in range(13)
         )
-        assert grim._mean_of_batches(digits, 1512) is some is possible
+        assert printed_accuracies._mean_of_batches(digits, 1512) is some is possible
 
 
 def test_the_three_impossible_accuracies_are_named() -> None:
-    found = grim.shares_of_the_test_set()
+    found = printed_accuracies.shares_of_the_test_set()
     assert found.witness["impossible"] == ["59.83", "59.91", "60.10"]
     assert round(100 * 116 / 193, 2) == 60.10  # the one that the validation images could give
     assert "validation images, 60.10 is one" in found.note
 
 
 def test_only_the_thesis_prints_rates_that_can_be_tested() -> None:
-    (table,) = grim.shares_of_the_test_set().tables
+    (table,) = printed_accuracies.shares_of_the_test_set().tables
     assert table.columns[-1].texts == ["yes", *["no"] * (len(table.columns[0].texts) - 1)]
 
 
 def test_stages_hold_what_their_convolutions_do() -> None:
     for name, convolutions in BLOCKS.items():
         weights = sum(side**2 * first * last for side, first, last in convolutions)
-        assert dpskin_experiments.convolution_weights(name) == weights, name
-    assert dpskin_experiments.convolution_weights("Conv_3x") == 524_288
+        assert experiments.convolution_weights(name) == weights, name
+    assert experiments.convolution_weights("Conv_3x") == 524_288
 
 
 @pytest.mark.known_bad
@@ -120,5 +120,5 @@ def test_classes_that_do_not_add_up_are_refuted(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_published_labels_of_the_test_set_add_up() -> None:
-    data = dpskin_experiments.published()["data"]
+    data = experiments.thesis_numbers()["data"]
     assert sum(data["test"].values()) == data["test_total"] == 1512

@@ -9,8 +9,7 @@ import pytest
 
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.dpskin.accountants import Sampling, Training, accounted_epsilon
-from dpcp_ledger.dpskin.accounted_budgets import budgets_map
+from dpcp_ledger.dpskin.accountants import Sampling, Training, accounted_epsilon, budgets_map
 from dpcp_ledger.dpskin.training_budgets import (
     formula_budget,
     printed_formula,

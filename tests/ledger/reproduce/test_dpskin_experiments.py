@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcp_ledger.reproduce import dpskin_experiments, experiments
+from dpcp_ledger.reproduce import experiments
 from dpcp_ledger.reproduce.table_cells import Experiment, Form, Inputs, TableCell
 
 LEVEL = 1e-6
@@ -15,7 +15,7 @@ def cells(id_: str) -> tuple[TableCell, ...]:
     return experiment.reproduce(Inputs(seed=0, trials=1, pools=experiments.DIGITS)).cells
 
 
-@pytest.mark.parametrize("experiment", dpskin_experiments.experiments(), ids=lambda e: e.id)
+@pytest.mark.parametrize("experiment", experiments.thesis_experiments(), ids=lambda e: e.id)
 def test_every_printed_number_comes_out_as_published(experiment: Experiment) -> None:
     found = cells(experiment.id)
     assert all(cell.matches for cell in found)

@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from dpcp_audit.words.whole_files import UsageError
-from dpcp_ledger.reproduce import (
-    experiments,
-    ldpcp_experiments,
-    pcoqs_experiments,
-    simulation_study,
-)
-from dpcp_ledger.reproduce.simulation import Model, ModelKind
-from dpcp_ledger.reproduce.simulation_study import Condition, Demand
+from dpcp_ledger.reproduce import experiments, ldpcp_experiments, pcoqs_experiments, simulation
+from dpcp_ledger.reproduce.simulation import Condition, Demand, Model, ModelKind
 from dpcp_ledger.reproduce.table_cells import Form, Inputs, Printed, ReproducedNumber, TableCell
 
 LEVEL = 1e-3 / 1810
@@ -130,7 +124,7 @@ def test_a_model_that_cannot_be_fitted_is_left_out_and_said(
 
     monkeypatch.setattr("dpcp_ledger.reproduce.simulation._diffprivlib", absent)
     (experiment,) = experiments.select(["pcoqs-table-14"])
-    assert not simulation_study.tasks(experiment.demands, experiments.Extent.SMOKE.effort, seed=0)
+    assert not simulation.tasks(experiment.demands, experiments.Extent.SMOKE.effort, seed=0)
     found = experiment.reproduce(Inputs(seed=0, trials=2, pools=experiments.DIGITS))
     assert all(cell.as_published is None and cell.as_written is None for cell in found.cells)
     assert {cell.note for cell in found.cells} == {

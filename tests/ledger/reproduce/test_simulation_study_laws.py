@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 
 from dpcp_ledger.reproduce import pcoqs_experiments
-from dpcp_ledger.reproduce.simulation import HistogramSeed, Model, ModelKind, sample
-from dpcp_ledger.reproduce.simulation_study import (
+from dpcp_ledger.reproduce.simulation import (
     Condition,
     Demand,
     Effort,
+    HistogramSeed,
     Measured,
     Metric,
+    Model,
+    ModelKind,
     SimulatedMethod,
     gathered,
     perform,
+    sample,
     stream,
     tasks,
 )

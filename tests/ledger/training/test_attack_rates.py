@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.words.guarantees import PureDP
-from dpcp_ledger.training.attack_rates import RateLine, rate, shares
+from dpcp_ledger.training.model_membership import RateLine, rate, shares
 
 
 def every_coin(n: int) -> np.ndarray:

@@ -12,14 +12,13 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_audit.words.guarantees import ApproxDP, PureDP, Relation
 from dpcp_audit.words.results import EvidenceKind, Verdict
-from dpcp_ledger.training.attack_rates import RateLine
 from dpcp_ledger.training.model_attacks import (
     Cohort,
     LiRA,
     LossThreshold,
     View,
 )
-from dpcp_ledger.training.model_membership import ModelMembership
+from dpcp_ledger.training.model_membership import ModelMembership, RateLine
 
 
 @pytest.mark.parametrize(

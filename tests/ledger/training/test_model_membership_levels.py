@@ -8,9 +8,8 @@ from support.cohorts import Gossip, Responses
 from support.refusals import most_refusals, refusals
 
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, PureDP
-from dpcp_ledger.training.attack_rates import RateLine, rate
 from dpcp_ledger.training.model_attacks import LossThreshold, View
-from dpcp_ledger.training.model_membership import ModelMembership
+from dpcp_ledger.training.model_membership import ModelMembership, RateLine, rate
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

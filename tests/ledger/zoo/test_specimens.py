@@ -12,7 +12,7 @@ from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.zoo import broken_mechanisms, exact_losses
+from dpcp_ledger.zoo import broken_mechanisms, specimen
 from dpcp_ledger.zoo.specimen import Specimen, SpecimenCheck
 from dpcp_ledger.zoo.zoo_suite import mutants, row_id, rows_of, specimens, twins
 
@@ -101,14 +101,14 @@ def test_a_specimen_can_be_told_to_check(specimen: Specimen) -> None:
 
 def test_the_loss_of_a_bisection_is_that_of_its_bits() -> None:
     """At σ → ∞ a bit shows 2/π of the Gaussian's ρ where both outcomes are as likely."""
-    wide = exact_losses.search_loss(100.0)
+    wide = specimen.search_loss(100.0)
     assert wide.value < 20 / (2 * 100.0**2)
     assert wide.value > 0.6 * 20 / (2 * 100.0**2)
 
 
 def test_one_draw_is_released_with_the_probability_that_its_law_says() -> None:
     """Score r of 500 comes out with probability Φ(1/σ) − Φ(0); the sample differs by < 6 sd."""
-    found = exact_losses.one_draw_loss()
+    found = specimen.one_draw_loss()
     scores = np.linspace(0.001, 0.999, 500)
     released = broken_mechanisms.one_draw(scores, size=20_000, rng=np.random.default_rng(0))
     moved = found.witness["moved"]
@@ -119,14 +119,14 @@ def test_one_draw_is_released_with_the_probability_that_its_law_says() -> None:
 
 
 def test_the_gaps_are_chosen_with_twice_the_odds_that_are_allowed() -> None:
-    assert exact_losses.gaps_loss(0.5).value == pytest.approx(2.0)
-    assert exact_losses.gaps_loss(1.0).value == pytest.approx(1.0)
+    assert specimen.gaps_loss(0.5).value == pytest.approx(2.0)
+    assert specimen.gaps_loss(1.0).value == pytest.approx(1.0)
 
 
 def test_code_that_is_random_has_no_deterministic_loss() -> None:
     scores = np.linspace(0.1, 0.9, 500)
     with pytest.raises(ValueError, match="must return two different constants, got"):
-        exact_losses.deterministic_loss(broken_mechanisms.search, ZCDP(0.5), scores, scores, size=1)
+        specimen.deterministic_loss(broken_mechanisms.search, ZCDP(0.5), scores, scores, size=1)
 
 
 def test_the_search_keeps_a_margin_for_its_noise() -> None:
