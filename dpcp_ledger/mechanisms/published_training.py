@@ -25,7 +25,7 @@ from dpcp_audit.extensions.training import (
     norms,
     seeded,
 )
-from dpcp_ledger.mechanisms.published_settings import PublishedTraining, as_published
+from dpcp_ledger.training.published_script import PublishedTraining, as_published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.claims.training_published import rows
+from dpcp_ledger.training.published_script import rows
 
 
 def test_all_is_refuted_but_the_correction() -> None:

@@ -21,7 +21,7 @@ from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, Relation
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.training.model_attacks import LiRA, LossThreshold, ShadowAttack, View
 from dpcp_ledger.training.model_membership import ModelMembership
-from dpcp_ledger.training.published_canary import PipelineCanary, pipeline_canary
+from dpcp_ledger.training.published_script import PipelineCanary, pipeline_canary
 from dpcp_ledger.training.training_pipeline import DigitModels
 
 pytestmark = pytest.mark.known_bad

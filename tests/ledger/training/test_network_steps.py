@@ -8,9 +8,14 @@ import pytest
 
 from dpcp_audit.mechanisms.dpsgd.training_settings import Flaw
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.claims import training_canaries
+from dpcp_ledger.claims.training_canaries import (
+    STEP,
+    StandIn,
+    largest_contribution,
+    removed_example,
+)
 from dpcp_ledger.dpskin import training_budgets
-from dpcp_ledger.training import network_steps
-from dpcp_ledger.training.network_steps import STEP, StandIn, largest_contribution, removed_example
 
 
 @pytest.mark.parametrize("kind", list(StandIn))
@@ -46,7 +51,7 @@ def test_with_batch_normalisation_it_moves_the_others_too() -> None:
 def test_the_rows_are_the_two_of_a_pair() -> None:
     """They differ in the normalisation alone."""
     batch, group = (
-        row.claim for row in network_steps.paper.rows if "normalisation=" in row.claim.id
+        row.claim for row in training_canaries.paper.rows if "normalisation=" in row.claim.id
     )
     assert (batch.expected, group.expected) == (Verdict.REFUTED, Verdict.CONSISTENT)
     assert batch.parameters["images"] == group.parameters["images"]

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from dpcp_ledger.mechanisms.published_settings import as_published
-from dpcp_ledger.training.published_canary import (
+from dpcp_ledger.training.published_script import (
     HeadFeatures,
     PublishedCanary,
     PublishedView,
+    as_published,
 )
 
 SHORT = replace(as_published, epochs=10)

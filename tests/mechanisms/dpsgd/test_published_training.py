@@ -13,16 +13,16 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits  # noqa: E402
-from dpcp_ledger.mechanisms.published_settings import (  # noqa: E402
-    PublishedTraining,
-    as_published,
-)
 from dpcp_ledger.mechanisms.published_training import (  # noqa: E402
     PublishedGradients,
     PublishedStep,
     published_model,
     slices,
     train_as_published,
+)
+from dpcp_ledger.training.published_script import (  # noqa: E402
+    PublishedTraining,
+    as_published,
 )
 
 DATA = digits().take(np.arange(40))
