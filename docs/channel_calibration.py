@@ -19,25 +19,190 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import LocalDP
+from dpcp_audit.extensions.claims import LocalDP, Table, TableColumn
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import (
+    KaryRandomizedResponse,
     OnMiss,
     WindowSearch,
     label_users,
     score_table,
 )
-from dpcp_ledger.ldpcp.channels import LabelChannel, bernstein_width
+from dpcp_ledger.ldpcp.channels import (
+    crossing,
+    first_labels,
+    kary_variance,
+    optimised,
+    rappor,
+    switch,
+    unary_variance,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from dpcp_audit.extensions.claims import FloatArray, IntArray
+
+
+_ROUNDS, _DELTA, _USERS = 10, 0.1, 100_000
+"""At which Δ is compared."""
+
+
+class LabelChannel(Protocol):
+    """Each user's channel on its label in {0, ..., k−1}, with its debiasing weights."""
+
+    @property
+    def k(self) -> int:
+        """The number of labels."""
+        ...
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """The local privacy of a report."""
+        ...
+
+    def pair(self) -> FinitePair:
+        """Return the exact laws of what two labels' reports differ in."""
+        ...
+
+    def weights(self, labels: IntArray, *, rng: np.random.Generator) -> FloatArray:
+        """Draw reports on labels (n,) and return their weights W(R, y′), shape (n, k)."""
+        ...
+
+    def variance(self, size: int) -> float:
+        """Return the largest variance of ΣW(R, y′) over y′ in a set of so many labels, over y."""
+        ...
+
+    def reach(self, size: int) -> float:
+        """Return how far ΣW(R, y′) over a set of so many labels is from its mean at most."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KaryChannel:
+    """k-RR: LDP-CP-L's own channel (LDP-CP paper, Eq. (2))."""
+
+    response: KaryRandomizedResponse
+
+    @property
+    def k(self) -> int:
+        """The number of labels."""
+        return self.response.k
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """ε-LDP."""
+        return self.response.guarantee
+
+    def pair(self) -> FinitePair:
+        """Return the exact laws of the reports on two labels."""
+        first, second, *_ = self.response.laws()
+        return FinitePair(first, second)
+
+    def weights(self, labels: IntArray, *, rng: np.random.Generator) -> FloatArray:
+        """Draw reports and return (1{R = y′} − β/k)/(1−β), shape (n, k)."""
+        reported = self.response.sample(labels, rng=rng)
+        beta = self.response.beta
+        return (np.eye(self.k)[reported] - beta / self.k) / (1 - beta)
+
+    def variance(self, size: int) -> float:
+        """Return the variance of 1{R in the set}/(1−β), the larger of y inside and outside."""
+        return kary_variance(self.response.epsilon, self.k, size)
+
+    def reach(self, size: int) -> float:
+        """Return the largest distance of 1{R in the set}/(1−β) from its mean."""
+        return max(max(chance, 1 - chance) for chance in self._chances(size)) / self._kept
+
+    @property
+    def _kept(self) -> float:
+        return 1 - self.response.beta
+
+    def _chances(self, size: int) -> list[float]:
+        """Return P(R in the set), for y in the set and for y outside of it, where there are any."""
+        spread = self.response.beta * size / self.k
+        inside = [self._kept + spread] if size else []
+        return inside + ([spread] if size < self.k else [])
+
+
+@dataclass(frozen=True, slots=True)
+class UnaryChannel:
+    """A bit for every label, each randomised: RAPPOR's one-time response, optimised encoding.
+
+    Wang, Blocki, Li and Jha 2017. The true label's bit is 1 with probability ``keep``, every
+    other one with probability ``flip``.
+
+    Parameters
+    ----------
+    k : int
+        Number of labels, at least 2.
+    keep, flip : float
+        In (0, 1), flip < keep.
+    """
+
+    k: int
+    keep: float
+    flip: float
+
+    def __post_init__(self) -> None:
+        _validate.integer(k=self.k, at_least=2)
+        _validate.open_unit(keep=self.keep, flip=self.flip)
+        if self.flip >= self.keep:
+            raise ValueError(f"flip must be below keep = {self.keep}, got {self.flip}")
+
+    @classmethod
+    def optimised(cls, epsilon: float, k: int) -> UnaryChannel:
+        """Return optimised unary encoding: keep = 1/2, flip = 1/(e^ε+1).
+
+        Examples
+        --------
+        >>> round(UnaryChannel.optimised(2.0, 100).guarantee.epsilon, 12)
+        2.0
+        """
+        _validate.positive(epsilon=epsilon)
+        return cls(k, *optimised(epsilon))
+
+    @classmethod
+    def rappor(cls, epsilon: float, k: int) -> UnaryChannel:
+        """Return RAPPOR's one-time response: keep = 1 − flip = e^(ε/2)/(e^(ε/2)+1)."""
+        _validate.positive(epsilon=epsilon)
+        return cls(k, *rappor(epsilon))
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """The largest log-ratio: log(keep·(1−flip)/(flip·(1−keep)))."""
+        return LocalDP(
+            math.log(self.keep)
+            - math.log(self.flip)
+            + math.log1p(-self.flip)
+            - math.log1p(-self.keep)
+        )
+
+    def pair(self) -> FinitePair:
+        """Return the exact laws of the two bits in which reports on two labels differ."""
+        true, other = (np.array([1 - chance, chance]) for chance in (self.keep, self.flip))
+        laws = (np.outer(true, other).ravel(), np.outer(other, true).ravel())
+        return FinitePair(*(FiniteLaw.from_mass(mass) for mass in laws))
+
+    def weights(self, labels: IntArray, *, rng: np.random.Generator) -> FloatArray:
+        """Draw reports and return (b_y′ − flip)/(keep − flip), shape (n, k)."""
+        chances = np.where(np.eye(self.k, dtype=np.bool_)[labels], self.keep, self.flip)
+        bits = rng.random(chances.shape) < chances
+        return np.asarray((bits - self.flip) / (self.keep - self.flip), dtype=np.float64)
+
+    def variance(self, size: int) -> float:
+        """Return the sum of independent bits' variances, the larger of y inside and outside."""
+        return unary_variance(self.keep, self.flip, self.k, size)
+
+    def reach(self, size: int) -> float:
+        """Return a bound on the distance of the bits' weights from their mean."""
+        return size * max(self.keep, 1 - self.flip) / (self.keep - self.flip)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,3 +358,64 @@ def _distinct(values: FloatArray, midpoints: FloatArray) -> FloatArray:
     """Return the midpoints that differ in which scores lie at or below them."""
     places = np.searchsorted(np.sort(values, axis=None), midpoints, side="right")
     return midpoints[np.unique(places, return_index=True)[1]]
+
+
+def bernstein_width(variance: float, reach: float, *, n: int, log_term: float) -> float:
+    """Return t with exp(−nt²/(2(v + rt/3))) = exp(−``log_term``), Bernstein's bound of a mean.
+
+    Parameters
+    ----------
+    variance, reach : float
+        v and r: of a summand, and how far it is from its mean at most.
+    log_term : float
+        The logarithm of 1/p, for a failure with probability p on each side.
+
+    Examples
+    --------
+    >>> round(bernstein_width(0.25, 1.0, n=1000, log_term=5.0), 4)
+    0.0517
+    """
+    third = reach * log_term / (3 * n)
+    return third + math.sqrt(third**2 + 2 * variance * log_term / n)
+
+
+def width_switch(epsilon: float, n: int) -> int | None:
+    """Return the smallest k from which unary encoding adds less to Δ of n users than k-RR.
+
+    At T = 10 and δ = 0.1, over sets of every size. None where that is beyond 4,096 labels: with few
+    users Δ is as large as the range of a report.
+
+    Examples
+    --------
+    >>> width_switch(1.0, n=100_000)
+    43
+    """
+    log_term = math.log(4 * (2**_ROUNDS - 1) / _DELTA)
+
+    def largest(channel: LabelChannel) -> float:
+        return max(
+            bernstein_width(channel.variance(size), channel.reach(size), n=n, log_term=log_term)
+            for size in range(channel.k + 1)
+        )
+
+    def better(k: int) -> bool:
+        kary = KaryChannel(KaryRandomizedResponse(epsilon, k))
+        return largest(UnaryChannel.optimised(epsilon, k)) < largest(kary)
+
+    return first_labels(better)
+
+
+def switch_table(epsilons: Sequence[float] = (0.5, 1.0, 2.0, 3.0)) -> Table:
+    """Return from how many labels on unary encoding has less noise, by what is compared."""
+    return Table(
+        title="Labels from which optimised unary encoding has less noise than k-RR",
+        columns=[
+            TableColumn(name="ε", texts=[f"{epsilon:g}" for epsilon in epsilons]),
+            TableColumn(name="one label", texts=[str(crossing(e) + 1) for e in epsilons]),
+            TableColumn(name="sets of every size", texts=[str(switch(e)) for e in epsilons]),
+            TableColumn(
+                name=f"Δ, n = {_USERS:,}", texts=[str(width_switch(e, _USERS)) for e in epsilons]
+            ),
+            TableColumn(name="16e^ε", texts=[f"{16 * math.exp(e):.0f}" for e in epsilons]),
+        ],
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from channel_calibration import switch_table
 from measured_improvements import (
     ImprovementCase,
     corollary_pairs,
@@ -21,7 +22,6 @@ from measured_improvements import (
 from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.reports.formats.markdown import markdown_table
-from dpcp_ledger.ldpcp.channels import switch_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

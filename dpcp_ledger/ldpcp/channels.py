@@ -8,15 +8,11 @@ W is the inverse of its matrix, of a report of k bits (b₁, …, b_k) it is (b_
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import (
     Computation,
-    LocalDP,
     ProofMethod,
     Quantity,
     Standing,
@@ -24,8 +20,6 @@ from dpcp_audit.extensions.claims import (
     TableColumn,
     Verdict,
 )
-from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import KaryRandomizedResponse
 from dpcp_audit.extensions.statistics import all_at_most, ball, ends, exact
 from dpcp_ledger.paper import Paper
@@ -35,15 +29,10 @@ if TYPE_CHECKING:
 
     from flint import arb
 
-    from dpcp_audit.extensions.claims import FloatArray, IntArray
-
 
 paper = Paper(title="LDP-CP", subject="LDP-CP, other statements")
 _SIZES = (1, 2, 5, 10)
-
-
-_ROUNDS, _DELTA, _USERS, _MOST_LABELS = 10, 0.1, 100_000, 4096
-"""At which Δ is compared."""
+_MOST_LABELS = 4096
 
 
 @paper.claim(
@@ -111,67 +100,61 @@ def crossing(epsilon: float) -> int:
     return k
 
 
-def switch(epsilon: float, n: int | None = None) -> int | None:
+def switch(epsilon: float) -> int | None:
     """Return the smallest k from which unary encoding has less noise over sets of every size.
-
-    None where that is beyond 4,096 labels: with few users Δ is as large as the range of a report.
-
-    Parameters
-    ----------
-    n : int, optional
-        Compare Δ of the mechanism on n users, at T = 10 and δ = 0.1; without, the largest
-        variance of a report's estimate, which decides as n grows.
 
     Examples
     --------
-    >>> switch(1.0), switch(2.0), switch(1.0, n=100_000)
-    (41, 107, 43)
+    >>> switch(1.0), switch(2.0)
+    (41, 107)
     """
+
+    def better(k: int) -> bool:
+        of_bits = partial(unary_variance, *optimised(epsilon), k)
+        sizes = range(k + 1)
+        return max(map(of_bits, sizes)) < max(map(partial(kary_variance, epsilon, k), sizes))
+
+    return first_labels(better)
+
+
+def first_labels(better: Callable[[int], bool]) -> int | None:
+    """Return the smallest k that is better, as all above it are; None beyond 4,096 labels."""
     low, high = 2, 4
-    while not _unary_is_better(high, epsilon, n):
+    while not better(high):
         low, high = high, 2 * high
         if high > _MOST_LABELS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _unary_is_better(middle, epsilon, n) else (middle, high)
+        low, high = (low, middle) if better(middle) else (middle, high)
     return high
 
 
-def switch_table(epsilons: Sequence[float] = (0.5, 1.0, 2.0, 3.0)) -> Table:
-    """Return from how many labels on unary encoding has less noise, by what is compared."""
-    return Table(
-        title="Labels from which optimised unary encoding has less noise than k-RR",
-        columns=[
-            TableColumn(name="ε", texts=[f"{epsilon:g}" for epsilon in epsilons]),
-            TableColumn(name="one label", texts=[str(crossing(e) + 1) for e in epsilons]),
-            TableColumn(name="sets of every size", texts=[str(switch(e)) for e in epsilons]),
-            TableColumn(
-                name=f"Δ, n = {_USERS:,}", texts=[str(switch(e, _USERS)) for e in epsilons]
-            ),
-            TableColumn(name="16e^ε", texts=[f"{16 * math.exp(e):.0f}" for e in epsilons]),
-        ],
-    )
+def kary_variance(epsilon: float, k: int, size: int) -> float:
+    """Return the variance of 1{R in a set}/(1−β) under k-RR, the larger of y inside and outside."""
+    beta = KaryRandomizedResponse(epsilon, k).beta
+    spread = beta * size / k
+    chances = ([1 - beta + spread] if size else []) + ([spread] if size < k else [])
+    return max(chance * (1 - chance) for chance in chances) / (1 - beta) ** 2
 
 
-def _unary_is_better(k: int, epsilon: float, n: int | None) -> bool:
-    kary, unary = (
-        KaryChannel(KaryRandomizedResponse(epsilon, k)),
-        UnaryChannel.optimised(epsilon, k),
-    )
-    return _largest(unary, n) < _largest(kary, n)
+def unary_variance(keep: float, flip: float, k: int, size: int) -> float:
+    """Return the sum of independent bits' variances, the larger of y inside and outside a set."""
+    other = flip * (1 - flip)
+    inside = [keep * (1 - keep) + (size - 1) * other] if size else []
+    outside = [size * other] if size < k else []
+    return max(inside + outside) / (keep - flip) ** 2
 
 
-def _largest(channel: LabelChannel, n: int | None) -> float:
-    """Return the largest variance, or what the reports add to Δ, over sets of every size."""
-    sizes = range(channel.k + 1)
-    if n is None:
-        return max(map(channel.variance, sizes))
-    log_term = math.log(4 * (2**_ROUNDS - 1) / _DELTA)
-    return max(
-        bernstein_width(channel.variance(size), channel.reach(size), n=n, log_term=log_term)
-        for size in sizes
-    )
+def optimised(epsilon: float) -> tuple[float, float]:
+    """Return optimised unary encoding's chances of a 1: of the true label, and of every other."""
+    return 0.5, 1 / (math.exp(epsilon) + 1)
+
+
+def rappor(epsilon: float) -> tuple[float, float]:
+    """Return the chances of a 1 in RAPPOR's one-time response, likewise."""
+    flip = 1 / (math.exp(epsilon / 2) + 1)
+    return 1 - flip, flip
 
 
 def _share(k: int, epsilon: float) -> arb:
@@ -182,10 +165,10 @@ def _share(k: int, epsilon: float) -> arb:
 
 def _table(labels: Sequence[int], epsilons: Sequence[float]) -> Table:
     cases = [(k, epsilon, m) for k in labels for epsilon in epsilons for m in _SIZES]
-    channels: dict[str, Callable[[int, float], LabelChannel]] = {
-        "k-RR": lambda k, epsilon: KaryChannel(KaryRandomizedResponse(epsilon, k)),
-        "optimised unary encoding": lambda k, epsilon: UnaryChannel.optimised(epsilon, k),
-        "RAPPOR": lambda k, epsilon: UnaryChannel.rappor(epsilon, k),
+    variances: dict[str, Callable[[float, int, int], float]] = {
+        "k-RR": kary_variance,
+        "optimised unary encoding": lambda e, k, m: unary_variance(*optimised(e), k, m),
+        "RAPPOR": lambda e, k, m: unary_variance(*rappor(e), k, m),
     }
     return Table(
         title="Largest variance of one report's estimate of whether the label is in a set",
@@ -196,182 +179,9 @@ def _table(labels: Sequence[int], epsilons: Sequence[float]) -> Table:
             *(
                 TableColumn(
                     name=name,
-                    texts=[f"{make(k, epsilon).variance(m):.3g}" for k, epsilon, m in cases],
+                    texts=[f"{variance(epsilon, k, m):.3g}" for k, epsilon, m in cases],
                 )
-                for name, make in channels.items()
+                for name, variance in variances.items()
             ),
         ],
     )
-
-
-class LabelChannel(Protocol):
-    """Each user.s channel on its label in {0, ..., k−1}, with its debiasing weights."""
-
-    @property
-    def k(self) -> int:
-        """The number of labels."""
-        ...
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """The local privacy of a report."""
-        ...
-
-    def pair(self) -> FinitePair:
-        """Return the exact laws of what two labels' reports differ in."""
-        ...
-
-    def weights(self, labels: IntArray, *, rng: np.random.Generator) -> FloatArray:
-        """Draw reports on labels (n,) and return their weights W(R, y′), shape (n, k)."""
-        ...
-
-    def variance(self, size: int) -> float:
-        """Return the largest variance of ΣW(R, y′) over y′ in a set of so many labels, over y."""
-        ...
-
-    def reach(self, size: int) -> float:
-        """Return how far ΣW(R, y′) over a set of so many labels is from its mean at most."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class KaryChannel:
-    """k-RR: LDP-CP-L's own channel (LDP-CP paper, Eq. (2))."""
-
-    response: KaryRandomizedResponse
-
-    @property
-    def k(self) -> int:
-        """The number of labels."""
-        return self.response.k
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """ε-LDP."""
-        return self.response.guarantee
-
-    def pair(self) -> FinitePair:
-        """Return the exact laws of the reports on two labels."""
-        first, second, *_ = self.response.laws()
-        return FinitePair(first, second)
-
-    def weights(self, labels: IntArray, *, rng: np.random.Generator) -> FloatArray:
-        """Draw reports and return (1{R = y′} − β/k)/(1−β), shape (n, k)."""
-        reported = self.response.sample(labels, rng=rng)
-        beta = self.response.beta
-        return (np.eye(self.k)[reported] - beta / self.k) / (1 - beta)
-
-    def variance(self, size: int) -> float:
-        """Return the variance of 1{R in the set}/(1−β), the larger of y inside and outside."""
-        return max(chance * (1 - chance) for chance in self._chances(size)) / self._kept**2
-
-    def reach(self, size: int) -> float:
-        """Return the largest distance of 1{R in the set}/(1−β) from its mean."""
-        return max(max(chance, 1 - chance) for chance in self._chances(size)) / self._kept
-
-    @property
-    def _kept(self) -> float:
-        return 1 - self.response.beta
-
-    def _chances(self, size: int) -> list[float]:
-        """Return P(R in the set), for y in the set and for y outside of it, where there are any."""
-        spread = self.response.beta * size / self.k
-        inside = [self._kept + spread] if size else []
-        return inside + ([spread] if size < self.k else [])
-
-
-@dataclass(frozen=True, slots=True)
-class UnaryChannel:
-    """A bit for every label, each randomised: RAPPOR's one-time response, optimised encoding.
-
-    Wang, Blocki, Li and Jha 2017. The true label's bit is 1 with probability ``keep``, every
-    other one with probability ``flip``.
-
-    Parameters
-    ----------
-    k : int
-        Number of labels, at least 2.
-    keep, flip : float
-        In (0, 1), flip < keep.
-    """
-
-    k: int
-    keep: float
-    flip: float
-
-    def __post_init__(self) -> None:
-        _validate.integer(k=self.k, at_least=2)
-        _validate.open_unit(keep=self.keep, flip=self.flip)
-        if self.flip >= self.keep:
-            raise ValueError(f"flip must be below keep = {self.keep}, got {self.flip}")
-
-    @classmethod
-    def optimised(cls, epsilon: float, k: int) -> UnaryChannel:
-        """Return optimised unary encoding: keep = 1/2, flip = 1/(e^ε+1).
-
-        Examples
-        --------
-        >>> round(UnaryChannel.optimised(2.0, 100).guarantee.epsilon, 12)
-        2.0
-        """
-        _validate.positive(epsilon=epsilon)
-        return cls(k, 0.5, 1 / (math.exp(epsilon) + 1))
-
-    @classmethod
-    def rappor(cls, epsilon: float, k: int) -> UnaryChannel:
-        """Return RAPPOR's one-time response: keep = 1 − flip = e^(ε/2)/(e^(ε/2)+1)."""
-        _validate.positive(epsilon=epsilon)
-        flip = 1 / (math.exp(epsilon / 2) + 1)
-        return cls(k, 1 - flip, flip)
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """The largest log-ratio: log(keep·(1−flip)/(flip·(1−keep)))."""
-        return LocalDP(
-            math.log(self.keep)
-            - math.log(self.flip)
-            + math.log1p(-self.flip)
-            - math.log1p(-self.keep)
-        )
-
-    def pair(self) -> FinitePair:
-        """Return the exact laws of the two bits in which reports on two labels differ."""
-        true, other = (np.array([1 - chance, chance]) for chance in (self.keep, self.flip))
-        laws = (np.outer(true, other).ravel(), np.outer(other, true).ravel())
-        return FinitePair(*(FiniteLaw.from_mass(mass) for mass in laws))
-
-    def weights(self, labels: IntArray, *, rng: np.random.Generator) -> FloatArray:
-        """Draw reports and return (b_y′ − flip)/(keep − flip), shape (n, k)."""
-        chances = np.where(np.eye(self.k, dtype=np.bool_)[labels], self.keep, self.flip)
-        bits = rng.random(chances.shape) < chances
-        return np.asarray((bits - self.flip) / (self.keep - self.flip), dtype=np.float64)
-
-    def variance(self, size: int) -> float:
-        """Return the sum of independent bits' variances, the larger of y inside and outside."""
-        other = self.flip * (1 - self.flip)
-        inside = [self.keep * (1 - self.keep) + (size - 1) * other] if size else []
-        outside = [size * other] if size < self.k else []
-        return max(inside + outside) / (self.keep - self.flip) ** 2
-
-    def reach(self, size: int) -> float:
-        """Return a bound on the distance of the bits' weights from their mean."""
-        return size * max(self.keep, 1 - self.flip) / (self.keep - self.flip)
-
-
-def bernstein_width(variance: float, reach: float, *, n: int, log_term: float) -> float:
-    """Return t with exp(−nt²/(2(v + rt/3))) = exp(−``log_term``), Bernstein's bound of a mean.
-
-    Parameters
-    ----------
-    variance, reach : float
-        v and r: of a summand, and how far it is from its mean at most.
-    log_term : float
-        The logarithm of 1/p, for a failure with probability p on each side.
-
-    Examples
-    --------
-    >>> round(bernstein_width(0.25, 1.0, n=1000, log_term=5.0), 4)
-    0.0517
-    """
-    third = reach * log_term / (3 * n)
-    return third + math.sqrt(third**2 + 2 * variance * log_term / n)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from channel_calibration import ChannelCalibration, channel_width
+from channel_calibration import ChannelCalibration, KaryChannel, UnaryChannel, channel_width
 
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.ldpcp.channels import KaryChannel, UnaryChannel
 
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import FloatArray, IntArray

@@ -7,10 +7,9 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from channel_calibration import MatrixChannel
+from channel_calibration import KaryChannel, LabelChannel, MatrixChannel, UnaryChannel
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.ldpcp.channels import KaryChannel, LabelChannel, UnaryChannel
 
 K, EPSILON = 4, 1.5
 KARY = KaryChannel(KaryRandomizedResponse(EPSILON, K))

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from channel_calibration import channel_width
+from channel_calibration import KaryChannel, UnaryChannel, channel_width, width_switch
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.ldpcp.channels import KaryChannel, UnaryChannel, crossing, switch
+from dpcp_ledger.ldpcp.channels import crossing, switch
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])
@@ -31,7 +31,7 @@ def test_delta_of_the_mechanism_crosses_there() -> None:
     Many users stand for a whole column of 100,000 by the same term: the widths are compared.
     """
     users = 100_000
-    assert switch(1.0, users) == 43
+    assert width_switch(1.0, users) == 43
     for labels, better in ((43, True), (32, False)):
         row = (np.arange(labels) + 0.5) / labels
         scores = np.broadcast_to(row, (users, labels))
@@ -47,4 +47,4 @@ def test_delta_of_the_mechanism_crosses_there() -> None:
 
 def test_few_users_may_have_no_switch() -> None:
     """At n = 1,000 and ε = 3 a report's range decides, which grows with the labels."""
-    assert switch(3.0, 1000) is None
+    assert width_switch(3.0, 1000) is None
