@@ -124,7 +124,7 @@ MOST, MOST_UNASKED = 2**22, 2**20
 """The most calls of a plan: with ``detect`` below its default, and otherwise."""
 
 
-class ClaimCheck(Planned, Protocol):
+class _ClaimCheck(Planned, Protocol):
     """A check of one claim of a target."""
 
     @property
@@ -142,7 +142,7 @@ class ClaimCheck(Planned, Protocol):
         ...
 
 
-def calls_for(check: ClaimCheck) -> int:
+def calls_for(check: _ClaimCheck) -> int:
     """Return the calls that refute the violation to detect with probability 0.95.
 
     A power of two, and never fewer than are planned for every claim of the kind: those are
@@ -159,7 +159,7 @@ def calls_for(check: ClaimCheck) -> int:
     return max(check.fewest, int(2 ** math.ceil(math.log2(needed))))
 
 
-def cut_words(check: ClaimCheck, calls: int) -> str:
+def cut_words(check: _ClaimCheck, calls: int) -> str:
     """Return what is said of calls that a budget has cut; "" where it has not."""
     spec = check.spec
     if spec.draws is not None or spec.budget is None:
@@ -170,13 +170,13 @@ def cut_words(check: ClaimCheck, calls: int) -> str:
     return f"The budget of {spec.budget:g} s has cut {wanted:,} calls to {calls:,}."
 
 
-def with_cut(check: ClaimCheck, outcome: Outcome, calls: int) -> Outcome:
+def with_cut(check: _ClaimCheck, outcome: Outcome, calls: int) -> Outcome:
     """Say beside an outcome that a budget has cut its calls, where it does not refute."""
     cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(check, calls)
     return replace(outcome, note=f"{outcome.note} {cut}") if cut else outcome
 
 
-def short_words(check: ClaimCheck, power: Power) -> str:
+def short_words(check: _ClaimCheck, power: Power) -> str:
     """Return what is said of outputs that cannot show the factor to detect; "" where they can."""
     detect = check.spec.detect
     if reaches(power, detect):

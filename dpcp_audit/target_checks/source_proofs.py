@@ -296,7 +296,7 @@ _ARGUMENT = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageProof:
+class _CoverageProof:
     """The result of reading a target's source for a coverage claim, at each number of scores."""
 
     spec: CheckSpec
@@ -465,7 +465,7 @@ def decided_coverage(
     ]
     try:
         found = [bounds_of(target.caller.function, each, spec.target.options) for each in settings]
-        proof = CoverageProof(spec=spec, guarantee=guarantee, found=tuple(found))
+        proof = _CoverageProof(spec=spec, guarantee=guarantee, found=tuple(found))
         proved, refuted = proof.proved, proof.refuted()
     except (Refusal, UsageError):
         return None

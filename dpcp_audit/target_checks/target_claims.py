@@ -368,7 +368,7 @@ class TargetPrivacy(PrivacyClaim):
         """Return the audit of an opened target's outputs."""
         audit = self._unopened(calls)
         if isinstance(audit, LocalPrivacy):
-            return replace(audit, randomizer=Reports(target), randomness=target.randomness)
+            return replace(audit, randomizer=_Reports(target), randomness=target.randomness)
         return replace(audit, sample=target, randomness=target.randomness)
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
@@ -455,7 +455,7 @@ class TargetPrivacy(PrivacyClaim):
 
 
 @dataclass(frozen=True, slots=True)
-class Reports:
+class _Reports:
     """Asks a target for the reports of many values, all of one value at a time."""
 
     sample: Drawable

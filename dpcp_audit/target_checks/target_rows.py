@@ -100,7 +100,7 @@ def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetClaim:
 
         return TargetCoverage(spec=spec, guarantee=guarantee)
     if spec.shuffle_n is not None:
-        return TargetShuffled(spec=spec, guarantee=guarantee)
+        return _TargetShuffled(spec=spec, guarantee=guarantee)
     from dpcp_audit.target_checks.target_claims import TargetPrivacy  # noqa: PLC0415
 
     return TargetPrivacy(spec=spec, guarantee=guarantee)
@@ -200,7 +200,7 @@ _MERGED = " Some reports count as one: what the counts of each show may be more.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetShuffled(PrivacyClaim):
+class _TargetShuffled(PrivacyClaim):
     """A claim of privacy on what n users report in random order."""
 
     @property
@@ -417,7 +417,7 @@ FALSE_ALARM = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EstimateOptions:
+class _EstimateOptions:
     """The options of estimates alone."""
 
     paths: int = field(
@@ -431,12 +431,12 @@ class EstimateOptions:
     )
 
 
-ESTIMATE_OPTIONS = options_of(EstimateOptions)
+ESTIMATE_OPTIONS = options_of(_EstimateOptions)
 """Every option of estimates alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetLoss:
+class _TargetLoss:
     """The loss of a target on the worst pair found; the target is opened where the check runs."""
 
     spec: CheckSpec
@@ -480,10 +480,10 @@ def rows_of_estimates(targets: Sequence[CheckSpec] = (), paths: int = 1000) -> l
 
 def _estimated_rows(spec: CheckSpec, paths: int) -> list[Row]:
     if not spec.privacy:
-        check = TargetLoss(spec=spec, guarantee=None, paths=paths)
+        check = _TargetLoss(spec=spec, guarantee=None, paths=paths)
         return [Row(claim=unclaimed(spec.name, spec), check=check)]
     return [
-        row_for(spec, each, TargetLoss(spec=spec, guarantee=each, paths=paths))
+        row_for(spec, each, _TargetLoss(spec=spec, guarantee=each, paths=paths))
         for each in spec.privacy
     ]
 

@@ -56,7 +56,7 @@ _GRID = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class _Report:
     """The outcome of an audit.
 
     Parameters
@@ -211,7 +211,7 @@ _PROMISE = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shrinking:
+class _Shrinking:
     """The sources of a simpler law, and the budget for finding one.
 
     Parameters
@@ -406,7 +406,7 @@ class CoverageAudit:
         worst = cases[-1]
         if worst.refuted:
             self._probe(worst.contender, context)
-            shrinking = Shrinking(
+            shrinking = _Shrinking(
                 space=self.laws.moving_space(),
                 source=self._source,
                 significance=context.significance / 4,
@@ -414,7 +414,7 @@ class CoverageAudit:
             )
             worst = shrinking.simplest(worst, calls)
         spared = self._spared(worst, calls) if worst.refuted else None
-        return Report(
+        return _Report(
             case=worst,
             found=cases[-1],
             laws_tried=len({id(entry.source) for entry in race.contenders}),
@@ -583,7 +583,7 @@ def confirm(
         stage=1,
     )
     case.judge(calls, budget)
-    return Report(
+    return _Report(
         case=case,
         found=case,
         laws_tried=1,

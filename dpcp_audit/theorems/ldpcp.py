@@ -85,7 +85,7 @@ def lower_bound(search: WindowSearch) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchTheorem(Stated):
+class _SearchTheorem(Stated):
     """A bisection of LDP-CP on n users covers 1−α−Δ, or starred 1−α, with probability ≥ 1−δ."""
 
     n: int = field(metadata=N)
@@ -139,7 +139,7 @@ class SearchTheorem(Stated):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelTheorem(SearchTheorem):
+class LabelTheorem(_SearchTheorem):
     """Theorem 3: LDP-CP-L covers at least 1−α−Δ with probability ≥ 1−δ.
 
     Δ is Theorem 1's ``dkw_width``. The users are drawn with replacement from a pool of a
@@ -329,7 +329,7 @@ _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreTheorem(SearchTheorem):
+class ScoreTheorem(_SearchTheorem):
     """Theorem 4: LDP-CP-S covers at least 1−α−Δ with probability ≥ 1−δ.
 
     Δ is ``hoeffding_width``, the explicit form of the paper's O(·); the algorithm's window

@@ -336,7 +336,7 @@ CONFIDENCE = 0.99
 _KINDS = (LabelTheorem, ScoreTheorem, CoverageTheorem)
 
 
-class Reached(NamedTuple):
+class _Reached(NamedTuple):
     """The coverage that is exceeded with probability 1−δ, and an interval for it if sampled."""
 
     value: float
@@ -357,7 +357,7 @@ class GridCell:
         The level that is promised, as a formula: "1−α−Δ_S".
     level : float
         Its value.
-    reached : Reached
+    reached : _Reached
         The coverage that is exceeded with probability 1−δ.
     vacuous : bool
         True if the theorem promises nothing there.
@@ -371,7 +371,7 @@ class GridCell:
     case: Mapping[str, Any]
     name: str
     level: float
-    reached: Reached
+    reached: _Reached
     vacuous: bool
     least_n: int | None
     unmet: str
@@ -556,7 +556,7 @@ def promised(theorem: Any) -> tuple[str, float]:
     return name.replace("Δ", theorem.correction_name), level
 
 
-def reached(theorem: Any, *, rng: np.random.Generator) -> Reached:
+def reached(theorem: Any, *, rng: np.random.Generator) -> _Reached:
     """Return the coverage that a case exceeds with probability 1−δ: computed, or from trials."""
     allowed: float = theorem.allowed_failure
     if isinstance(theorem, ScoreTheorem):
@@ -564,13 +564,13 @@ def reached(theorem: Any, *, rng: np.random.Generator) -> Reached:
         order = np.argsort(coverage)
         below = np.cumsum(mass[order]) - mass[order] + slack
         value = float(coverage[order][max(0, int(np.sum(below <= allowed)) - 1)])
-        return Reached(value, value, value, sampled=False)
+        return _Reached(value, value, value, sampled=False)
     marginal = getattr(theorem, "reading", None) is CoverageReading.MARGINAL
     count = _SLOW_TRIALS if marginal else _TRIALS
     return _quantile(np.sort(theorem.trials(count, rng=rng).statistic), allowed)
 
 
-def _quantile(values: FloatArray, share: float) -> Reached:
+def _quantile(values: FloatArray, share: float) -> _Reached:
     """Return a quantile of sorted values, between order statistics at ``CONFIDENCE``."""
     from scipy.stats import binom  # noqa: PLC0415  (slow)
 
@@ -578,7 +578,7 @@ def _quantile(values: FloatArray, share: float) -> Reached:
     tail = (1 - CONFIDENCE) / 2
     low = int(binom.ppf(tail, count, share)) - 1
     high = int(binom.ppf(1 - tail, count, share)) + 1
-    return Reached(
+    return _Reached(
         float(values[min(count - 1, int(share * count))]),
         0.0 if low < 0 else float(values[low]),
         1.0 if high >= count else float(values[high]),

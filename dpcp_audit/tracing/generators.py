@@ -125,7 +125,7 @@ _MANY_SEEDS = 2**31
 """Whole numbers below at least so many may seed another generator."""
 
 
-class RevealingGenerator(np.random.Generator):
+class _RevealingGenerator(np.random.Generator):
     """A generator that tells a path what it draws.
 
     Parameters
@@ -149,7 +149,7 @@ class RevealingGenerator(np.random.Generator):
         dtype: Any = np.int64,
         endpoint: Any = False,  # noqa: FBT002  (as NumPy has it)
     ) -> Any:
-        """NoiseDraw whole numbers, revealed as they are drawn."""
+        """Draw whole numbers, revealed as they are drawn."""
         low, high = values_of(low), values_of(high)
         first, last = (0, low) if high is None else (low, high)
         if np.ndim(first) or np.ndim(last):
@@ -193,7 +193,7 @@ class RevealingGenerator(np.random.Generator):
         axis: int = 0,
         shuffle: Any = True,  # noqa: FBT002
     ) -> Any:
-        """NoiseDraw elements; their places are revealed as they are drawn."""
+        """Draw elements; their places are revealed as they are drawn."""
         count = int(values_of(a)) if np.ndim(a) == 0 else np.shape(a)[axis]
         weights = None if p is None else np.asarray(values_of(p), dtype=np.float64)
         ordered = weights is not None or not shuffle
@@ -212,7 +212,7 @@ class RevealingGenerator(np.random.Generator):
         return places if np.ndim(a) == 0 else _taken(a, places, axis)
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
-        """NoiseDraw an order, revealed as it is drawn."""
+        """Draw an order, revealed as it is drawn."""
         if np.ndim(x) == 0:
             return self._order(int(values_of(x)))
         return _taken(x, self._order(np.shape(x)[axis]), axis)
@@ -226,7 +226,7 @@ class RevealingGenerator(np.random.Generator):
             x[:] = [x[place] for place in order]
 
     def among(self, name: str, values: Sequence[Any], masses: FloatArray) -> Any:
-        """NoiseDraw one of the values, revealed as it is drawn."""
+        """Draw one of the values, revealed as it is drawn."""
         listed = list(values)
 
         def log_mass(found: Any) -> float:
@@ -359,7 +359,7 @@ _ADDITIVE: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 """Methods that draw ``loc + scale·Z`` with a law of SciPy: its shapes, and all parameters."""
 
 
-class RecordingGenerator(RevealingGenerator):
+class RecordingGenerator(_RevealingGenerator):
     """A generator that hands traced numbers to a path.
 
     Parameters
@@ -371,19 +371,19 @@ class RecordingGenerator(RevealingGenerator):
     """
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """NoiseDraw from N(loc, scale²)."""
+        """Draw from N(loc, scale²)."""
         return self._shifted("normal", draws.NORMAL, loc, scale, size)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """NoiseDraw from a Laplace law."""
+        """Draw from a Laplace law."""
         return self._shifted("laplace", draws.LAPLACE, loc, scale, size)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """NoiseDraw from a Gumbel law."""
+        """Draw from a Gumbel law."""
         return self._shifted("gumbel", draws.GUMBEL, loc, scale, size)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        """NoiseDraw from an exponential law."""
+        """Draw from an exponential law."""
         scale = values_of(scale)
         return self._numbers(
             "exponential",
@@ -393,7 +393,7 @@ class RecordingGenerator(RevealingGenerator):
         )
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        """NoiseDraw uniformly between two numbers."""
+        """Draw uniformly between two numbers."""
         low, high = values_of(low), values_of(high)
         width = np.subtract(high, low) if np.ndim(low) or np.ndim(high) else high - low
         return self._numbers(
@@ -404,31 +404,31 @@ class RecordingGenerator(RevealingGenerator):
         )
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """NoiseDraw from N(0, 1)."""
+        """Draw from N(0, 1)."""
         return self._standard("standard_normal", draws.NORMAL, size, dtype, out)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: Any = "zig", out: Any = None
     ) -> Any:
-        """NoiseDraw from the exponential law of mean 1."""
+        """Draw from the exponential law of mean 1."""
         return self._standard(
             "standard_exponential", draws.EXPONENTIAL, size, dtype, out, method=method
         )
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """NoiseDraw uniformly from [0, 1)."""
+        """Draw uniformly from [0, 1)."""
         return self._standard("random", draws.UNIFORM, size, dtype, out)
 
     def geometric(self, p: Any, size: Any = None) -> Any:
-        """NoiseDraw the number of trials until a success."""
+        """Draw the number of trials until a success."""
         return self._counted("geometric", draws.GeometricLaw, (p,), size)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
-        """NoiseDraw from a PoissonLaw law."""
+        """Draw from a Poisson law."""
         return self._counted("poisson", draws.PoissonLaw, (lam,), size)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
-        """NoiseDraw the number of successes among n trials."""
+        """Draw the number of successes among n trials."""
         return self._counted("binomial", draws.BinomialLaw, (n, p), size)
 
     def spawn(self, n_children: int) -> list[Any]:
@@ -452,7 +452,7 @@ class RecordingGenerator(RevealingGenerator):
         raise UnfollowableError("the state of the generator is taken", target_line())
 
     def _shifted(self, name: str, law: NoiseLaw, loc: Any, scale: Any, size: Any) -> Any:
-        """NoiseDraw loc + scale·Z; a noisy location stays traced."""
+        """Draw loc + scale·Z; a noisy location stays traced."""
         scale = values_of(scale)
         noisy = next(traced_in(loc), None) is not None
         centre = 0.0 if noisy else loc
@@ -482,7 +482,7 @@ class RecordingGenerator(RevealingGenerator):
     def _counted(
         self, name: str, make: Callable[..., NoiseLaw], parameters: tuple[Any, ...], size: Any
     ) -> Any:
-        """NoiseDraw whole numbers that are added to data, such as geometric noise."""
+        """Draw whole numbers that are added to data, such as geometric noise."""
         plain = tuple(values_of(each) for each in parameters)
         method: Any = getattr(self.source, name)
         shape = drawn_shape(plain, size)
@@ -526,13 +526,13 @@ class RecordingGenerator(RevealingGenerator):
         return Traced(self.path, value, loc, {draw: scale}, pure=True)
 
     def additive(self, name: str, law: NoiseLaw, loc: float, scale: float) -> Any:
-        """NoiseDraw loc + scale·Z of any law."""
+        """Draw loc + scale·Z of any law."""
         return self._numbers(
             name, lambda: loc + scale * law.drawn(self.source), None, lambda: ([law], loc, scale)
         )
 
     def family(self, name: str, family: str, shapes: tuple[str, ...], given: dict[str, Any]) -> Any:
-        """NoiseDraw loc + scale·Z of a law of SciPy; of arrays of parameters it is revealed."""
+        """Draw loc + scale·Z of a law of SciPy; of arrays of parameters it is revealed."""
         size = given.pop("size", None)
         if not all(map(is_plain, given.values())):
             return self.reveal_other(name, (), given | {"size": size})
@@ -548,7 +548,7 @@ class RecordingGenerator(RevealingGenerator):
     def multivariate_normal(
         self, mean: Any, cov: Any, size: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        """NoiseDraw a normal vector: followed where its coordinates are independent."""
+        """Draw a normal vector: followed where its coordinates are independent."""
         centre, spread = np.asarray(values_of(mean)), np.asarray(values_of(cov))
         if size is not None or np.count_nonzero(spread - np.diag(np.diagonal(spread))):
             return self.reveal_other("multivariate_normal", (centre, spread, size, *args), kwargs)
@@ -587,7 +587,7 @@ def _revealing(name: str) -> Callable[..., Any]:
     return draw
 
 
-_FOLLOWED = {*vars(RecordingGenerator), *vars(RevealingGenerator)}
+_FOLLOWED = {*vars(RecordingGenerator), *vars(_RevealingGenerator)}
 for _name in dir(_Generator):
     if not _name.startswith("_") and _name not in _FOLLOWED:
         setattr(RecordingGenerator, _name, _revealing(_name))

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TypeMark:
+class _TypeMark:
     """A difference between two equal values: a type, a memory layout, the sign of a zero."""
 
     says: str
 
 
-Atom = str | float | int | bool | complex | bytes | TypeMark | None
+Atom = str | float | int | bool | complex | bytes | _TypeMark | None
 """A plain value, comparable; or a mark of the one that follows."""
 
 
 _UNMARKED = (float, str, bytes, complex, type(None))
-_BELOW_ZERO = TypeMark("-0")
+_BELOW_ZERO = _TypeMark("-0")
 _MOST_ENTRIES = 10**6
 """Entries of an array, each of which becomes a Python number."""
 
@@ -64,10 +64,10 @@ def without_marks(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
 
     Examples
     --------
-    >>> without_marks((TypeMark("int"), 1, "list(0)"))
+    >>> without_marks((_TypeMark("int"), 1, "list(0)"))
     (1, 'list(0)')
     """
-    return tuple(each for each in atoms if not isinstance(each, TypeMark))
+    return tuple(each for each in atoms if not isinstance(each, _TypeMark))
 
 
 def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
@@ -76,7 +76,7 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
     if isinstance(value, Traced):
         yield from _plain(value.read())
     elif isinstance(value, enum.Enum):
-        yield TypeMark(_named(type(value)))
+        yield _TypeMark(_named(type(value)))
         yield value.name
     elif value is None or isinstance(
         value, bool | int | float | complex | str | bytes | np.generic
@@ -84,7 +84,7 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         yield from _plain(value)
         yield from _attributes(value, (), line, depth)
     elif hasattr(value, "detach"):
-        yield TypeMark(str(value.dtype))
+        yield _TypeMark(str(value.dtype))
         yield from _atoms(value.detach().cpu().numpy(), line, depth)
     elif is_array(value):
         yield from _array(value, line, depth)
@@ -102,7 +102,7 @@ def _array(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         for each in np.ravel(values_of(value)).tolist():
             yield from _plain(each)
         return
-    yield TypeMark(f"{_named(type(value))} {value.dtype.descr} {value.strides}")
+    yield _TypeMark(f"{_named(type(value))} {value.dtype.descr} {value.strides}")
     if isinstance(value, np.ma.MaskedArray):
         yield from _atoms(np.ma.getmaskarray(value), line, depth + 1)
         value = cast("Any", value).data
@@ -150,7 +150,7 @@ def _attributes(value: Any, listed: Sequence[str], line: Line, depth: int) -> It
 def _plain(value: Any) -> Iterator[Atom]:
     """Return a value, after the mark of its type."""
     if type(value) not in _UNMARKED:
-        yield TypeMark(_named(type(value)))
+        yield _TypeMark(_named(type(value)))
     yield from _signed(cast("Any", value).item() if isinstance(value, np.generic) else value)
 
 

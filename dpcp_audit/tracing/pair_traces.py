@@ -48,7 +48,8 @@ from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.target_calls import put_back
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Estimate, SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,15 +69,6 @@ ROUNDING = 1e-9
 
 RHO_ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 """Orders of the divergences that ρ is estimated by: small ones, which are stable."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanEstimate:
-    """A mean with its two limits, each wrong with half of the stated probability."""
-
-    value: float
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,17 +153,20 @@ class LossSample:
             return self._moved(1.0)
         return np.where(self.departed, -np.inf, self._moved(-1.0))
 
-    def delta(self, epsilon: float, *, significance: float) -> MeanEstimate:
+    def delta(self, epsilon: float, *, significance: float) -> Estimate:
         """Return δ(ε) of the transcript with limits, each wrong with half of ``significance``."""
         _validate.non_negative(epsilon=epsilon)
         _validate.open_unit(significance=significance)
         bets = MeanBets()
         low, high = (self.exceedances(epsilon, upper=upper) for upper in (False, True))
         value = float(np.mean(high))
-        return MeanEstimate(
+        return Estimate(
+            quantity=Quantity.DELTA,
+            at={"epsilon": epsilon},
             value=value,
             lower=min(value, bets.lower_limit(low, significance=significance / 2)),
             upper=max(value, bets.upper_limit(high, significance=significance / 2)),
+            confidence=1 - significance,
         )
 
     def epsilon(self, delta: float) -> float:

@@ -49,7 +49,7 @@ from dpcp_audit.tracing.reachable_names import (
     unused_entropy,
 )
 from dpcp_audit.tracing.traced_arrays import traced_array
-from dpcp_audit.tracing.traced_numbers import Traced, is_discrete, is_plain, traced_in
+from dpcp_audit.tracing.traced_numbers import Traced, is_discrete, is_plain, made, traced_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -468,7 +468,7 @@ _copysign = math.copysign
 def _signed(size: Any, number: Any) -> Any:
     """Return ``math.copysign``."""
     if isinstance(number, Traced) and not isinstance(size, Traced):
-        sign = number.path.made("sign", number)
+        sign = made("sign", number)
         if sign is not None:
             return abs(size) * sign
     return _copysign(size, number)

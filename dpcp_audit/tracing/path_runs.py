@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.tracing import traced_arrays, traced_numbers
+from dpcp_audit.tracing import traced_arrays
 from dpcp_audit.tracing.draws import (
     NORMAL,
     SEED,
@@ -294,18 +294,6 @@ class PathRun:
         for index, other in enumerate(numbers):
             if index != place:
                 self._above(numbers[place], other, how if index < place else _OR_EQUAL[how])
-
-    def made(self, name: str, number: Traced) -> Any:
-        """Return a function of a number where it has a draw of its own, else None."""
-        if self.closed:
-            return None
-        if name in {"absolute", "sign"}:
-            return traced_numbers.halves(self, number, name)
-        return traced_numbers.made(self, name, number)
-
-    def product(self, first: Traced, second: Traced) -> Any:
-        """Return a product of two numbers where it has a draw of its own, else None."""
-        return None if self.closed else traced_numbers.product(self, first, second)
 
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
         """Apply a ufunc of NumPy."""

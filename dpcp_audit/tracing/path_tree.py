@@ -195,11 +195,11 @@ _NOTHING_LEFT = 1e-14
 """The most mass that a fork's known probabilities may leave for the unknown ones."""
 
 
-class PrunedPathError(TraceEnd):
+class _PrunedPathError(TraceEnd):
     """The path has become less likely than what is left out."""
 
 
-class TreeRun(PathRun):
+class _TreeRun(PathRun):
     """A path of the tree: it follows given forks, and the first way at later ones.
 
     Parameters
@@ -357,7 +357,7 @@ class TreeRun(PathRun):
         result, log_mass = ways[place]
         self.log_mass += log_mass
         if self.log_mass < self.least:
-            raise PrunedPathError("a path is too unlikely to be run", target_line())
+            raise _PrunedPathError("a path is too unlikely to be run", target_line())
         return result
 
 
@@ -401,11 +401,11 @@ def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
         prefix = waiting.pop()
         if (runs := runs + 1) > most:
             raise NotFiniteError(f"the tree has more than {most} paths", target.home)
-        path = TreeRun(prefix, most=most, least=least, known=known)
+        path = _TreeRun(prefix, most=most, least=least, known=known)
         try:
             output = _output(target, x, path, source)
             typed &= all(each.kind is not Seen.VALUE for each in path.seen)
-        except PrunedPathError:
+        except _PrunedPathError:
             missed, pruned = missed + math.exp(path.log_mass), True
         else:
             found[output].append(path.log_mass)
@@ -429,14 +429,14 @@ def _estimated_paths(target: TracedTarget, x: Any, most: int, known: KnownWays) 
     rng = np.random.default_rng(0)
     sizes: list[float] = []
     for _ in range(_PROBES):
-        path = TreeRun((), rng, most=most, known=known)
+        path = _TreeRun((), rng, most=most, known=known)
         _output(target, x, path, np.random.default_rng(0))
         sizes.append(math.fsum(map(math.log, path.forks)))
     return math.exp(math.fsum(sizes) / len(sizes))
 
 
 def _output(
-    target: TracedTarget, x: Any, path: TreeRun, source: np.random.Generator
+    target: TracedTarget, x: Any, path: _TreeRun, source: np.random.Generator
 ) -> tuple[Atom, ...]:
     try:
         return target.outputs(x, path, source)

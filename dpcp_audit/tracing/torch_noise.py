@@ -214,13 +214,13 @@ class _TorchRecorder:
         return generator.initial_seed() in self.rng.path.seeds
 
     def randn(self, *size: Any, generator: Any = None, out: Any = None, **kwargs: Any) -> Any:
-        """NoiseDraw standard normal numbers."""
+        """Draw standard normal numbers."""
         if not self.follows(generator, out):
             return self.own_randn(*size, generator=generator, out=out, **kwargs)
         return self._noise(0.0, 1.0, torch.empty(*size, **kwargs))
 
     def randn_like(self, reference: Any, **kwargs: Any) -> Any:
-        """NoiseDraw standard normal numbers in the shape of others."""
+        """Draw standard normal numbers in the shape of others."""
         if not self.follows(None, None):
             return self.own_like(reference, **kwargs)
         return self._noise(0.0, 1.0, torch.empty_like(reference, **kwargs))
@@ -235,7 +235,7 @@ class _TorchRecorder:
         out: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """NoiseDraw normal numbers."""
+        """Draw normal numbers."""
         if not self.follows(generator, out):
             sizes = {} if size is None else {"size": size}
             return self.own_normal(mean, std, **sizes, generator=generator, out=out, **kwargs)

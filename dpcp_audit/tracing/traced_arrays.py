@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in, values_in, values_of
+from dpcp_audit.tracing.traced_numbers import (
+    Traced,
+    is_plain,
+    made,
+    traced_in,
+    values_in,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,9 +131,9 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
 def _made(ufunc: Any, number: Any) -> Any:
     """Apply a function whose result has a draw of its own, elementwise; None of other numbers."""
     if isinstance(number, Traced):
-        return number.path.made(ufunc.__name__, number)
+        return made(ufunc.__name__, number)
     listed = number.ravel().tolist()
-    found = [each.path.made(ufunc.__name__, each) for each in listed if isinstance(each, Traced)]
+    found = [made(ufunc.__name__, each) for each in listed if isinstance(each, Traced)]
     if len(found) < len(listed) or any(each is None for each in found):
         return None
     return traced_array(np.fromiter(found, object, len(found)).reshape(number.shape))

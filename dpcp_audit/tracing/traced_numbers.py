@@ -51,7 +51,18 @@ Terms = dict["NoiseDraw", float]
 
 
 class NumberPath(Protocol):
-    """The path that a traced number belongs to."""
+    """The path that a traced number belongs to, to which draws can be added."""
+
+    live: ClassVar[bool]
+    values: bool
+    closed: bool
+    halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]]
+
+    def new_draw(
+        self, law: NoiseLaw | None, name: str, line: Line, standard: float = ..., /
+    ) -> NoiseDraw:
+        """Add a draw, with its Z where that is known."""
+        ...
 
     def read(self, number: Traced, /) -> Any:
         """Observe the number's value."""
@@ -59,14 +70,6 @@ class NumberPath(Protocol):
 
     def compare(self, left: Traced, how: Ordering, right: Any, /) -> Any:
         """Observe a comparison."""
-        ...
-
-    def made(self, name: str, number: Traced, /) -> Any:
-        """Return a function of a number where it has a draw of its own, else None."""
-        ...
-
-    def product(self, first: Traced, second: Traced, /) -> Any:
-        """Return a product of numbers where it has a draw of its own, else None."""
         ...
 
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any, /) -> Any:
@@ -168,7 +171,7 @@ class Traced:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Traced):
-            found = self.path.product(self, other)
+            found = product(self, other)
             return self * other.read() if found is None else found
         if not is_plain(other):
             return NotImplemented
@@ -191,7 +194,7 @@ class Traced:
         return other / self.read()
 
     def __abs__(self) -> Any:
-        found = self.path.made("absolute", self)
+        found = made("absolute", self)
         if found is not None:
             return found
         return -self if self < 0 else self
@@ -467,21 +470,7 @@ _COIN = CategoricalLaw((0.5, 0.5))
 _SLACK = 1e-12
 
 
-class DrawPath(NumberPath, Protocol):
-    """The path that a draw belongs to, to which draws can be added."""
-
-    live: ClassVar[bool]
-    values: bool
-    halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]]
-
-    def new_draw(
-        self, law: NoiseLaw | None, name: str, line: Line, standard: float = ..., /
-    ) -> NoiseDraw:
-        """Add a draw, with its Z where that is known."""
-        ...
-
-
-def made(path: DrawPath, name: str, number: Traced) -> Traced | None:
+def made(name: str, number: Traced) -> Traced | None:
     """Return a function of a number as a number with a draw of its own; None where it has none.
 
     Parameters
@@ -489,14 +478,23 @@ def made(path: DrawPath, name: str, number: Traced) -> Traced | None:
     name : str
         "log", "log1p", "absolute" or "sign".
     """
-    draw = _single(number)
-    if draw is None or path.values:
+    if number.path.closed:
         return None
-    return _MADE[name](path, number, draw)
+    if name in {"absolute", "sign"}:
+        return _half(number, name)
+    return _newly_made(name, number)
 
 
-def product(path: DrawPath, first: Traced, second: Traced) -> Traced | None:
+def _newly_made(name: str, number: Traced) -> Traced | None:
+    draw = _single(number)
+    return None if draw is None or number.path.values else _MADE[name](number, draw)
+
+
+def product(first: Traced, second: Traced) -> Traced | None:
     """Return a fair sign times an exponential draw as a Laplace draw; None of other products."""
+    path = first.path
+    if path.closed:
+        return None
     for sign, size in ((first, second), (second, first)):
         coin, draw = _single(sign), _single(size, law=EXPONENTIAL)
         if coin is None or draw is None or coin.law is not _COIN or path.values:
@@ -519,12 +517,12 @@ def _single(number: Traced, law: NoiseLaw | None = None) -> NoiseDraw | None:
     return None if seen or (law is not None and draw.law is not law) else draw
 
 
-def _new(path: DrawPath, law: NoiseLaw, draw: NoiseDraw, standard: float) -> NoiseDraw:
+def _new(path: NumberPath, law: NoiseLaw, draw: NoiseDraw, standard: float) -> NoiseDraw:
     draw.settled = True
     return path.new_draw(law, draw.name, draw.line, standard)
 
 
-def _log(path: DrawPath, number: Traced, draw: NoiseDraw) -> Traced | None:
+def _log(number: Traced, draw: NoiseDraw) -> Traced | None:
     """Return log of a number that is uniform from 0, or exponential."""
     law: NoiseLaw
     first, width = number.offset, number.terms[draw]
@@ -535,30 +533,32 @@ def _log(path: DrawPath, number: Traced, draw: NoiseDraw) -> Traced | None:
         law, offset = GUMBEL, math.log(width)
     else:
         return None
-    value = math.log(number.value) if number.value > 0 else math.nan
+    path, value = number.path, math.log(number.value) if number.value > 0 else math.nan
     return Traced(path, value, offset, {_new(path, law, draw, offset - value): -1.0}, pure=True)
 
 
-def _log1p(path: DrawPath, number: Traced, draw: NoiseDraw) -> Traced | None:
-    return _log(path, 1 + number, draw)
+def _log1p(number: Traced, draw: NoiseDraw) -> Traced | None:
+    return _log(1 + number, draw)
 
 
-def _split(path: DrawPath, number: Traced, draw: NoiseDraw) -> tuple[NoiseDraw, NoiseDraw] | None:
+def _split(number: Traced, draw: NoiseDraw) -> tuple[NoiseDraw, NoiseDraw] | None:
     """Return the size and the sign of a uniform draw, of a number that is symmetric."""
     if abs(2 * number.offset + number.terms[draw]) > _SLACK * abs(number.offset):
         return None
+    path = number.path
     size = _new(path, UNIFORM, draw, abs(2 * draw.standard - 1))
     return size, path.new_draw(_COIN, draw.name, draw.line, float(draw.standard > 0.5))
 
 
-def halves(path: DrawPath, number: Traced, name: str) -> Traced | None:
+def _half(number: Traced, name: str) -> Traced | None:
     """Return the size or the sign of a number with a symmetric uniform draw."""
     draw = next(iter(number.terms), None)
     if draw is None or len(number.terms) != 1 or draw.law is not UNIFORM:
         return None
+    path = number.path
     found = path.halves.get(draw)
     if found is None:
-        return made(path, name, number)
+        return _newly_made(name, number)
     width = number.terms[draw]
     if abs(2 * number.offset + width) > _SLACK * abs(width):
         return None
@@ -570,19 +570,19 @@ def halves(path: DrawPath, number: Traced, name: str) -> Traced | None:
     return Traced(path, sign, -turn, {coin: 2 * turn}, pure=True)
 
 
-def _halved(path: DrawPath, number: Traced, draw: NoiseDraw, name: str) -> Traced | None:
+def _halved(number: Traced, draw: NoiseDraw, name: str) -> Traced | None:
     if draw.law is not UNIFORM:
         return None
-    found = _split(path, number, draw)
+    found = _split(number, draw)
     if found is None:
         return None
-    path.halves[draw] = found
-    return halves(path, number, name)
+    number.path.halves[draw] = found
+    return _half(number, name)
 
 
-_MADE: dict[str, Callable[[DrawPath, Traced, NoiseDraw], Traced | None]] = {
+_MADE: dict[str, Callable[[Traced, NoiseDraw], Traced | None]] = {
     "log": _log,
     "log1p": _log1p,
-    "absolute": lambda path, number, draw: _halved(path, number, draw, "absolute"),
-    "sign": lambda path, number, draw: _halved(path, number, draw, "sign"),
+    "absolute": lambda number, draw: _halved(number, draw, "absolute"),
+    "sign": lambda number, draw: _halved(number, draw, "sign"),
 }

@@ -23,13 +23,14 @@ from dpcp_audit.target_checks.given_inputs import require_inputs_one_apart
 from dpcp_audit.targets.loading import load
 from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
 from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase
-from dpcp_audit.tracing.pair_traces import MeanEstimate, PairTrace, Remark, trace_target
+from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
 from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee, Relation
-from dpcp_audit.words.results import Claim, Source, SourceLocation, Verdict
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Estimate, Source, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice, KeywordTable
 from dpcp_audit.words.whole_files import UsageError
 
@@ -86,7 +87,7 @@ class Trace:
         """The worst verdict on the guarantees; None where none were given."""
         return None if self.claims is None else self.claims.verdict
 
-    def delta(self, epsilon: float, *, significance: float = 0.05) -> MeanEstimate:
+    def delta(self, epsilon: float, *, significance: float = 0.05) -> Estimate:
         """Return δ(ε) of what the noise reveals, the larger of both directions, with limits.
 
         By post-processing that of the release is at most so large. Of a whole law it is the
@@ -101,12 +102,21 @@ class Trace:
         _validate.open_unit(significance=significance)
         if self.pair.exact is not None:
             value = max(each.delta_at(epsilon) for each in self._laws(self.pair.exact))
-            return MeanEstimate(value=value, lower=value, upper=value)
+            return Estimate(
+                quantity=Quantity.DELTA,
+                at={"epsilon": epsilon},
+                value=value,
+                lower=value,
+                upper=value,
+            )
         ways = [each.delta(epsilon, significance=significance / 2) for each in self._samples()]
-        return MeanEstimate(
+        return Estimate(
+            quantity=Quantity.DELTA,
+            at={"epsilon": epsilon},
             value=max(each.value for each in ways),
             lower=max(each.lower for each in ways),
             upper=max(each.upper for each in ways),
+            confidence=1 - significance,
         )
 
     def epsilon(self, delta: float = 0.0) -> float:
