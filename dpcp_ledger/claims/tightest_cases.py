@@ -264,7 +264,7 @@ _UNIFORM = "ldpcp.theorem-1"
 """Read, as in the other suites, as a statement of every threshold at once."""
 
 
-class TightCase(NamedTuple):
+class _TightCase(NamedTuple):
     """A theorem on the worst scores known for it.
 
     Attributes
@@ -373,39 +373,39 @@ AT_SETTINGS: dict[str, Callable[[Mapping[str, Any]], HostileTheorem | None]] = {
 """Each theorem at given settings; None where it says nothing there, or M(Δ) is not 1."""
 
 
-def tight_cases() -> Iterator[TightCase]:
+def tight_cases() -> Iterator[_TightCase]:
     """Yield every theorem where it is tightest, at a usual and at a tiny failure probability."""
     for failure in (0.01, TINY):
         yield from _search_cases(failure)
         yield from _label_cases(failure)
         for n, epsilon, alpha in ((100_000, 4.0, 0.1), (1_000_000, 1.0, 0.5)):
             hostile = on_steps(n=n, epsilon=epsilon, delta=failure, rounds=10, alpha=alpha)
-            yield TightCase("ldpcp.theorem-4", hostile)
+            yield _TightCase("ldpcp.theorem-4", hostile)
     yield from _crowd_cases()
     yield from _searched_cases()
 
 
-def _searched_cases() -> Iterator[TightCase]:
+def _searched_cases() -> Iterator[_TightCase]:
     """Yield the settings at which a search of 1500 evaluations found the largest failure/δ."""
     for name, setting in _SEARCHED.items():
         hostile = AT_SETTINGS[name](setting)
         if hostile is not None:
-            yield TightCase(name, hostile)
+            yield _TightCase(name, hostile)
 
 
-def _search_cases(beta: float) -> Iterator[TightCase]:
+def _search_cases(beta: float) -> Iterator[_TightCase]:
     """P-COQS: the settings of the paper's Remark 7, and much noise, where one rank is little."""
     for rho, n in ((0.5, 2000), (0.005, 20_000)):
         mechanism = PCOQS(alpha=0.1, rho=rho)
         for bound in NoiseBound:
             hostile = ranked(mechanism, n=n, beta=beta, bound=bound)
-            yield TightCase(_RANKED[bound], hostile)
+            yield _TightCase(_RANKED[bound], hostile)
         for corrected in (False, True):
             hostile = covered(mechanism, n=n, beta=beta, corrected=corrected)
-            yield TightCase(_COVERED[corrected], hostile)
+            yield _TightCase(_COVERED[corrected], hostile)
 
 
-def _crowd_cases() -> Iterator[TightCase]:
+def _crowd_cases() -> Iterator[_TightCase]:
     """P-COQS where M(Δ) decides: half of the scores lie closer together than Δ, at the rank."""
     mechanism, n, beta = PCOQS(alpha=0.6, rho=0.5), 4000, 0.01
     for bound in NoiseBound:
@@ -413,7 +413,7 @@ def _crowd_cases() -> Iterator[TightCase]:
             mechanism=mechanism, scores=np.linspace(0, 1, n), beta=beta, noise_bound=bound
         )
         hostile = HostileTheorem(theorem=rank, worst=rank_on_crowd)
-        yield TightCase(_RANKED[bound], hostile)
+        yield _TightCase(_RANKED[bound], hostile)
     for corrected in (False, True):
         crowded = CrowdedCoverage(
             mechanism=mechanism,
@@ -425,17 +425,17 @@ def _crowd_cases() -> Iterator[TightCase]:
             window_count=n // 2,
         )
         on_crowd = HostileTheorem(theorem=crowded, worst=coverage_on_crowd)
-        yield TightCase(_COVERED[corrected], on_crowd)
+        yield _TightCase(_COVERED[corrected], on_crowd)
 
 
-def _label_cases(delta: float) -> Iterator[TightCase]:
+def _label_cases(delta: float) -> Iterator[_TightCase]:
     """LDP-CP-L: without noise, where Δ_L is Massart's constant, and at ε = 4."""
     for two_sided in (False, True):
         event = NoiselessEvent(n=2000, epsilon=480.0, delta=delta, two_sided=two_sided)
-        yield TightCase("ldpcp.theorem-1", as_it_is(event))
+        yield _TightCase("ldpcp.theorem-1", as_it_is(event))
     for epsilon in (4.0, 12.0):
         binary = ConfidentLabels(n=20_000, epsilon=epsilon, delta=delta, alpha=0.5)
-        yield TightCase("ldpcp.theorem-3", as_it_is(binary))
+        yield _TightCase("ldpcp.theorem-3", as_it_is(binary))
 
 
 def tightest_rows() -> Iterator[Row]:

@@ -43,7 +43,7 @@ class Trust(StrEnum):
     """Nobody: what leaves a device is private already."""
 
 
-class CalibratorFunction(Protocol):
+class _CalibratorFunction(Protocol):
     """A private threshold of scores in [0, 1]."""
 
     def __call__(
@@ -91,7 +91,7 @@ class PrivateCalibrator:
     """
 
     label: str
-    calibrate: CalibratorFunction
+    calibrate: _CalibratorFunction
     privacy: str
     promise: str = ""
     trust: Trust = Trust.CURATOR
@@ -119,7 +119,7 @@ _LEAST_PROBABILITY = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LabelledScores:
+class _LabelledScores:
     """Scores of every label on a pool, with its true labels.
 
     Parameters
@@ -143,16 +143,16 @@ class LabelledScores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Subject:
+class _Subject:
     """A population of scores in [0, 1], and where it comes from a pool, the pool's labels."""
 
     name: str
     population: Population
-    labelled: LabelledScores | None = None
+    labelled: _LabelledScores | None = None
 
 
 @functools.cache
-def subject(name: str) -> Subject:
+def subject(name: str) -> _Subject:
     """Return a subject by its name.
 
     Parameters
@@ -168,7 +168,7 @@ def subject(name: str) -> Subject:
     """
     pool = name.removesuffix(LOG_SCORE)
     if name in LAWS:
-        return Subject(name=name, population=LAWS[name])
+        return _Subject(name=name, population=LAWS[name])
     if pool in POOLS:
         return _from_pool(classifier_pool(*POOLS[pool]), log=pool != name)
     if pool in NETWORKS:
@@ -221,12 +221,12 @@ def log_score(probabilities: FloatArray) -> FloatArray:
     return np.minimum(scores, 1.0)
 
 
-def _from_pool(pool: ProbabilityPool, *, log: bool) -> Subject:
+def _from_pool(pool: ProbabilityPool, *, log: bool) -> _Subject:
     score = log_score if log else hps
-    labelled = LabelledScores(scores=score(pool.probabilities), labels=pool.labels)
+    labelled = _LabelledScores(scores=score(pool.probabilities), labels=pool.labels)
     name = pool.name + LOG_SCORE * log
     true = true_label_scores(labelled.scores, labelled.labels)
-    return Subject(name=name, population=Pool(true, name), labelled=labelled)
+    return _Subject(name=name, population=Pool(true, name), labelled=labelled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +235,7 @@ class Case:
 
     Parameters
     ----------
-    subject : Subject
+    subject : _Subject
         What is calibrated on.
     n : int
         Calibration scores, drawn i.i.d.
@@ -248,7 +248,7 @@ class Case:
         P-COQS, δ of LDP-CP.
     """
 
-    subject: Subject
+    subject: _Subject
     n: int
     alpha: float
     budget: ApproxDP

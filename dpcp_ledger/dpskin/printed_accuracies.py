@@ -126,18 +126,18 @@ _BEST = "DP-Adam, ResNet18"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accuracies:
+class _Accuracies:
     """A table of DP-SKIN: the accuracy without privacy, and one at each ε."""
 
     plain: PrintedRate
     private: tuple[PrintedRate, ...]
 
 
-def accuracy_tables() -> dict[str, Accuracies]:
+def accuracy_tables() -> dict[str, _Accuracies]:
     """Return the four printed accuracy tables, by optimiser and network."""
     tables = experiments.thesis_numbers()["accuracies"]
     return {
-        name: Accuracies(
+        name: _Accuracies(
             plain=PrintedRate(digits=entry["plain"], whole=100),
             private=tuple(PrintedRate(digits=d, whole=100) for d in entry["private"].split()),
         )
@@ -292,7 +292,7 @@ def best_at_every_budget(model: str) -> Computation:
     )
 
 
-def _better(tables: dict[str, Accuracies], model: str, place: int) -> list[str]:
+def _better(tables: dict[str, _Accuracies], model: str, place: int) -> list[str]:
     here = tables[model].private[place].rate
     return [name for name, table in tables.items() if table.private[place].rate > here]
 

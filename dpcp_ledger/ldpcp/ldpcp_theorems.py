@@ -83,7 +83,7 @@ class Score(NamedTuple):
     shortfall: float
 
 
-class Worst(NamedTuple):
+class _Worst(NamedTuple):
     """The worst law that a search found, its score, and the number of laws scored."""
 
     law: PiecewiseConstant
@@ -112,7 +112,7 @@ def search_worst(
     evaluations: int,
     enough: float = 1.0,
     rng: np.random.Generator | int | None = None,
-) -> Worst:
+) -> _Worst:
     """Search for the law with the largest score, by climbs from random laws.
 
     A climb takes every move that does not lower the score and ends when 60 moves in a row
@@ -133,7 +133,7 @@ def search_worst(
     _validate.closed_unit(enough=enough)
     generator = _validate.generator(rng)
     left = evaluations
-    worst: Worst | None = None
+    worst: _Worst | None = None
     while left > 0 and (worst is None or worst.score.failure < enough):
         climbed = _climb(score, space, left, enough, generator)
         left -= climbed.evaluations
@@ -149,7 +149,7 @@ def _climb(
     budget: int,
     enough: float,
     rng: np.random.Generator,
-) -> Worst:
+) -> _Worst:
     law = space.draw(rng=rng)
     best, used, idle = score(law), 1, 0
     while used < budget and idle < _PATIENCE and best.failure < enough:
@@ -159,7 +159,7 @@ def _climb(
         idle = 0 if _gains(reached, best) else idle + 1
         if reached >= best:
             law, best = candidate, reached
-    return Worst(law, best, used)
+    return _Worst(law, best, used)
 
 
 def _gains(reached: Score, best: Score) -> bool:
@@ -241,7 +241,7 @@ class DistributionSearch:
         theorem = self.theorem_factory(law)
         return failure_probability(theorem) > theorem.allowed_failure * (1 + ROUNDING)
 
-    def _note(self, found: Worst, law: PiecewiseConstant, computed: str) -> str:
+    def _note(self, found: _Worst, law: PiecewiseConstant, computed: str) -> str:
         tried = (
             f"{found.evaluations} laws tried; the largest failure probability among them is "
             f"{found.score.failure:.3g}, and the coverage that all but δ of the runs reach was "

@@ -130,7 +130,7 @@ def epsilon_below(pair: LawPair, delta: float) -> float:
     return max(pair.epsilon_at(delta), pair.reversed().epsilon_at(delta))
 
 
-class Amplification(NamedTuple):
+class _Amplification(NamedTuple):
     """ε at one δ of n shuffled k-RR reports of ε₀ = ``local``."""
 
     n: int
@@ -151,7 +151,7 @@ class Amplification(NamedTuple):
         return min(self.blanket, self.clones, self.closed_form)
 
 
-def amplification(mechanism: ShuffledKaryResponse, *, n: int, delta: float) -> Amplification:
+def amplification(mechanism: ShuffledKaryResponse, *, n: int, delta: float) -> _Amplification:
     """Return the attained ε at δ of n shuffled reports, and the upper bounds beside it.
 
     Attained by others who all hold a third label, where there is one; else by others who
@@ -159,7 +159,7 @@ def amplification(mechanism: ShuffledKaryResponse, *, n: int, delta: float) -> A
     """
     others = Others.THIRD if mechanism.k > 2 else Others.SAME
     tail = min(1e-15, delta * 1e-9)
-    return Amplification(
+    return _Amplification(
         n=n,
         local=mechanism.epsilon,
         attained=epsilon_below(mechanism.pair(n, others, tail=tail), delta),
@@ -208,7 +208,7 @@ class ShuffleTable:
             "k": self.k,
         }
 
-    def rows(self) -> list[Amplification]:
+    def rows(self) -> list[_Amplification]:
         """Compute the table, ε₀ by ε₀."""
         if not self.epsilons or not self.sizes:
             raise ValueError(f"epsilons and sizes must not be empty, got {self!r}")
@@ -256,7 +256,7 @@ class ShuffleTable:
             figures=self._figures(rows),
         )
 
-    def _witness(self, row: Amplification) -> dict[str, object]:
+    def _witness(self, row: _Amplification) -> dict[str, object]:
         others = Others.THIRD if self.k > 2 else Others.SAME
         return {
             "n": row.n,
@@ -268,14 +268,14 @@ class ShuffleTable:
             "epsilon_lowest_bound": row.lowest_bound,
         }
 
-    def _figures(self, rows: list[Amplification]) -> tuple[Figure, ...]:
+    def _figures(self, rows: list[_Amplification]) -> tuple[Figure, ...]:
         return tuple(
             _figure([row for row in rows if row.local == epsilon], k=self.k, delta=self.delta)
             for epsilon in self.epsilons
         )
 
 
-def _figure(rows: list[Amplification], *, k: int, delta: float) -> Figure:
+def _figure(rows: list[_Amplification], *, k: int, delta: float) -> Figure:
     sizes = [float(row.n) for row in rows]
     curves = {
         "attained (exact law of one input)": [row.attained for row in rows],

@@ -104,7 +104,7 @@ def starred_short() -> Computation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Jump:
+class _Jump:
     """Coverages ``low`` and ``high`` on both sides of a jump, and what the search makes of them.
 
     ``mean`` and ``spread`` are those of the plain calibration, ``starred`` the other's mean, all
@@ -119,7 +119,7 @@ class Jump:
     gap: float
 
 
-def best_jump(dataset: str, score: str, *, rounds: int, delta: float) -> Jump:
+def best_jump(dataset: str, score: str, *, rounds: int, delta: float) -> _Jump:
     """Return the jump at which Algorithm 3 comes nearest to a pair of printed rows."""
     entry = ldpcp_experiments.published()[dataset]
     place = 1 if score == "HPS" else 3
@@ -128,7 +128,7 @@ def best_jump(dataset: str, score: str, *, rounds: int, delta: float) -> Jump:
     )
     width = hoeffding_width(n=int(entry["n"]), epsilon=_EPSILON, rounds=rounds, delta=delta)
     law_of_two = plain[0] - plain[1] ** 2 / (starred[0] - plain[0])
-    fits: list[Jump] = []
+    fits: list[_Jump] = []
     for step in _STEPS:
         low, high = round(law_of_two + step, 4), starred[0]
         (mean, spread), (other, _) = (
@@ -136,7 +136,7 @@ def best_jump(dataset: str, score: str, *, rounds: int, delta: float) -> Jump:
             for each in (False, True)
         )
         gap = max(abs(mean - plain[0]), abs(spread - plain[1]), abs(other - high))
-        fits.append(Jump(low=low, high=high, mean=mean, spread=spread, starred=other, gap=gap))
+        fits.append(_Jump(low=low, high=high, mean=mean, spread=spread, starred=other, gap=gap))
     return min(fits, key=lambda fit: fit.gap)
 
 
@@ -210,8 +210,8 @@ def _moments(
     return mean, math.sqrt(max(0.0, float(released.mass @ (coverage - mean) ** 2)))
 
 
-def _fits(fits: dict[tuple[str, str], Jump]) -> Table:
-    shown: dict[str, Callable[[Jump], float]] = {
+def _fits(fits: dict[tuple[str, str], _Jump]) -> Table:
+    shown: dict[str, Callable[[_Jump], float]] = {
         "jump from %": lambda fit: fit.low,
         "to %": lambda fit: fit.high,
         "mean %": lambda fit: fit.mean,
@@ -234,7 +234,7 @@ def _fits(fits: dict[tuple[str, str], Jump]) -> Table:
     )
 
 
-class LabelPair(NamedTuple):
+class _LabelPair(NamedTuple):
     """The printed coverages of LDP-CP-L and LDP-CP-L* on a data set, and Δ_L.
 
     ``still`` is where the printed size of LDP-CP-L does not vary over the seeds.
@@ -252,9 +252,9 @@ class LabelPair(NamedTuple):
         return abs(self.starred - self.plain - self.width)
 
 
-def label_pairs(*, epsilon: float, delta: float) -> list[LabelPair]:
+def label_pairs(*, epsilon: float, delta: float) -> list[_LabelPair]:
     """Return the ten pairs of Table 1, coverages as shares."""
-    pairs: list[LabelPair] = []
+    pairs: list[_LabelPair] = []
     for name, entry in ldpcp_experiments.published().items():
         beta = KaryRandomizedResponse(epsilon, int(entry["classes"])).beta
         width = dkw_width(n=int(entry["n"]), beta=beta, delta=delta)
@@ -264,7 +264,7 @@ def label_pairs(*, epsilon: float, delta: float) -> list[LabelPair]:
         )
         for place, score in ((0, "HPS"), (2, "APS")):
             pairs.append(
-                LabelPair(
+                _LabelPair(
                     rows=f"{name}, {score}",
                     plain=plain[place + 1].value / 100,
                     starred=starred[place + 1].value / 100,
@@ -321,7 +321,7 @@ def search_ends_at_its_target(*, epsilon: float, delta: float, within: float) ->
     )
 
 
-def _shown(pairs: list[LabelPair]) -> Table:
+def _shown(pairs: list[_LabelPair]) -> Table:
     numbers = {
         "LDP-CP-L %": [pair.plain for pair in pairs],
         "LDP-CP-L* %": [pair.starred for pair in pairs],

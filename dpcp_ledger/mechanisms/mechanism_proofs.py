@@ -173,7 +173,7 @@ def _target(mechanism: ExponQ, n: int) -> arb:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WorstPair:
+class _WorstPair:
     """Two score arrays that differ in one score, and the release that distinguishes them.
 
     Parameters
@@ -214,7 +214,7 @@ class _Case(NamedTuple):
     group: int
 
 
-def worst_log_ratio(mechanism: ExponQ, n: int) -> WorstPair:
+def worst_log_ratio(mechanism: ExponQ, n: int) -> _WorstPair:
     """Return the neighbours on n scores with the largest log-ratio, over a rich family.
 
     Each array holds c scores in one bin, n−1−c in another, and one score that moves between
@@ -245,7 +245,7 @@ def worst_log_ratio(mechanism: ExponQ, n: int) -> WorstPair:
     middle = (edges[1:] + edges[:-1]) / 2
     first, second = (float(middle[i - 1]) for i in best.bins)
     others = np.where(np.arange(n - 1) < best.n_first, first, second)
-    return WorstPair(
+    return _WorstPair(
         log_ratio=best.log_ratio,
         scores=np.append(others, middle[best.moved[0] - 1]),
         neighbour_scores=np.append(others, middle[best.moved[1] - 1]),

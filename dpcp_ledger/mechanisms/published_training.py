@@ -50,7 +50,7 @@ class PublishedStep:
     """The attacker's view: the clipped gradient with its noise."""
 
 
-class PublishedObserver(Protocol):
+class _PublishedObserver(Protocol):
     """Watches a training, step by step."""
 
     def __call__(self, step: PublishedStep, /) -> None:
@@ -129,7 +129,7 @@ def train_as_published(
     rng: np.random.Generator | int | None = None,
     replicas: int = 1,
     initial: int = 0,
-    observer: PublishedObserver | None = None,
+    observer: _PublishedObserver | None = None,
 ) -> Trained:
     """Train replicas of a network side by side, from the same initial parameters.
 
@@ -181,7 +181,7 @@ def _descend(
     flat: Tensor,
     data: Examples,
     noise: torch.Generator,
-    observer: PublishedObserver | None,
+    observer: _PublishedObserver | None,
 ) -> Tensor:
     """Take all steps: DP-Adam's direction is fed to Adam as if it were a gradient."""
     settings = gradients.settings

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dpcp_audit.extensions.theorems import Statement
 
 
-class RankLaw(NamedTuple):
+class _RankLaw(NamedTuple):
     """A law of ranks.
 
     Attributes
@@ -71,13 +71,13 @@ class _Nodes(NamedTuple):
         return _Nodes(*(part[keep] for part in self))
 
 
-def rank_law(mechanism: PCOQS, scores: ArrayLike) -> RankLaw:
+def rank_law(mechanism: PCOQS, scores: ArrayLike) -> _RankLaw:
     """Return the law of #{s ≤ q} for the threshold q calibrated on ``scores``, shape (n,)."""
     values = np.sort(_validate.scores(scores, within=mechanism.bounds))
     return _follow(mechanism, values, mechanism.rank(values.size), held_out=False)
 
 
-def held_out_law(mechanism: PCOQS, scores: ArrayLike) -> RankLaw:
+def held_out_law(mechanism: PCOQS, scores: ArrayLike) -> _RankLaw:
     """Return the law, over the noise, of how many of n + 1 scores are covered when held out.
 
     Given the noise, the coverage of scores in random order is that number over n + 1.
@@ -92,7 +92,7 @@ def held_out_law(mechanism: PCOQS, scores: ArrayLike) -> RankLaw:
     return _follow(mechanism, values, mechanism.rank(values.size - 1), held_out=True)
 
 
-def _follow(mechanism: PCOQS, values: FloatArray, rank: int, *, held_out: bool) -> RankLaw:
+def _follow(mechanism: PCOQS, values: FloatArray, rank: int, *, held_out: bool) -> _RankLaw:
     low, high = mechanism.bounds
     nodes = _Nodes(np.array([low]), np.array([high]), np.ones(1))
     ends: list[tuple[FloatArray, FloatArray]] = []
@@ -116,7 +116,7 @@ def _follow(mechanism: PCOQS, values: FloatArray, rank: int, *, held_out: bool) 
         )
     ends.append((_counts(values, (nodes.left + nodes.right) / 2), nodes.mass))
     ranks, masses = (np.concatenate(part) for part in zip(*ends, strict=True))
-    return RankLaw(ranks, masses)
+    return _RankLaw(ranks, masses)
 
 
 def _counts(values: FloatArray, points: FloatArray) -> FloatArray:

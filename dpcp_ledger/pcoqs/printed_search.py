@@ -21,7 +21,7 @@ _DEFAULT, _DELTA = PCOQS(alpha=0.1, rho=0.5), 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchCount:
+class _SearchCount:
     """The behaviour of Algorithm 1, as printed, on some scores.
 
     Parameters
@@ -43,7 +43,9 @@ class SearchCount:
         return (self.left + self.right) / 2
 
 
-def printed_search(scores: Sequence[Fraction], *, rank: float, resolution: Fraction) -> SearchCount:
+def printed_search(
+    scores: Sequence[Fraction], *, rank: float, resolution: Fraction
+) -> _SearchCount:
     """Run Algorithm 1 on [0, 1] without noise, as printed, and count what it does."""
     left, right, comparisons = Fraction(0), Fraction(1), 0
     rounds = math.ceil(math.log2(1 / resolution))
@@ -57,7 +59,7 @@ def printed_search(scores: Sequence[Fraction], *, rank: float, resolution: Fract
             left = mid + resolution
         else:
             right = mid
-    return SearchCount(rounds=rounds, comparisons=comparisons, left=left, right=right)
+    return _SearchCount(rounds=rounds, comparisons=comparisons, left=left, right=right)
 
 
 @paper.claim(

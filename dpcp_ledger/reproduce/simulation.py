@@ -76,9 +76,11 @@ class Model:
             return f"needs diffprivlib, pip install 'dpcp-audit[targets]' ({error})"
         return ""
 
-    def fit(self, features: FloatArray, labels: IntArray, *, random_state: int) -> FittedClassifier:
+    def fit(
+        self, features: FloatArray, labels: IntArray, *, random_state: int
+    ) -> _FittedClassifier:
         """Fit the classifier; ``random_state`` is a private model's noise and a forest's trees."""
-        fitted: FittedClassifier = self._unfitted(random_state).fit(features, labels)
+        fitted: _FittedClassifier = self._unfitted(random_state).fit(features, labels)
         return fitted
 
     def _unfitted(self, random_state: int) -> Any:
@@ -104,7 +106,7 @@ class Model:
         )
 
 
-class FittedClassifier(Protocol):
+class _FittedClassifier(Protocol):
     """A fitted classifier."""
 
     def predict_proba(self, features: FloatArray, /) -> FloatArray:
@@ -130,7 +132,7 @@ class HistogramSeed(IntEnum):
         return np.random.default_rng(12 + run)
 
 
-class PublishedDraws(NamedTuple):
+class _PublishedDraws(NamedTuple):
     """The draws of trial i from NumPy's legacy generator once its data is drawn."""
 
     uniform_scores: FloatArray
@@ -141,16 +143,16 @@ class PublishedDraws(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialSample:
+class _TrialSample:
     """One trial's data and draws."""
 
     fit: tuple[FloatArray, IntArray]
     calibrate: tuple[FloatArray, IntArray]
     test: tuple[FloatArray, IntArray]
-    draws: PublishedDraws
+    draws: _PublishedDraws
 
 
-def sample(trial: int, n: int) -> TrialSample:
+def sample(trial: int, n: int) -> _TrialSample:
     """Draw the data of a trial, n in all: 60 % to fit, 24 % to calibrate, 16 % to test."""
     from sklearn import model_selection  # noqa: PLC0415  (slow to import)
 
@@ -168,7 +170,7 @@ def sample(trial: int, n: int) -> TrialSample:
     split = cast("Any", model_selection).train_test_split
     fit_x, rest_x, fit_y, rest_y = split(features, labels, test_size=0.4, random_state=seed)
     cal_x, test_x, cal_y, test_y = split(rest_x, rest_y, test_size=0.4, random_state=seed)
-    return TrialSample(
+    return _TrialSample(
         fit=(fit_x, fit_y),
         calibrate=(cal_x, cal_y),
         test=(test_x, test_y),
@@ -176,14 +178,14 @@ def sample(trial: int, n: int) -> TrialSample:
     )
 
 
-def _draws(legacy: np.random.RandomState, n: int) -> PublishedDraws:
+def _draws(legacy: np.random.RandomState, n: int) -> _PublishedDraws:
     state = legacy.get_state()
     uniform_scores = legacy.random_sample(n)
     choices = legacy.random_sample(100)
     release = legacy.random_sample()
     normals = legacy.standard_normal(_ROUNDS)
     legacy.set_state(state)
-    return PublishedDraws(
+    return _PublishedDraws(
         uniform_scores, choices, release, normals, legacy.standard_normal(_ROUNDS)
     )
 
@@ -209,7 +211,7 @@ class Scored:
     accuracy: float
 
     @classmethod
-    def of(cls, model: FittedClassifier, data: TrialSample) -> Scored:
+    def of(cls, model: _FittedClassifier, data: _TrialSample) -> Scored:
         """Score a trial's calibration and test points."""
         cal_x, cal_y = data.calibrate
         test_x, test_y = data.test
@@ -461,7 +463,7 @@ def stream(seed: int, *key: object) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
 
 
-def _fitted(model: Model, data: TrialSample, fresh: int) -> tuple[Scored, Scored]:
+def _fitted(model: Model, data: _TrialSample, fresh: int) -> tuple[Scored, Scored]:
     """Return the scores of the model as published, and of one with noise of its own."""
     published = Scored.of(model.fit(*data.fit, random_state=published_variants.MODEL_SEED), data)
     if not model.kind.private:
@@ -472,7 +474,7 @@ def _fitted(model: Model, data: TrialSample, fresh: int) -> tuple[Scored, Scored
 class _Tuning:
     """ExponQ's (m, γ) of one trial; the search looks at no data, so models share it."""
 
-    def __init__(self, draws: PublishedDraws, rng: np.random.Generator, n: int) -> None:
+    def __init__(self, draws: _PublishedDraws, rng: np.random.Generator, n: int) -> None:
         self.draws = draws
         self._simulated = {
             Normaliser.PUBLISHED: (draws.uniform_scores, draws.choices),

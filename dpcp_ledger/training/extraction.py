@@ -187,15 +187,15 @@ class Splits:
             raise ValueError(f"queries must rise, got {self.queries}")
         _validate.integer(queries=self.queries[0], at_least=1)
 
-    def cut(self, orders: IntArray) -> Cut:
+    def cut(self, orders: IntArray) -> _Cut:
         """Cut permutations of the data, shape (repetitions, n)."""
         ends = np.cumsum([self.trained, self.calibration, self.queries[-1]])
         if orders.shape[1] <= ends[-1]:
             raise ValueError(f"data must hold more than {ends[-1]} examples, got {orders.shape[1]}")
-        return Cut(*np.split(orders, ends, axis=1))
+        return _Cut(*np.split(orders, ends, axis=1))
 
 
-class Cut(NamedTuple):
+class _Cut(NamedTuple):
     """Places of examples, each of shape (repetitions, ...)."""
 
     trained: IntArray
@@ -204,7 +204,7 @@ class Cut(NamedTuple):
     fresh: IntArray
 
 
-class Extracted(NamedTuple):
+class _Extracted(NamedTuple):
     """The results of the surrogates of one victim, and the victims themselves."""
 
     fidelity: FloatArray
@@ -281,11 +281,11 @@ class HarderToExtract:
             ),
         )
 
-    def extract(self, count: int, context: Context) -> dict[str, Extracted]:
+    def extract(self, count: int, context: Context) -> dict[str, _Extracted]:
         """Return what the surrogates of both victims reach, by the victims' names."""
         orders = context.rng(0).permuted(np.tile(np.arange(len(self.data)), (count, 1)), axis=1)
         cut = self.splits.cut(orders)
-        results: dict[str, Extracted] = {}
+        results: dict[str, _Extracted] = {}
         answered: dict[DPSGD, FloatArray] = {}
         for victim in (self.harder, self.easier):
             training = victim.training
@@ -310,7 +310,7 @@ class HarderToExtract:
         models = train(network, self.data, training, rng=rng, members=members)
         return models.probabilities(self.data.inputs)
 
-    def _attack(self, kind: Answers, probabilities: FloatArray, cut: Cut) -> Extracted:
+    def _attack(self, kind: Answers, probabilities: FloatArray, cut: _Cut) -> _Extracted:
         """Query, fit a surrogate to the first answers of each number, and measure it."""
         rows = np.arange(len(probabilities))[:, None]
         inputs = self.data.inputs.astype(np.float64)
@@ -329,10 +329,10 @@ class HarderToExtract:
             guessed = predict(fitted, inputs[cut.fresh])
             fidelity.append((guessed == said).mean(axis=1))
             accuracy.append((guessed == truth).mean(axis=1))
-        return Extracted(np.array(fidelity), np.array(accuracy), (said == truth).mean(axis=1))
+        return _Extracted(np.array(fidelity), np.array(accuracy), (said == truth).mean(axis=1))
 
 
-def _sentence(name: str, found: Extracted, queries: int) -> str:
+def _sentence(name: str, found: _Extracted, queries: int) -> str:
     low, high = np.quantile(found.fidelity[-1], [0.1, 0.9])
     agreed, right = found.fidelity[-1].mean(), found.accuracy[-1].mean()
     return (
@@ -342,7 +342,7 @@ def _sentence(name: str, found: Extracted, queries: int) -> str:
     )
 
 
-def _figure(queries: tuple[int, ...], found: dict[str, Extracted], *, accuracy: bool) -> Figure:
+def _figure(queries: tuple[int, ...], found: dict[str, _Extracted], *, accuracy: bool) -> Figure:
     what = "accuracy" if accuracy else "fidelity"
     x = [float(m) for m in queries]
     series: list[Series] = []

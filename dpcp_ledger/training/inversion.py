@@ -86,7 +86,7 @@ _NOISES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _SHOWN = 3
 
 
-class Inverted(NamedTuple):
+class _Inverted(NamedTuple):
     """Inputs and what an attacker makes of them, each of shape (m, f)."""
 
     inputs: FloatArray
@@ -125,7 +125,7 @@ def ratio_of_gradients(weights: FloatArray, biases: FloatArray) -> FloatArray:
 
 def invert_updates(
     data: Examples, *, noise_multiplier: float, clip_norm: float = 1.0, rng: np.random.Generator
-) -> Inverted:
+) -> _Inverted:
     """Invert the update of one DP-SGD step on each example alone, by the ratio of gradients.
 
     A logistic regression with parameters drawn anew for each example, and pixels in [0, 1]:
@@ -167,7 +167,7 @@ def invert_updates(
     (update,) = updates
     weights = update[:, : data.n_classes * features].reshape(-1, data.n_classes, features)
     found = ratio_of_gradients(weights, update[:, data.n_classes * features :])
-    return Inverted(data.inputs.astype(np.float64), np.clip(found, 0.0, 1.0))
+    return _Inverted(data.inputs.astype(np.float64), np.clip(found, 0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -228,11 +228,11 @@ class UpdateInversion:
             figures=(self._error_figure(levels, float(by_mean.mean())), self._images(context)),
         )
 
-    def _invert(self, noise: float, count: int, rng: np.random.Generator) -> Inverted:
+    def _invert(self, noise: float, count: int, rng: np.random.Generator) -> _Inverted:
         chosen = self.data.take(rng.integers(len(self.data), size=count))
         return invert_updates(chosen, noise_multiplier=noise, clip_norm=self.clip_norm, rng=rng)
 
-    def _errors(self, found: Inverted) -> tuple[FloatArray, FloatArray]:
+    def _errors(self, found: _Inverted) -> tuple[FloatArray, FloatArray]:
         """Return the attack's and the mean image's root mean square errors, shape (m,)."""
         mean = self.data.inputs.mean(axis=0, dtype=np.float64)
         return _rms(found.guesses - found.inputs), _rms(mean - found.inputs)

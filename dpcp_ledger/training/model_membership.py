@@ -237,7 +237,7 @@ _ERRORS = 2.0
 """Standard errors that a threshold's rates have to part by, in the pilots."""
 
 
-class AttackScores(NamedTuple):
+class _AttackScores(NamedTuple):
     """The attack's scores of the targets, and their coins; both of shape (models, targets)."""
 
     scores: FloatArray
@@ -248,7 +248,7 @@ class AttackScores(NamedTuple):
         return line.gains(self.scores >= threshold, self.coins)
 
 
-class ChosenThreshold(NamedTuple):
+class _ChosenThreshold(NamedTuple):
     """A line, and the threshold from which on "in" is said."""
 
     line: RateLine
@@ -271,7 +271,7 @@ class Held(NamedTuple):
         return self.lower - self.line.allowed
 
 
-def candidates(played: AttackScores) -> FloatArray:
+def candidates(played: _AttackScores) -> FloatArray:
     """Return thresholds of many false-positive rates and of none, the largest first."""
     outside = played.scores[~played.coins]
     levels = np.unique(np.quantile(outside, 1 - _LEVELS, method="inverted_cdf"))
@@ -284,7 +284,7 @@ def shares_from(scores: FloatArray, thresholds: FloatArray) -> FloatArray:
     return np.asarray(1 - below / scores.size, dtype=np.float64)
 
 
-def thresholds(pilot: AttackScores) -> dict[str, float]:
+def thresholds(pilot: _AttackScores) -> dict[str, float]:
     """Return the thresholds of largest advantage and of low false-positive rates."""
     levels = candidates(pilot)
     fpr = shares_from(pilot.scores[~pilot.coins], levels)
@@ -296,7 +296,7 @@ def thresholds(pilot: AttackScores) -> dict[str, float]:
     return {LARGEST: float(levels[np.argmax(tpr - fpr)])} | near
 
 
-def shown_loss(guarantee: PrivacyGuarantee, pilot: AttackScores, fresh: AttackScores) -> Estimate:
+def shown_loss(guarantee: PrivacyGuarantee, pilot: _AttackScores, fresh: _AttackScores) -> Estimate:
     """Return the loss in a claim's unit that the attack shows, by its mean rates over the targets.
 
     A guarantee's power curve is concave: the mean rates lie below it, where those of every target
@@ -315,7 +315,7 @@ def shown_loss(guarantee: PrivacyGuarantee, pilot: AttackScores, fresh: AttackSc
     )
 
 
-def _largest_loss(guarantee: PrivacyGuarantee, pilot: AttackScores) -> float:
+def _largest_loss(guarantee: PrivacyGuarantee, pilot: _AttackScores) -> float:
     """Return the threshold whose rates in the pilots show most; else that of the advantage."""
     loss = loss_of(guarantee)
 
@@ -330,27 +330,27 @@ def _largest_loss(guarantee: PrivacyGuarantee, pilot: AttackScores) -> float:
     return max(levels, key=least)
 
 
-def _most_telling(lines: list[RateLine], pilot: AttackScores) -> ChosenThreshold:
+def _most_telling(lines: list[RateLine], pilot: _AttackScores) -> _ChosenThreshold:
     """Return the line and the threshold against which a bet grows most on the pilots."""
     levels = candidates(pilot).tolist()
     growths = [
         [line.growth(pilot.gains(line, threshold)) for threshold in levels] for line in lines
     ]
     best, at = np.unravel_index(np.argmax(growths), np.shape(growths))
-    return ChosenThreshold(lines[int(best)], levels[int(at)])
+    return _ChosenThreshold(lines[int(best)], levels[int(at)])
 
 
 def choices(
-    guarantee: PrivacyGuarantee, pilot: AttackScores
-) -> tuple[ChosenThreshold, ChosenThreshold]:
+    guarantee: PrivacyGuarantee, pilot: _AttackScores
+) -> tuple[_ChosenThreshold, _ChosenThreshold]:
     """Return what is held: the advantage, and the line that the pilots find most telling."""
     targets = pilot.coins.shape[1]
     lines = [RateLine.of(guarantee, epsilon, targets=targets) for epsilon in _EPSILONS]
-    return ChosenThreshold(lines[0], thresholds(pilot)[LARGEST]), _most_telling(lines, pilot)
+    return _ChosenThreshold(lines[0], thresholds(pilot)[LARGEST]), _most_telling(lines, pilot)
 
 
 def hold(
-    choice: ChosenThreshold, pilot: AttackScores, fresh: AttackScores, *, significance: float
+    choice: _ChosenThreshold, pilot: _AttackScores, fresh: _AttackScores, *, significance: float
 ) -> Held:
     """Certify a line at its threshold on fresh models."""
     line, threshold = choice
@@ -367,7 +367,7 @@ def hold(
 
 
 def draws_needed(
-    choice: ChosenThreshold, pilot: AttackScores, fresh: AttackScores, *, significance: float
+    choice: _ChosenThreshold, pilot: _AttackScores, fresh: _AttackScores, *, significance: float
 ) -> float:
     """Return how many models like the fresh ones are refuted with probability 0.95."""
     gains, earlier = (played.gains(*choice) for played in (fresh, pilot))
@@ -478,7 +478,7 @@ class ModelMembership:
             estimates=(shown_loss(self.guarantee, pilot, fresh),),
         )
 
-    def play(self, context: Context) -> tuple[AttackScores, AttackScores]:
+    def play(self, context: Context) -> tuple[_AttackScores, _AttackScores]:
         """Return the fitted attack's scores of pilots and of fresh models."""
         count = context.samples(self.n_models)
         cohort = _trained(self.models, count, context)
@@ -509,7 +509,7 @@ class ModelMembership:
             detail="of the same training without noise" if shown else passed,
         )
 
-    def _play_halves(self, bare: Models, context: Context) -> tuple[AttackScores, AttackScores]:
+    def _play_halves(self, bare: Models, context: Context) -> tuple[_AttackScores, _AttackScores]:
         """Return scores of each half of a smaller cohort, by the attack fitted on the other."""
         count = max(_FEWEST_BARE, round(_BARE * context.samples(self.n_models)))
         cohort = _trained(bare, count, context)
@@ -517,7 +517,7 @@ class ModelMembership:
         by_first, by_second = (self.attack.fit(half, self.view) for half in (first, second))
         return _played(by_second, first), _played(by_first, second)
 
-    def _result(self, levels: dict[str, float], fresh: AttackScores) -> AttackResult:
+    def _result(self, levels: dict[str, float], fresh: _AttackScores) -> AttackResult:
         points: list[OperatingPoint] = []
         for purpose, threshold in levels.items():
             said = fresh.scores >= threshold
@@ -535,7 +535,7 @@ class ModelMembership:
             games=int(min(fresh.coins.sum(), (~fresh.coins).sum())),
         )
 
-    def _note(self, result: AttackResult, advantage: Held, fresh: AttackScores) -> str:
+    def _note(self, result: AttackResult, advantage: Held, fresh: _AttackScores) -> str:
         models, targets = fresh.scores.shape
         reached = (
             f"Attack: {result.attack}, on {models} fresh models and {targets} targets of each. "
@@ -576,8 +576,8 @@ def _cohort(models: Models, count: int, streams: Context) -> Cohort:
     return models(count, rng=streams.rng())
 
 
-def _played(score: Callable[[Cohort], FloatArray], part: Cohort) -> AttackScores:
-    return AttackScores(part.compared(score(part)), part.coins)
+def _played(score: Callable[[Cohort], FloatArray], part: Cohort) -> _AttackScores:
+    return _AttackScores(part.compared(score(part)), part.coins)
 
 
 def _shown(sharpest: Held, advantage: Held) -> Held:
@@ -585,7 +585,7 @@ def _shown(sharpest: Held, advantage: Held) -> Held:
     return sharpest if sharpest.excess > 0 >= advantage.excess else advantage
 
 
-def _evidence(shown: Held, context: Context, fresh: AttackScores) -> Evidence:
+def _evidence(shown: Held, context: Context, fresh: _AttackScores) -> Evidence:
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=shown.line.quantity,

@@ -120,7 +120,7 @@ as_published = PublishedTraining()
 
 
 @dataclass(frozen=True, slots=True)
-class AsItIs:
+class _AsItIs:
     """The release is a score already; ``name`` says which."""
 
     name: str = "log-likelihood ratio of the steps and of the search's bits"
@@ -220,7 +220,7 @@ def pipeline_canary(
         sample=game,
         guarantee=guarantee,
         neighbours=Neighbours(relation=guarantee.training.relation, value=1, neighbour=0),
-        attacks=(AsItIs(),),
+        attacks=(_AsItIs(),),
         n_samples=n_samples,
         witness={
             "settings": repr(game.settings),
@@ -409,7 +409,7 @@ def published_canary(
         sample=game,
         guarantee=guarantee,
         neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=1, neighbour=0),
-        attacks=(AsItIs(name=_ATTACKS[game.view]),),
+        attacks=(_AsItIs(name=_ATTACKS[game.view]),),
         n_samples=n_samples,
         witness={"game": repr(game)},
     )

@@ -261,7 +261,7 @@ class _Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Success:
+class _Success:
     """The success rate of the attack, out of one prior.
 
     Parameters
@@ -345,16 +345,16 @@ class Reconstruction:
             estimates=(shown_loss(self.guarantee, successes),),
         )
 
-    def successes(self, context: Context) -> tuple[Success, ...]:
+    def successes(self, context: Context) -> tuple[_Success, ...]:
         """Attack as many trainings of every prior as the effort says."""
         count = context.samples(self.trainings)
         share = context.significance / len(self.priors)
-        results: list[Success] = []
+        results: list[_Success] = []
         for index, prior in enumerate(self.priors):
             hits = int(self.attack.hits(prior, trainings=count, rng=context.rng(index)).sum())
             lower, upper = clopper_pearson(hits, count, significance=share)
             results.append(
-                Success(
+                _Success(
                     prior=prior.name,
                     baseline=prior.baseline,
                     hits=hits,
@@ -416,7 +416,7 @@ class Reconstruction:
         }
 
 
-def _note(successes: tuple[Success, ...]) -> str:
+def _note(successes: tuple[_Success, ...]) -> str:
     closest = max(successes, key=lambda one: one.rate / one.allowed)
     return (
         f"Success by prior: {'; '.join(map(str, successes))}. The closest is at "
@@ -424,7 +424,7 @@ def _note(successes: tuple[Success, ...]) -> str:
     )
 
 
-def shown_loss(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Estimate:
+def shown_loss(guarantee: PrivacyGuarantee, successes: tuple[_Success, ...]) -> Estimate:
     """Return the loss in a claim's unit: the largest lower end, of the priors' at 95 % together."""
     error = SIGNIFICANCE / len(successes)
     found = [
@@ -440,7 +440,7 @@ def shown_loss(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> E
     return max(found, key=lambda each: each.lower)
 
 
-def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Figure:
+def success_figure(guarantee: PrivacyGuarantee, successes: tuple[_Success, ...]) -> Figure:
     """Return success against κ: allowed, measured, certified, and guessing."""
     ordered = sorted(successes, key=lambda one: one.baseline)
     kappas = np.geomspace(ordered[0].baseline / 2, 1.0, 41)
@@ -469,7 +469,7 @@ def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) 
     )
 
 
-def _evidence(successes: tuple[Success, ...], context: Context) -> Evidence:
+def _evidence(successes: tuple[_Success, ...], context: Context) -> Evidence:
     sharpest = max(successes, key=lambda one: one.lower / one.allowed)
     count = Count(
         of=f"reconstructions out of {sharpest.prior}",

@@ -68,7 +68,7 @@ _DETECT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class StrictCoverage:
+class _StrictCoverage:
     """The coverage of sets {y : score < threshold}, which ``dpcp-audit check`` does not assume."""
 
     specimen: Specimen
@@ -120,7 +120,7 @@ def _checks(specimen: Specimen) -> dict[SpecimenCheck, Check | None]:
     private = None if privacy is None else TargetPrivacy(spec=outside, guarantee=privacy)
     if coverage is not None:
         covered = (
-            StrictCoverage(specimen)
+            _StrictCoverage(specimen)
             if specimen.strict
             else TargetCoverage(spec=replace(spec, draws=specimen.calls), guarantee=coverage)
         )
@@ -214,7 +214,7 @@ class DetectionCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class _Line:
     """A specimen's line of the table."""
 
     specimen: Specimen
@@ -223,10 +223,10 @@ class Line:
     witness: str
 
 
-def lines_of(document: Mapping[str, Any], *, of: tuple[Specimen, ...]) -> list[Line]:
+def lines_of(document: Mapping[str, Any], *, of: tuple[Specimen, ...]) -> list[_Line]:
     """Return a line for each of some specimens of which the document holds a finding."""
     findings = {finding["id"]: finding for finding in document["findings"]}
-    lines: list[Line] = []
+    lines: list[_Line] = []
     for specimen in of:
         own = {
             column: findings[row_id(specimen, column)]
@@ -236,7 +236,7 @@ def lines_of(document: Mapping[str, Any], *, of: tuple[Specimen, ...]) -> list[L
         if own:
             cells = {c: _cell(specimen, c, own[c]) if c in own else _NOTHING for c in SpecimenCheck}
             lines.append(
-                Line(
+                _Line(
                     specimen=specimen, cells=cells, truth=_truth(own), witness=_witness(cells, own)
                 )
             )
@@ -384,7 +384,7 @@ def summary(document: Mapping[str, Any]) -> str:
     )
 
 
-def _table(what: str, lines: Sequence[Line], *, notes: list[str]) -> Table:
+def _table(what: str, lines: Sequence[_Line], *, notes: list[str]) -> Table:
     shown = [
         check
         for check in SpecimenCheck
@@ -405,7 +405,7 @@ def _table(what: str, lines: Sequence[Line], *, notes: list[str]) -> Table:
     )
 
 
-def _column(check: SpecimenCheck, lines: Sequence[Line]) -> TableColumn:
+def _column(check: SpecimenCheck, lines: Sequence[_Line]) -> TableColumn:
     cells = [line.cells[check] for line in lines]
     return TableColumn(
         name=check,
@@ -414,7 +414,7 @@ def _column(check: SpecimenCheck, lines: Sequence[Line]) -> TableColumn:
     )
 
 
-def _has(line: Line, mark: Mark) -> bool:
+def _has(line: _Line, mark: Mark) -> bool:
     return any(cell.mark is mark for cell in line.cells.values())
 
 
