@@ -17,7 +17,7 @@ from dpcp_audit.laws.pools import (
     Dataset,
     ProbabilityPool,
 )
-from dpcp_ledger.mechanisms.network_pools import load_dataset, split
+from dpcp_ledger.mechanisms.score_pools import load_dataset, split
 
 
 def fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:

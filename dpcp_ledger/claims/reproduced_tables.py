@@ -26,7 +26,7 @@ from dpcp_audit.extensions.claims import (
     decide,
     whole,
 )
-from dpcp_ledger.claims.claim_pools import saved_pools
+from dpcp_ledger.mechanisms.score_pools import saved_pools
 from dpcp_ledger.pcoqs import published_tables
 from dpcp_ledger.reproduce import experiments as catalogue
 from dpcp_ledger.reproduce import simulation

@@ -56,8 +56,8 @@ from dpcp_audit.extensions.theorems import (
     standing_of,
     window_count_for,
 )
-from dpcp_ledger.claims.claim_pools import digits, saved_pools
 from dpcp_ledger.claims.tightest_cases import tightest_rows
+from dpcp_ledger.mechanisms.score_pools import digits, saved_pools
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage
 

@@ -23,7 +23,7 @@ from dpcp_audit.extensions.laws import (
     true_label_scores,
 )
 from dpcp_audit.extensions.mechanisms import require_torch
-from dpcp_ledger.mechanisms.network_pools import NETWORKS, dpsgd_pool
+from dpcp_ledger.mechanisms.score_pools import NETWORKS, dpsgd_pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -43,7 +43,7 @@ from dpcp_audit.extensions.laws import (
 from dpcp_audit.extensions.mechanisms import LDPCPLabels, LDPCPScores, dkw_width, hoeffding_width
 from dpcp_audit.extensions.statistics import at_most, exact
 from dpcp_audit.extensions.theorems import ScoreTheorem
-from dpcp_ledger.claims.claim_pools import RAPS_PENALTY, RAPS_SPARED
+from dpcp_ledger.mechanisms.score_pools import RAPS_PENALTY, RAPS_SPARED
 from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:

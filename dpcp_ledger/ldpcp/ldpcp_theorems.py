@@ -52,7 +52,7 @@ from dpcp_audit.extensions.theorems import (
     outside,
     shrink,
 )
-from dpcp_ledger.claims.claim_pools import digits, raps_of_digits
+from dpcp_ledger.mechanisms.score_pools import digits, raps_of_digits
 from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:

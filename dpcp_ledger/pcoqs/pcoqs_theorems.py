@@ -36,7 +36,7 @@ from dpcp_audit.extensions.theorems import (
     with_errors,
     with_tightness,
 )
-from dpcp_ledger.claims.claim_pools import digits
+from dpcp_ledger.mechanisms.score_pools import digits
 from dpcp_ledger.paper import Heading, Paper
 from dpcp_ledger.pcoqs.marginal_grid import rank_law
 

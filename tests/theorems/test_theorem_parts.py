@@ -26,7 +26,7 @@ from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 from dpcp_audit.theorems.split import MarginalCoverage
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.pcoqs.noise import noise_bound_growth, noise_exceeds
+from dpcp_ledger.pcoqs.algorithm import noise_bound_growth, noise_exceeds
 from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.pcoqs.noise import noise_exceeds
+from dpcp_ledger.pcoqs.algorithm import noise_exceeds
 from dpcp_ledger.pcoqs.privacy import zcdp_supremum
 
 
@@ -76,7 +76,7 @@ def test_a_bound_of_noise_that_falls_short(
     def short(mechanism: PCOQS, *, beta: float, bound: NoiseBound) -> float:
         return 0.95 * noise_rank_error(mechanism, beta=beta, bound=bound)
 
-    name = "dpcp_ledger.pcoqs.noise.noise_rank_error"
+    name = "dpcp_ledger.pcoqs.algorithm.noise_rank_error"
     monkeypatch.setattr(name, short)
     found = noise_exceeds(PCOQS(alpha=0.1, rho=0.5), beta=1e-6, bound=bound)
     tight = bound is NoiseBound.GAUSSIAN

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_ledger.pcoqs import printed_search
+from dpcp_ledger.pcoqs import algorithm
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)
 
@@ -17,7 +17,7 @@ MECHANISM = PCOQS(alpha=0.1, rho=0.5)
 def test_the_counted_search_is_the_mechanisms(n: int) -> None:
     """Without noise both end at the same threshold, to what doubles round."""
     scores = np.sort(np.random.default_rng(n).random(n))
-    done = printed_search.printed_search(
+    done = algorithm.printed_search(
         [Fraction(s) for s in scores], rank=MECHANISM.rank(n), resolution=Fraction(1e-10)
     )
     noise = np.zeros((MECHANISM.rounds, 1))
@@ -29,5 +29,5 @@ def test_the_counted_search_is_the_mechanisms(n: int) -> None:
 def test_the_mechanism_itself_passes_the_end_of_the_interval() -> None:
     noise = np.full((34, 1), -1e9)
     (released,) = MECHANISM.search(np.array([0.5]), 1, noise)
-    expected = printed_search.beyond_the_end(1e-10).value
+    expected = algorithm.beyond_the_end(1e-10).value
     assert (float(released) - 1) / 1e-10 == pytest.approx(expected, rel=1e-4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpcp_ledger.mechanisms.network_pools import load_dataset, split
+from dpcp_ledger.mechanisms.score_pools import load_dataset, split
 
 
 @pytest.mark.parametrize(("name", "shape"), [("digits", (1797, 64)), ("breast_cancer", (569, 30))])

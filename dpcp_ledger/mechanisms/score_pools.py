@@ -1,18 +1,31 @@
-"""Networks trained by DP-SGD or without privacy, as pools of probabilities."""
+"""Pools of scores for the suites: of classifiers, and of networks trained with privacy or without.
+
+They are built when a check first uses them.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 from enum import StrEnum
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import Relation
+from dpcp_audit.extensions.claims import Relation, UsageError
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.laws import Dataset, ProbabilityPool
+from dpcp_audit.extensions.laws import (
+    Classifier,
+    Dataset,
+    Deferred,
+    Population,
+    ProbabilityPool,
+    classifier_pool,
+    load_pool,
+    raps,
+)
 from dpcp_audit.extensions.mechanisms import (
     DPSGD,
     Adam,
@@ -23,10 +36,63 @@ from dpcp_audit.extensions.mechanisms import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
     from torch import nn
 
     from dpcp_audit.extensions.claims import FloatArray, IntArray
+
+
+RAPS_PENALTY, RAPS_SPARED = 0.01, 5
+"""λ and the ranks without a penalty, as NACP's public code has them."""
+
+
+def saved_pools(paths: Sequence[str]) -> list[Callable[[], ProbabilityPool]]:
+    """Return what loads each of a user's pools (see ``load_pool``).
+
+    Raises
+    ------
+    UsageError
+        If a file does not hold a pool.
+    """
+    pools: list[Callable[[], ProbabilityPool]] = [partial(load_pool, path) for path in paths]
+    try:
+        for pool in pools:
+            pool()
+    except ValueError as error:
+        raise UsageError(f"pool: {error}") from error
+    return pools
+
+
+def _hps(dataset: Dataset, classifier: Classifier) -> Population:
+    return classifier_pool(dataset, classifier).hps_population()
+
+
+def digits(classifier: Classifier) -> Deferred:
+    """Return the HPS scores of a classifier on scikit-learn's digits."""
+    return Deferred(f"digits-{classifier}", partial(_hps, Dataset.DIGITS, classifier))
+
+
+def breast_cancer(classifier: Classifier) -> Deferred:
+    """Return the HPS scores of a classifier on scikit-learn's breast-cancer data."""
+    return Deferred(f"breast-cancer-{classifier}", partial(_hps, Dataset.BREAST_CANCER, classifier))
+
+
+def _raps(probabilities: FloatArray) -> FloatArray:
+    u = np.random.default_rng(0).random(len(probabilities))
+    return raps(probabilities, penalty=RAPS_PENALTY, spared=RAPS_SPARED, u=u)
+
+
+def raps_of_digits(classifier: Classifier) -> Deferred:
+    """Return the randomised RAPS scores of a classifier on scikit-learn's digits."""
+    build = partial(_raps_population, classifier)
+    return Deferred(f"digits-{classifier}-raps", build)
+
+
+def _raps_population(classifier: Classifier) -> Population:
+    return classifier_pool(Dataset.DIGITS, classifier).population(_raps)
+
 
 _LOT, _STEPS, _CLIP = 64, 140, 1.0
 _CLASSES = {Dataset.DIGITS: 10, Dataset.BREAST_CANCER: 2}
