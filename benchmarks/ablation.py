@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from dpcp_audit.audits.search import event_search, pair_race, pilot_hypotheses
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.zoo.specimen import SpecimenCheck
@@ -64,7 +64,6 @@ _RARE_ATOMS = (
     LeftOut(pair_race, "claims_delta", _returns(value=False)),
 )
 _UNDECIDED = (LeftOut(pair_race.PairRace, "_balance", _returns([])),)
-_CLIMB = (LeftOut(pair_race.PairRace, "_climb", _returns(None)),)
 _EASED = (LeftOut(pilot_hypotheses, "_EASED", ((1.0, 1.0),)),)
 PARTS: dict[str, tuple[LeftOut, ...]] = {
     "all parts": (),
@@ -74,7 +73,6 @@ PARTS: dict[str, tuple[LeftOut, ...]] = {
     "no decimals": _DECIMALS,
     "no rare atoms": _RARE_ATOMS,
     "no undecided pairs": _UNDECIDED,
-    "no climb": _CLIMB,
     "no eased claims": _EASED,
     "events of the value alone": (*_MOMENTS, *_GAME, *_BITS, *_DECIMALS, *_RARE_ATOMS),
 }

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from dpcp_audit.engine.suites import matching
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 from dpcp_ledger.claims.training_canaries import rows
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from benchmarks.peer_samples import LEVEL, PAIR
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.engine.suites import matching
-from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.targets.answers import Randomness
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import PureDP
 

@@ -20,10 +20,9 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from dpcp_audit.mechanisms.dpsgd import linear, networks
-from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Clipping, Examples, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson
 
 if TYPE_CHECKING:
     from collections.abc import Callable

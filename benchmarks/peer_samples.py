@@ -36,7 +36,7 @@ from dpcp_audit.audits.search.features import Ones
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.engine.suites import matching
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import ApproxDP, Neighbours, PrivacyGuarantee, PureDP, Relation
 

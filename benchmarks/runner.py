@@ -19,13 +19,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.journal import Journal
-from dpcp_audit.engine.run_events import Event, RunFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import run
+from dpcp_audit.engine.runner import Engine, run
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.engine.tasks import Task, perform, pickled
+from dpcp_audit.engine.tasks import Event, RunFinished, Task, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 from dpcp_audit.words.checks import Context, Row, whole
 from dpcp_audit.words.quantities import Quantity

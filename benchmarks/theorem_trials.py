@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.pools import ProbabilityPool, hps
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import debiased_cdf
 from dpcp_audit.theorems.ldpcp import UniformEvent
 

@@ -14,10 +14,10 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.reports.figure_files import figure_svg
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.guarantees import ZCDP
+from dpcp_audit.words.results import Figure, FigureKind, Series
 
 FOLDER = Path(__file__).parent / "explanation"
 PAGE, FIGURE = FOLDER / "membership.md", FOLDER / "membership_advantage.svg"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.python_api.result import ClaimResult, Result
     from dpcp_audit.faces.python_api.traces import Trace, theorem, trace
     from dpcp_audit.faces.python_api.training_audits import audit_training
-    from dpcp_audit.mechanisms.calibrate import calibrate
+    from dpcp_audit.mechanisms.calibrators import calibrate
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.proving.prover import prove
     from dpcp_audit.tracing.generators import primitive
@@ -92,7 +92,7 @@ _RESULTS = "dpcp_audit.words.results"
 _HOMES = {
     "audit": "dpcp_audit.faces.python_api.audits",
     "audit_training": "dpcp_audit.faces.python_api.training_audits",
-    "calibrate": "dpcp_audit.mechanisms.calibrate",
+    "calibrate": "dpcp_audit.mechanisms.calibrators",
     "check_calibrator": "dpcp_audit.faces.python_api.audits",
     "covers": "dpcp_audit.faces.python_api.audits",
     "run": "dpcp_audit.faces.python_api.audits",

@@ -27,8 +27,8 @@ try:
 except ModuleNotFoundError as error:
     raise ImportError("dpcp_audit.strategies needs hypothesis: pip install hypothesis") from error
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import (
     ZCDP,

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcp_audit.extensions.claims import (
     Computation,
     Computed,
     ProofMethod,
     Row,
+    Simulated,
     SourceLocation,
     Standing,
     Verdict,
     claims_of,
 )
-from dpcp_audit.extensions.statistics import all_at_most
+from dpcp_audit.extensions.statistics import MeanBets, all_at_most, clopper_pearson
 from dpcp_audit.extensions.theorems import claim_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from dpcp_audit.extensions.claims import Check, PlainData, Quantity
 
@@ -72,6 +76,7 @@ class Paper:
         assumptions: str = "",
         vacuous: str = "",
         parameters: PlainData | None = None,
+        simulated: bool = False,
         **case: Any,
     ) -> Callable[[Compute], Compute]:
         """Return a decorator that adds a claim, decided by the computation that it decorates.
@@ -85,18 +90,22 @@ class Paper:
             Why it promises nothing, in a sentence that goes before the statement.
         parameters : dict, optional
             What the claim fixes, as plain data; the case, unless it is given.
+        simulated : bool
+            True if the number rests on simulated runs; the computation is then also called with a
+            ``significance`` (see ``Simulated``).
         **case : object
             The keyword arguments that the computation is called with.
         """
 
         def decorate(compute: Compute) -> Compute:
+            decided = partial(compute, **case) if case else compute
             self.tested(
                 id_,
                 section,
                 expected,
                 f"{vacuous} {says}".lstrip(),
                 formula,
-                check=Computed(partial(compute, **case) if case else compute),
+                check=Simulated(decided) if simulated else Computed(decided),
                 subject=subject,
                 standing=standing,
                 assumptions=assumptions,
@@ -184,6 +193,37 @@ def largest(
         argument=argument,
         parameters=parameters or {},
     )
+
+
+def mean_of_runs(values: Sequence[float], *, most: float, significance: float) -> dict[str, Any]:
+    """Return the mean over runs as fields of a computation, with its limit from below.
+
+    Parameters
+    ----------
+    values : sequence of float
+        A number of each run, between 0 and ``most``.
+    """
+    shares = np.asarray(values, dtype=np.float64) / most
+    lower = most * MeanBets().lower_limit(shares, significance=significance)
+    return _over_runs(float(np.mean(values)), lower, math.inf, len(values), significance)
+
+
+def share_of_runs(hits: int, runs: int, *, significance: float) -> dict[str, Any]:
+    """Return the share of the runs in which something happened, as fields of a computation."""
+    lower, upper = clopper_pearson(hits, runs, significance=significance)
+    return _over_runs(hits / runs, lower, upper, runs, significance)
+
+
+def _over_runs(
+    value: float, lower: float, upper: float, runs: int, significance: float
+) -> dict[str, Any]:
+    return {
+        "value": value,
+        "lower": lower,
+        "upper": upper,
+        "samples": runs,
+        "confidence": 1 - significance,
+    }
 
 
 REAL_NOISE = "noise drawn from its stated law on the real numbers; not of floating-point draws"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import sys
 from pathlib import Path
@@ -77,11 +78,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     What a program that a test starts imports is compiled once, even where Python is told to keep
     no bytecode: such a program may keep none of its own, as files are rewritten within a second.
+    What collection made lives until the end: the garbage collector need not look at it again and
+    again, as at each ``gc.collect`` of statsmodels.
     """
     require_a_budget_that_is_kept(session.items)
     sys.dont_write_bytecode = KEEPS_NO_BYTECODE
     if KEEPS_NO_BYTECODE:
         compileall.compile_dir(Path(__file__).parents[1] / "dpcp_audit", quiet=2)
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_collectionfinish(items: list[pytest.Item]) -> list[str]:

@@ -25,7 +25,7 @@ from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Evidence, EvidenceKind, Power, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.proofs import Proof
+    from dpcp_audit.words.results import Proof
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 MADE = {"verdict"}

@@ -129,14 +129,10 @@ LIGHT = {
     "dpcp_audit.faces.pytest_plugin.hooks",
     "dpcp_audit.reports",
     "dpcp_audit.reports.formats",
-    "dpcp_audit.target_checks",
-    "dpcp_audit.target_checks.check_options",
     "dpcp_audit.words",
-    "dpcp_audit.words.hints",
+    "dpcp_audit.words.errors",
     "dpcp_audit.words.options",
-    "dpcp_audit.words.plain",
     "dpcp_audit.words.values",
-    "dpcp_audit.words.whole_files",
 }
 """What declares the plugin's options: the table of a run, and how its values are read."""
 

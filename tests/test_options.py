@@ -13,12 +13,12 @@ import pytest
 
 import dpcp_audit
 from dpcp_audit.faces.keywords import keywords
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.theorems.catalogue import CATALOGUE
 from dpcp_audit.words import options
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.options import RUN_OPTIONS
 from dpcp_audit.words.values import Flag, Whole
-from dpcp_audit.words.whole_files import UsageError
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 PLANTED = """    noise_floor: int = field(

@@ -7,10 +7,9 @@ import math
 
 import pytest
 
-from dpcp_audit.engine import encoding
-from dpcp_audit.words.outcome_tables import Table, TableColumn
+from dpcp_audit.engine import tasks as encoding
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, Outcome, Verdict
+from dpcp_audit.words.results import Evidence, Outcome, Table, TableColumn, Verdict
 
 
 def test_columns_must_have_the_same_length() -> None:

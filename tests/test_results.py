@@ -5,7 +5,6 @@ import math
 
 import pytest
 
-from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (
     Claim,
@@ -13,6 +12,9 @@ from dpcp_audit.words.results import (
     EvidenceKind,
     Finding,
     Outcome,
+    Premise,
+    Proof,
+    ProofMethod,
     Source,
     Verdict,
 )

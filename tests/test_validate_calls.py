@@ -14,14 +14,18 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.laws import scores
+from dpcp_audit.laws import pools as scores
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta
-from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, optimal_gamma
-from dpcp_audit.mechanisms.gaussian import GaussianMechanism
-from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.pcoqs_budget import GaussianMechanism
+from dpcp_audit.mechanisms.quantiles import (
+    ExponQ,
+    HistLap,
+    SplitConformal,
+    conformal_rank,
+    optimal_gamma,
+)
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,

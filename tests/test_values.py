@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.messages import require_line_and_hint
 
 from dpcp_audit.words import values
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 
 class Colour(StrEnum):
@@ -23,7 +23,7 @@ class Colour(StrEnum):
 
 GOOD: list[tuple[values.Value, object, object]] = [
     (values.Text(), "a", "a"),
-    (values.Word(), "a", "a"),
+    (values.Text(one_word=True), "a", "a"),
     (values.Words(), "perl 'my file.pl' -x", ("perl", "my file.pl", "-x")),
     (values.Words(), ["perl", "x y"], ("perl", "x y")),
     (values.Flag(), False, False),
@@ -51,7 +51,7 @@ GOOD: list[tuple[values.Value, object, object]] = [
 ]
 BAD: list[tuple[values.Value, object, str]] = [
     (values.Text(), " ", "x must be a text, got ' '"),
-    (values.Word(), "a b", "x must be a text without whitespace, got 'a b'"),
+    (values.Text(one_word=True), "a b", "x must be a text without whitespace, got 'a b'"),
     (values.Whole(), np.bool_(True), "x must be a whole number >= 1, got"),
     (values.NonNegative(), 10**400, "x must be a number within a float's range, got 1000"),
     (values.Pair(), [0, 10**400], "x must be a number within a float's range, got 1000"),

@@ -16,7 +16,7 @@ import dpcp_ledger
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.document import parse_reports
 from dpcp_audit.reports.figure_files import save_figure
-from dpcp_audit.words.whole_files import IncompleteError, UsageError, write_whole
+from dpcp_audit.words.errors import IncompleteError, UsageError, write_whole
 
 FIGURE = {
     "kind": "lines",
@@ -36,7 +36,7 @@ import os, resource, signal
 from pathlib import Path
 {planted}
 import dpcp_audit
-from dpcp_audit.words.whole_files import write_whole
+from dpcp_audit.words.errors import write_whole
 write_whole(Path({path!r}), "the new report\\r\\n" * 100_000)
 """
 _KILLED = "{module}.{function} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)"
@@ -154,4 +154,4 @@ def test_nothing_else_writes_files() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in {"write_text", "write_bytes"}
     }
-    assert written == {"whole_files.py"}
+    assert written == {"errors.py"}

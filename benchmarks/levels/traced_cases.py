@@ -35,7 +35,7 @@ _MU = 1.0
 _COSTS = (0.2, 1.8)
 """Divergences of the two kinds of paths of a transcript, equally likely."""
 _OUTPUTS = 600
-_FEW = TraceEffort(pairs=2, pilot=2, paths=60, tree=100, replays=2)
+_FEW = TraceEffort(pairs=2, pilot=2, paths=60, tree=100, pilot_tree=20, replays=2)
 _RATES = np.linspace(0.0, 1.0, 201)
 
 

@@ -19,8 +19,8 @@ from dpcp_audit.engine.suites import find
 from dpcp_audit.engine.tasks import Task, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:

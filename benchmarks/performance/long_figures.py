@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks import canaries, peer_samples, runner
 from benchmarks.performance.clock import BARE_IMPORT, program
 from benchmarks.performance.measured_number import Measured
-from dpcp_audit.engine.backends import Engine
-from dpcp_audit.engine.run_events import RunFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import run
+from dpcp_audit.engine.runner import Engine, run
 from dpcp_audit.engine.suites import row_of, suite
+from dpcp_audit.engine.tasks import RunFinished
 from dpcp_audit.engine.worker_pool import family
 from dpcp_audit.words.checks import Context
 

@@ -9,9 +9,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 import dpcp_audit
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
-from dpcp_audit.words.options import Group, dashed, default_of, flag_of
+from dpcp_audit.words.options import RUN_OPTIONS, Group, dashed, default_of, flag_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -35,7 +35,7 @@ from dpcp_audit.audits.search.stages import (
     stage_plan,
 )
 from dpcp_audit.audits.twin_power import Twin
-from dpcp_audit.targets.degenerate import OutOfTimeError, Randomness, require_independent, unprobed
+from dpcp_audit.targets.answers import OutOfTimeError, Randomness, require_independent, unprobed
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import Representation, conclude
 from dpcp_audit.words.formatting import counted, number

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.tracing.pair_traces import ComposedNoise, LineLoss
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.results import PlainData, Table
 
 _INTERVAL = 1e-4
 """The grid of losses, in nats, to which each noise's are rounded down."""
@@ -265,19 +264,20 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     >>> from dpcp_audit.tracing.pair_traces import LineLoss
     >>> from dpcp_audit.words.guarantees import ZCDP
     >>> line = LineLoss(
-    ...     location=SourceLocation(file="mine.py", line=17), draws=10.0, law="normal", scale=1.0,
-    ...     sensitivity=1.0, mean_loss=2.9, largest_loss=1.1, share=1.0,
+    ...     location=SourceLocation(file="mine.py", line=17), draws=20.0, moved=2.0, law="normal",
+    ...     scale=1.0, sensitivity=1.0, mean_loss=2.9, largest_loss=1.1, share=1.0,
     ... )
     >>> line_sentence(ZCDP(0.5), line)
-    'mine.py:17 spends 0.5 in each of 10 normal draws, 5 in all; 0.5 is claimed.'
+    'mine.py:17 spends 0.5 in each of 2 of its 20 normal draws, 1 in all; 0.5 is claimed.'
     """
     each = spent_by_a_draw(guarantee, line)
     if not each:
         return ""
     place = f"{line.location.file}:{line.location.line}"
-    total = each * line.draws
+    total = each * line.moved
     claimed = loss_of(guarantee).claimed
-    draws = "its one" if line.draws == 1 else f"each of {line.draws:.4g}"
+    some = "" if line.moved == line.draws else f"{line.moved:.4g} of its "
+    draws = "its one" if line.draws == 1 else f"each of {some}{line.draws:.4g}"
     plural = "" if line.draws == 1 else "s"
     sum_ = "" if line.draws == 1 else f", {total:.4g} in all"
     return (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.losses import Divergences
     from dpcp_audit.stats.enclosures import Exact, Side
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.proofs import Premise
+    from dpcp_audit.words.results import Premise
 
 
 TABLE_ROUNDING = 2.0**-50

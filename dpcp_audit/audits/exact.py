@@ -13,10 +13,9 @@ from dpcp_audit.audits.enclosed_laws import TABLE_ROUNDING, enclosed, laws_add_u
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.enclosures import all_at_most, ends_of_largest
-from dpcp_audit.words.computed import Computation
-from dpcp_audit.words.figures import Figure, FigureKind, Series
-from dpcp_audit.words.proofs import Proof, ProofMethod
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Figure, FigureKind, Proof, ProofMethod, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit.stats.enclosures import Side
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.proofs import Premise
-    from dpcp_audit.words.results import PlainData, Verdict
+    from dpcp_audit.words.results import PlainData, Premise, Verdict
 
 _LARGEST_EPSILON = 30.0
 """Beyond it the lines of a trade-off curve differ by less than 1e-12."""

@@ -19,7 +19,7 @@ from dpcp_audit.audits.local_guesses import ABSTAINS, GuessRule, channel_loss, c
 from dpcp_audit.laws.losses import log_ratio
 from dpcp_audit.stats.guessing import LARGEST_EPSILON, GuessingTest, epsilon_bound
 from dpcp_audit.stats.roots import fewest, turn
-from dpcp_audit.targets.degenerate import (
+from dpcp_audit.targets.answers import (
     OR_NONE,
     ConstantOutputsError,
     Randomness,

@@ -17,12 +17,14 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words.evidence import of_loss
-from dpcp_audit.words.outcome_tables import (
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import (
+    DATA_WITHOUT_NOISE,
+    Evidence,
+    Power,
     Table,
     TableColumn,
 )
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,13 +56,14 @@ _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 def leaking_line(trace: PairTrace) -> SourceLocation | None:
     """Return the line that leaks data without noise, or else the one that spends most.
 
-    None where that loss is infinite of what the noise reveals alone: the release may not show it,
-    and a correct mechanism draws in such a way, too. None also where the output's loss is infinite
-    and no draw's is, and where all that is known is which line returns what differs.
+    None where a line loses infinitely much of what the noise reveals alone: a correct mechanism
+    draws in such a way, too. None also where the output's loss is infinite and no draw's is, and
+    where all that is known is which line returns what differs.
     """
     if trace.leaks:
         return next((leak.location for leak in trace.leaks if leak.blames), None)
-    if hides_infinity(trace) or _is_unexplained(trace):
+    lost = any(math.isinf(line.mean_loss) for line in trace.lines)
+    if (lost and not trace.released) or _is_unexplained(trace):
         return None
     spent = [line.location for line in trace.lines if line.mean_loss > 0]
     return spent[0] if spent else None
@@ -93,7 +96,7 @@ def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
     elif trace.forward.size and trace.followed:
         tables.append(_profile(trace))
     if trace.leaks:
-        tables.append(_remarks("Data without noise", trace.leaks))
+        tables.append(_remarks(DATA_WITHOUT_NOISE, trace.leaks))
     if trace.unfollowed:
         tables.append(_remarks("What cannot be followed", trace.unfollowed))
     return tuple(tables)

@@ -21,12 +21,20 @@ from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.estimates.shown_losses import Rate
 from dpcp_audit.audits.membership_attacks import Attack, CellLikelihood, membership_pvalues
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.targets.degenerate import require_independent, unprobed
+from dpcp_audit.targets.answers import require_independent, unprobed
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import conclude
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, PlainData, Power
+from dpcp_audit.words.results import (
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Power,
+    Series,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

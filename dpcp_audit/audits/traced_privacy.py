@@ -24,7 +24,7 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import decide, refutes
-from dpcp_audit.words.results import TRANSCRIPT, Evidence, EvidenceKind, Outcome, Power, Verdict
+from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.tracing.target_calls import TracedTarget
@@ -259,7 +259,7 @@ def _of_paths(
 
 def _held(evidence: Evidence) -> Evidence:
     """Return evidence of the transcript that says nothing of the release from below."""
-    return replace(evidence, kind=EvidenceKind.INDICATIVE, lower=0.0, detail=TRANSCRIPT)
+    return replace(evidence, kind=EvidenceKind.INDICATIVE, lower=0.0, detail="of the transcript")
 
 
 def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
@@ -267,8 +267,8 @@ def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
     parts += [f"{leak}." for leak in trace.leaks[:3]]
     if refuted and not shown:
         parts.append(
-            "The noise that the code draws does not pay for the claim; the trace alone cannot say "
-            "whether the release shows it."
+            "Counted draw by draw, the noise does not pay for the claim: that bounds the loss of "
+            "the release from above, and is no finding."
         )
     if not (trace.additive or shown):
         parts.append(_UNAMPLIFIED)

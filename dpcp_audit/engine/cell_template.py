@@ -29,8 +29,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from dpcp_audit.engine import messages
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
@@ -42,14 +40,16 @@ _ROOMS = ("dpcp_audit.faces", "dpcp_audit.reports")
 _LONGEST = 64
 
 
-class TemplateError(RuntimeError):
+class _TemplateError(RuntimeError):
     """The template is not there, or has ended."""
 
 
 class ForkedProcess:
     """A cell's process, a child of the template; of ``subprocess.Popen``, what a cell uses."""
 
-    def __init__(self, template: CellTemplate, *, memory: int | None) -> None:
+    def __init__(self, template: _CellTemplate, *, memory: int | None) -> None:
+        from dpcp_audit.engine import tasks  # noqa: PLC0415  (slow to import)
+
         (theirs_in, ours_in), (ours_out, theirs_out), (ours_err, theirs_err) = (
             os.pipe() for _ in range(3)
         )
@@ -60,11 +60,11 @@ class ForkedProcess:
         self.returncode: int | None = None
         try:
             self.pid = template.ask("fork", descriptors=theirs)
-            messages.write(ours_in, _circumstances(memory))
-        except (OSError, TemplateError) as error:
+            tasks.write(ours_in, _circumstances(memory))
+        except (OSError, _TemplateError) as error:
             for pipe in (self.stdin, self.stdout, self.stderr):
                 pipe.close()
-            raise TemplateError(f"the template of cells has ended: {error}") from error
+            raise _TemplateError(f"the template of cells has ended: {error}") from error
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
@@ -83,13 +83,13 @@ class ForkedProcess:
         if self.returncode is None:
             try:
                 status = self._template.ask(verb, self.pid)
-            except TemplateError:  # its children end with it
+            except _TemplateError:  # its children end with it
                 status = -signal.SIGKILL
             self.returncode = None if status == _RUNS else status
         return self.returncode
 
 
-class CellTemplate:
+class _CellTemplate:
     """A process that forks cells.
 
     Parameters
@@ -126,7 +126,7 @@ class CellTemplate:
 
         Raises
         ------
-        TemplateError
+        _TemplateError
             If the process has ended.
         """
         with self._lock:
@@ -137,7 +137,7 @@ class CellTemplate:
                 reply = b""
             if not reply:
                 self.alive = False
-                raise TemplateError("no reply")
+                raise _TemplateError("no reply")
             return int(reply)
 
     def forget(self) -> None:
@@ -155,7 +155,7 @@ class CellTemplate:
 
 
 _RUNS = 2**16
-_templates: dict[int, CellTemplate] = {}
+_templates: dict[int, _CellTemplate] = {}
 _starting = threading.Lock()
 _own: set[int] = set()
 
@@ -174,7 +174,7 @@ def prepare() -> None:
     with _starting:
         here = os.getpid()
         if FORKS and here in _own and here not in _templates and threading.active_count() == 1:
-            _keep(CellTemplate(forked=True))
+            _keep(_CellTemplate(forked=True))
 
 
 def start(*, memory: int | None) -> ForkedProcess:
@@ -182,13 +182,15 @@ def start(*, memory: int | None) -> ForkedProcess:
 
     Raises
     ------
-    TemplateError
+    RuntimeError
         If that cannot be started.
     """
+    with contextlib.suppress(_TemplateError):  # code under audit may have killed the last one
+        return ForkedProcess(_template(), memory=memory)
     try:
         return ForkedProcess(_template(), memory=memory)
-    except TemplateError:  # code under audit may have killed the last one
-        return ForkedProcess(_template(), memory=memory)
+    except _TemplateError as error:
+        raise RuntimeError(f"a process for checks could not be started: {error}") from None
 
 
 def _begin_anew() -> None:
@@ -204,13 +206,13 @@ if FORKS:
     os.register_at_fork(after_in_child=_begin_anew)
 
 
-def _template() -> CellTemplate:
+def _template() -> _CellTemplate:
     with _starting:
         found = _templates.get(os.getpid())
-        return found if found is not None and found.alive else _keep(CellTemplate())
+        return found if found is not None and found.alive else _keep(_CellTemplate())
 
 
-def _keep(template: CellTemplate) -> CellTemplate:
+def _keep(template: _CellTemplate) -> _CellTemplate:
     _templates[os.getpid()] = template
     atexit.register(template.close)
     return template
@@ -295,11 +297,11 @@ def _become_cell(descriptors: Sequence[int], template: int) -> None:
     """Run tasks; what a fresh interpreter would not share with others is made anew."""
     import numpy as np  # noqa: PLC0415  (slow to import)
 
-    from dpcp_audit.engine import tasks as worker  # noqa: PLC0415  (slow to import)
+    from dpcp_audit.engine import tasks  # noqa: PLC0415  (slow to import)
 
     for place, descriptor in enumerate(descriptors):
         _become(descriptor, place)
-    given = messages.read(0)
+    given = tasks.read(0)
     if given is None:
         return
     told: dict[str, Any] = json.loads(given)
@@ -310,7 +312,7 @@ def _become_cell(descriptors: Sequence[int], template: int) -> None:
     os.chdir(told["folder"])
     random.seed()
     np.random.seed()  # noqa: NPY002  (the state that code under audit may draw from)
-    worker.main(parent=template, memory=told["memory"])
+    tasks.main(parent=template, memory=told["memory"])
 
 
 def _become(descriptor: int, place: int) -> None:

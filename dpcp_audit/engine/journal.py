@@ -9,25 +9,14 @@ not finished: its finding is not written, and resuming tries it again.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from dpcp_audit.engine import encoding
-from dpcp_audit.engine.encoding import (
-    ChunkEntry,
-    Entry,
-    EntryError,
-    FindingEntry,
-    RunEntry,
-    entry_of,
-    finished_of,
-    head_of,
-    line_of,
-)
-from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event
 from dpcp_audit.engine.run_settings import (
     RunSettings,
     difference,
@@ -36,9 +25,17 @@ from dpcp_audit.engine.run_settings import (
     inputs,
 )
 from dpcp_audit.engine.runner import Past
-from dpcp_audit.engine.tasks import Done
-from dpcp_audit.words.results import Finding
-from dpcp_audit.words.whole_files import IncompleteError, UsageError
+from dpcp_audit.engine.tasks import (
+    CheckFinished,
+    Done,
+    Event,
+    adapter,
+    encode,
+    to_json,
+)
+from dpcp_audit.words.errors import IncompleteError, UsageError
+from dpcp_audit.words.results import Finding, Outcome
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -46,20 +43,151 @@ if TYPE_CHECKING:
 
     from dpcp_audit.words.checks import Row
 
-_SYNC_SECONDS = 1.0
 
-
-class JournalError(UsageError):
-    """A journal that cannot be used (exit code 2)."""
+FORMAT = 2
+_DIGITS = 16
+_HEAD = b'{"digest":"'
+_MIDDLE = b'","entry":'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class _RunEntry:
+    """The first line of a journal: the run, and the claims that it checks.
+
+    Parameters
+    ----------
+    environment, inputs : dict
+        Versions that it was written with, and digests of the files that the settings name.
+    settings : dict
+        Those of the run.
+    ids : tuple of str
+        The claims, each once.
+    """
+
+    environment: dict[str, str]
+    settings: dict[str, Any]
+    inputs: dict[str, str]
+    ids: tuple[str, ...]
+    format: int = FORMAT
+    kind: Literal["run"] = "run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ChunkEntry:
+    """A finished chunk: its claim, its index, and its result, encoded."""
+
+    id: str
+    index: int
+    data: Any
+    seconds: float
+    kind: Literal["chunk"] = "chunk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FindingEntry:
+    """A finished check: its outcome, or the error in its place."""
+
+    id: str
+    outcome: Outcome | None
+    error: str
+    seconds: float
+    kind: Literal["finding"] = "finding"
+
+
+Entry = _RunEntry | _ChunkEntry | _FindingEntry
+
+
+def line_of(entry: Any) -> bytes:
+    """Return an entry as a line."""
+    text = to_json(encode(entry)).encode()
+    return _HEAD + _digest(text) + _MIDDLE + text + b"}\n"
+
+
+def _entry_of(line: bytes) -> Any:
+    """Return what a line says, as plain data; None where it is not whole.
+
+    Raises
+    ------
+    ValueError
+        If it is whole and no JSON: a digest that somebody computed of something else.
+    """
+    start = len(_HEAD) + _DIGITS + len(_MIDDLE)
+    text = line[start:-1]
+    if line != _HEAD + _digest(text) + _MIDDLE + text + b"}":
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"is no JSON ({error})") from error
+
+
+def _head_of(entry: Any) -> _RunEntry:
+    """Return the entry that begins a journal.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if not is_record(entry) or entry.get("kind") != "run":
+        raise ValueError("does not begin a run")
+    if entry.get("format") != FORMAT:
+        raise ValueError(f"is of format {entry.get('format')!r}, this tool reads {FORMAT}")
+    head: _RunEntry = _typed(_RunEntry, entry)
+    if len(set(head.ids)) < len(head.ids):
+        raise ValueError("names a claim twice")
+    return head
+
+
+def _finished_of(entry: Any, ids: frozenset[str]) -> _ChunkEntry | _FindingEntry:
+    """Return a finished chunk, or the finding, of one of these claims.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    kind = entry.get("kind") if is_record(entry) else None
+    if kind == "run":
+        raise ValueError("begins another run: two journals in one file")
+    if kind not in ("chunk", "finding"):
+        raise ValueError("is neither a chunk nor a finding")
+    found: _ChunkEntry | _FindingEntry = _typed(
+        _ChunkEntry if kind == "chunk" else _FindingEntry, entry
+    )
+    if found.id not in ids:
+        raise ValueError(f"is of a claim that the run does not check, {found.id!r}")
+    if isinstance(found, _FindingEntry) and found.outcome is None and not found.error:
+        raise ValueError("must hold an outcome or an error")
+    return found
+
+
+def _typed(kind: type, entry: Any) -> Any:
+    """Return plain data as the dataclass that they are of; what is wrong is told in a line."""
+    from pydantic import ValidationError  # noqa: PLC0415  (heavy)
+
+    try:
+        return adapter(kind).validate_python(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise ValueError(f"cannot be read: {place}: {first['msg']}") from error
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:_DIGITS].encode()
+
+
+_SYNC_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recorded:
     """The settings and findings of a journal.
 
     Parameters
     ----------
-    head : RunEntry
+    head : _RunEntry
         The run.
     settings : RunSettings
         Those of the run.
@@ -71,9 +199,9 @@ class Recorded:
         True if there is a part of a line after that.
     """
 
-    head: RunEntry
+    head: _RunEntry
     settings: RunSettings
-    entries: list[ChunkEntry | FindingEntry]
+    entries: list[_ChunkEntry | _FindingEntry]
     size: int
     torn: bool
 
@@ -82,7 +210,7 @@ class Recorded:
         claims = {row.claim.id: row.claim for row in rows}
         past = Past()
         for entry in self.entries:
-            if isinstance(entry, ChunkEntry):
+            if isinstance(entry, _ChunkEntry):
                 past.chunks.setdefault(entry.id, {})[entry.index] = Done(
                     id=entry.id, index=entry.index, data=entry.data, seconds=entry.seconds
                 )
@@ -117,17 +245,17 @@ class Journal:
 
         Raises
         ------
-        JournalError
+        UsageError
             If the file holds something already, cannot be written, or is in use.
         """
         with _locked(path, create=True) as descriptor:
             if os.fstat(descriptor).st_size:
-                raise JournalError(
+                raise UsageError(
                     f"--journal: {path} exists; go on with it by --resume {path}, or remove it"
                 )
             journal = cls(path, descriptor)
             journal.write(
-                RunEntry(
+                _RunEntry(
                     environment=environment(settings.suite),
                     settings=settings.as_data(),
                     inputs=inputs(settings) | imported(settings),
@@ -141,12 +269,12 @@ class Journal:
     @contextmanager
     def resume(
         cls, path: Path, rows: Sequence[Row], settings: RunSettings
-    ) -> Generator[tuple[Self, Recorded]]:
+    ) -> Generator[tuple[Self, _Recorded]]:
         """Open the journal of a run of these rows and settings, to go on with it.
 
         Raises
         ------
-        JournalError
+        UsageError
             If it is another run's, of other versions, damaged, not to be written, or in use.
         """
         with _locked(path, create=False) as descriptor:
@@ -159,14 +287,14 @@ class Journal:
 
     def record(self, event: Event) -> None:
         """Write down what the event says to be finished."""
-        if isinstance(event, ChunkFinished):
+        if isinstance(event, Done):
             self.write(
-                ChunkEntry(id=event.id, index=event.index, data=event.data, seconds=event.seconds)
+                _ChunkEntry(id=event.id, index=event.index, data=event.data, seconds=event.seconds)
             )
         elif isinstance(event, CheckFinished) and not (event.stopped or event.recorded):
             finding = event.finding
             self.write(
-                FindingEntry(
+                _FindingEntry(
                     id=finding.claim.id,
                     outcome=finding.outcome,
                     error=finding.error,
@@ -210,39 +338,41 @@ class Journal:
             return
 
 
-def read(path: Path) -> Recorded:
+def read(path: Path) -> _Recorded:
     """Read a journal.
 
     Raises
     ------
-    JournalError
+    UsageError
         If it cannot be read, is none, or if a line before the last one is damaged.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise JournalError(f"--resume: {path}: {error.strerror}") from error
+        raise UsageError(f"--resume: {path}: {error.strerror}") from error
     *lines, rest = content.split(b"\n")
-    entries = [_checked(path, number, entry_of, line) for number, line in enumerate(lines, start=1)]
+    entries = [
+        _checked(path, number, _entry_of, line) for number, line in enumerate(lines, start=1)
+    ]
     torn = bool(rest)
     if entries and entries[-1] is None:  # a line whose blocks never reached the disk
         entries.pop()
         rest, torn = lines.pop() + b"\n" + rest, True
     if not entries:
-        raise JournalError(
+        raise UsageError(
             f"--resume: {path} holds no whole line: nothing was finished; remove it and begin "
             "again with --journal"
         )
     for number, entry in enumerate(entries, start=1):
         if entry is None:
-            raise JournalError(f"--resume: {path}: line {number} is damaged")
-    head: RunEntry = _checked(path, 1, head_of, entries[0])
+            raise UsageError(f"--resume: {path}: line {number} is damaged")
+    head: _RunEntry = _checked(path, 1, _head_of, entries[0])
     ids = frozenset(head.ids)
-    return Recorded(
+    return _Recorded(
         head=head,
         settings=RunSettings.of_document(head.settings),
         entries=[
-            _checked(path, number, finished_of, entry, ids)
+            _checked(path, number, _finished_of, entry, ids)
             for number, entry in enumerate(entries[1:], start=2)
         ],
         size=len(content) - len(rest),
@@ -250,31 +380,31 @@ def read(path: Path) -> Recorded:
     )
 
 
-def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSettings) -> None:
-    """Raise ``JournalError`` where a journal is not that of this run."""
+def _compare(path: Path, there: _Recorded, rows: Sequence[Row], settings: RunSettings) -> None:
+    """Raise ``UsageError`` where a journal is not that of this run."""
     if unlike := difference(there.head.environment, environment(settings.suite)):
-        raise JournalError(f"--resume: {path} was written with other versions: {unlike}")
-    here = encoding.encode(settings.as_data())
-    recorded = encoding.encode(there.settings.as_data())
+        raise UsageError(f"--resume: {path} was written with other versions: {unlike}")
+    here = encode(settings.as_data())
+    recorded = encode(there.settings.as_data())
     for name, value in recorded.items():
         if value != here[name]:
-            raise JournalError(
+            raise UsageError(
                 f"--resume: {path} is of another run: {name} {value} there, {here[name]} here"
             )
     if unlike := difference(there.head.inputs, inputs(settings) | imported(settings)):
-        raise JournalError(f"--resume: files have changed since {path} was begun: {unlike}")
+        raise UsageError(f"--resume: files have changed since {path} was begun: {unlike}")
     ids = tuple(row.claim.id for row in rows)
     if ids != there.head.ids:
         unlike = ", ".join(sorted(set(ids) ^ set(there.head.ids))) or "their order"
-        raise JournalError(f"--resume: {path} is of a run of other claims: {unlike}")
+        raise UsageError(f"--resume: {path} is of a run of other claims: {unlike}")
 
 
 def _checked(path: Path, number: int, check: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a check of a line returns; what it refuses is named by the line's number."""
     try:
         return check(*arguments)
-    except EntryError as error:
-        raise JournalError(f"--resume: {path}: line {number} {error}") from error
+    except ValueError as error:
+        raise UsageError(f"--resume: {path}: line {number} {error}") from error
 
 
 @contextmanager
@@ -286,12 +416,12 @@ def _locked(path: Path, *, create: bool) -> Generator[int]:
     try:
         descriptor = os.open(path, flags, 0o644)
     except OSError as error:
-        raise JournalError(f"{option}: {path}: {error.strerror}") from error
+        raise UsageError(f"{option}: {path}: {error.strerror}") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise JournalError(f"{option}: {path} is in use by another run") from None
+            raise UsageError(f"{option}: {path} is in use by another run") from None
         yield descriptor
     finally:
         os.close(descriptor)

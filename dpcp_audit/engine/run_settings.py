@@ -28,9 +28,8 @@ from dpcp_audit.engine.suites import entries, find
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Skipped
-from dpcp_audit.words.plain import is_list, is_record
-from dpcp_audit.words.values import is_file
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.values import is_file, is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

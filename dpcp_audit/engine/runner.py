@@ -1,40 +1,254 @@
-"""The runner: checks cut into tasks, handed to an engine, and put together again as events."""
+"""The runner: checks cut into tasks, handed to an engine, and put together again as events.
+
+An engine is threads of this process, or joblib's Dask. Wherever it is, a task runs in a cell of the
+process that it was handed to, so that a check that crashes or hangs takes no worker with it.
+"""
 
 from __future__ import annotations
 
+import logging
+import math
+import os
+import re
 import threading
 import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit.engine import encoding
-from dpcp_audit.engine.backends import Crew, Engine, hire
-from dpcp_audit.engine.run_events import (
+from dpcp_audit.engine import cell_template
+from dpcp_audit.engine.run_settings import difference, environment
+from dpcp_audit.engine.suites import built_in, find, row_of, suite
+from dpcp_audit.engine.tasks import (
     QUIET_SECONDS,
     CallsMade,
     CheckFinished,
     CheckStarted,
-    ChunkFinished,
+    Done,
     Event,
     RunFinished,
     RunStarted,
     StillRunning,
+    Task,
+    attempt,
+    chunks_of,
+    decode,
+    encode,
+    perform,
+    pickled,
 )
-from dpcp_audit.engine.suites import find, row_of, suite
-from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform, pickled
-from dpcp_audit.engine.worker_pool import Limits, over_time
+from dpcp_audit.engine.worker_pool import Cells, Limits, over_time
+from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Chunked, Context
+from dpcp_audit.words.errors import IncompleteError, UsageError, require_package
 from dpcp_audit.words.results import Finding
-from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.engine.worker_pool import Heard
     from dpcp_audit.words.checks import Row
     from dpcp_audit.words.results import Outcome
+
+
+_CONNECT_SECONDS = 5
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+_OF_TARGETS = frozenset({"targets", "traces", "estimates"})
+"""The suites whose checks call code of the user's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """The processes that work on tasks.
+
+    Parameters
+    ----------
+    address : str
+        The address of a Dask cluster's scheduler; empty for processes on this machine.
+    jobs : int
+        The number of tasks at a time on this machine. A cluster takes as many as it can.
+    """
+
+    address: str = ""
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        _validate.integer(jobs=self.jobs, at_least=1)
+
+    @classmethod
+    def parse(cls, text: str, *, jobs: int | None = None) -> Self:
+        """Return the engine that ``--engine`` names; ``jobs`` are all cores unless given.
+
+        Raises
+        ------
+        UsageError
+            If it is neither ``local`` nor ``dask=ADDRESS``, or if ``jobs`` are given for a
+            cluster.
+        MissingExtraError
+            If Dask's ``distributed`` is not installed.
+        """
+        name, _, address = text.partition("=")
+        if text == "local":
+            return cls(jobs=processors() if jobs is None else jobs)
+        if name != "dask":
+            raise UsageError(
+                f"--engine must be local or dask=tcp://HOST:PORT, got {text!r}",
+                hint="local runs on this machine, dask on the cluster at its address",
+            )
+        if jobs is not None:
+            raise UsageError(
+                "--jobs goes with --engine local; dask uses the whole cluster",
+                hint="leave --jobs out",
+            )
+        require_package("distributed", "distributed")
+        if not re.fullmatch(r"\w+://.+:\d+", address):
+            raise UsageError(
+                f"--engine: dask needs an address such as tcp://HOST:PORT, got {text!r}",
+                hint="'dask scheduler' prints it as it starts",
+            )
+        return cls(address=address)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Crew:
+    """The workers of one run.
+
+    Parameters
+    ----------
+    work : callable
+        Runs a task where it is handed to; None where all was stopped.
+    stop : callable
+        Ends the work that can be ended from here.
+    jobs : int
+        The number of threads of this process that do the work, or wait for it.
+    cluster : object or None
+        The client of the Dask cluster that is handed the work in their place.
+    """
+
+    work: Callable[[Task], Done | None]
+    stop: Callable[[], None]
+    jobs: int = 1
+    cluster: Any = None
+
+    def results(self, tasks: Iterable[Task]) -> Iterator[Done | None]:
+        """Hand out tasks as workers come free, and yield what becomes of them as it comes."""
+        if self.cluster is None:
+            return _in_threads(self.work, iter(tasks), self.jobs)
+        return _on_cluster(self.work, tasks, self.cluster)
+
+
+def _in_threads(
+    work: Callable[[Task], Done | None], tasks: Iterator[Task], jobs: int
+) -> Iterator[Done | None]:
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        running = {pool.submit(work, task) for task in islice(tasks, jobs)}
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (each.result() for each in ended)  # told before the next ones begin
+            running |= {pool.submit(work, task) for task in islice(tasks, len(ended))}
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _on_cluster(
+    work: Callable[[Task], Done | None], tasks: Iterable[Task], client: Any
+) -> Iterator[Done | None]:
+    from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415  (slow to import)
+
+    with parallel_config(backend="dask", client=client, n_jobs=-1):
+        yield from Parallel(
+            return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs"
+        )(delayed(work)(task) for task in tasks)
+
+
+def processors() -> int:
+    """Return how many processors this process may use, by its affinity and its control group."""
+    own = getattr(os, "sched_getaffinity", None)
+    allowed = len(own(0)) if own else os.cpu_count() or 1
+    try:
+        quota, period = _QUOTA.read_text().split()
+        return max(1, min(allowed, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):  # no Linux, or no quota: "max"
+        return allowed
+
+
+def hire(
+    engine: Engine, limits: Limits, suite: str = "papers", heard: Heard | None = None
+) -> _Crew:
+    """Return the workers of an engine for a suite, who are to be stopped in the end.
+
+    ``heard`` is told of calls that are made on this machine.
+
+    Raises
+    ------
+    UsageError
+        If a cluster cannot be reached.
+    """
+    if engine.address:
+        return _dask(engine, limits, suite)
+    return _local(engine, limits, suite, heard)
+
+
+def _local(engine: Engine, limits: Limits, suite: str, heard: Heard | None) -> _Crew:
+    if suite in built_in():  # no code of others was loaded for it
+        cell_template.prepare()
+    cells = Cells(limits, apart=suite in _OF_TARGETS, heard=heard)
+    return _Crew(work=cells.run, stop=cells.stop, jobs=engine.jobs)
+
+
+def _dask(engine: Engine, limits: Limits, suite: str) -> _Crew:
+    distributed: Any = import_module("distributed")  # an extra
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what fails is told of here
+    try:
+        client = distributed.Client(engine.address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(
+            f"--engine: no Dask scheduler answers at {engine.address}",
+            hint="'dask scheduler' starts one, and prints its address",
+        ) from error
+    if not client.ncores():
+        client.close()
+        raise UsageError(
+            f"--engine: the Dask scheduler at {engine.address} has no workers",
+            hint=f"'dask worker {engine.address}' starts one",
+        )
+    work = partial(work_remotely, limits=limits, suite=suite, expected=environment(suite))
+    stop = partial(client.close, timeout=1)
+    if sum(client.ncores().values()) == 1:  # joblib would ask no cluster for a single job
+
+        def ask(task: Task) -> Done | None:
+            done: Done | None = client.submit(work, task, pure=False).result()
+            return done
+
+        return _Crew(work=ask, stop=stop)
+    return _Crew(work=work, stop=stop, cluster=client)
+
+
+def work_remotely(
+    task: Task, *, limits: Limits, suite: str, expected: dict[str, str]
+) -> Done | None:
+    """Run a task in a cell of this worker process.
+
+    Raises
+    ------
+    RuntimeError
+        If the worker's versions are not those of the run.
+    """
+    if unlike := difference(environment(suite), expected):
+        raise RuntimeError(f"a worker differs from this run: {unlike}")
+    return _cells(limits, apart=suite in _OF_TARGETS).run(task)
+
+
+@cache
+def _cells(limits: Limits, *, apart: bool) -> Cells:
+    return Cells(limits, apart=apart)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +367,7 @@ def _context(row: Row, settings: RunSettings, significance: float) -> Context:
 
 
 def _finding(row: Row, done: Done) -> Finding:
-    outcome = None if done.error else encoding.decode(done.data)
+    outcome = None if done.error else decode(done.data)
     return Finding(claim=row.claim, outcome=outcome, error=done.error, seconds=done.seconds)
 
 
@@ -225,11 +439,11 @@ class _Running:
     def _outcome(self) -> Outcome:
         data = [self._done[index].data for index in range(self.chunks)]
         if self.chunks == 1:
-            return encoding.decode(data[0])
+            return decode(data[0])
         check = self.row.check
         assert isinstance(check, Chunked)  # noqa: S101  (or it would have one chunk)
         outcome = check.combine(self._context, data)
-        return encoding.decode(encoding.encode(outcome))
+        return decode(encode(outcome))
 
     @property
     def _seconds(self) -> float:
@@ -245,7 +459,7 @@ class _Work:
         self._reports: SimpleQueue[CheckStarted | CallsMade | Done | BaseException] = SimpleQueue()
         self._over = threading.Event()
 
-    def events(self, workers: Crew) -> Iterator[Event]:
+    def events(self, workers: _Crew) -> Iterator[Event]:
         """Run all checks; those that nothing is left of come first."""
         pending = {check.id: check for check in self._checks}
         for check in self._checks:
@@ -285,17 +499,11 @@ class _Work:
         check = pending[done.id]
         check.add(done)
         if check.chunks > 1 and not done.error:
-            yield ChunkFinished(
-                id=done.id,
-                index=done.index,
-                chunks=check.chunks,
-                data=done.data,
-                seconds=done.seconds,
-            )
+            yield done
         if check.over:
             yield pending.pop(done.id).finished()
 
-    def _feed(self, workers: Crew) -> None:
+    def _feed(self, workers: _Crew) -> None:
         try:
             for done in workers.results(self._tasks()):
                 if done is not None:

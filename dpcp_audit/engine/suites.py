@@ -15,13 +15,13 @@ from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.words.checks import Check, Row, Suite
-from dpcp_audit.words.plain import is_record
+from dpcp_audit.words.errors import MissingExtraError, UsageError
 from dpcp_audit.words.results import Claim, Source, SourceLocation
-from dpcp_audit.words.whole_files import MissingExtraError, UsageError
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence

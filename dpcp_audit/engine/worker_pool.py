@@ -6,6 +6,7 @@ that it started, where a task reaches a limit; a fresh one takes its place.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
@@ -20,16 +21,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
-from dpcp_audit.engine import cell_template, messages
-from dpcp_audit.engine.run_events import pass_on
-from dpcp_audit.engine.tasks import Done
+from dpcp_audit.engine import cell_template, tasks
 from dpcp_audit.words import validate as _validate
-
-if TYPE_CHECKING:
-    from dpcp_audit.engine.tasks import Task
-
 
 DEFAULT_SECONDS = 3600.0
 _START_SECONDS = 120.0
@@ -75,10 +70,6 @@ def over_time(seconds: float) -> str:
     )
 
 
-class CellError(RuntimeError):
-    """A cell that cannot be started, or that is not of this version."""
-
-
 class WorkerProcess:
     """One process for one thread.
 
@@ -89,15 +80,12 @@ class WorkerProcess:
 
     Raises
     ------
-    CellError
+    RuntimeError
         If it does not start.
     """
 
     def __init__(self, *, memory: int | None = None) -> None:
-        try:
-            self._process = _started(memory)
-        except cell_template.TemplateError as error:
-            raise CellError(f"a process for checks could not be started: {error}") from None
+        self._process = _started(memory)
         assert self._process.stderr is not None  # noqa: S101  (it is a pipe)
         self._talk = pass_on(self._process.stderr)
         self._busy = threading.Lock()
@@ -114,7 +102,7 @@ class WorkerProcess:
         """True if the process is still there."""
         return self._process.poll() is None
 
-    def run(self, task: Task, limits: Limits, heard: Heard | None = None) -> Done:
+    def run(self, task: tasks.Task, limits: Limits, heard: Heard | None = None) -> tasks.Done:
         """Run a task; where it ends the process, or reaches a limit, it is stopped.
 
         ``heard`` is told now and then how often a task has called its target.
@@ -122,23 +110,23 @@ class WorkerProcess:
         with self._busy:
             return self._run(task, limits, heard)
 
-    def _run(self, task: Task, limits: Limits, heard: Heard | None) -> Done:
+    def _run(self, task: tasks.Task, limits: Limits, heard: Heard | None) -> tasks.Done:
         started, key = time.perf_counter(), secrets.token_bytes(32)
         try:
             self._await_start()
             started = time.perf_counter()
             with contextlib.suppress(BrokenPipeError):  # told of by the reply that is missing
-                messages.write(self._stdin, pickle.dumps((key, task)))
+                tasks.write(self._stdin, pickle.dumps((key, task)))
             answer: dict[str, Any] = {}
             while "error" not in answer:
                 left = started + limits.seconds - time.perf_counter()
                 reply = self._answer(left, memory=limits.memory, limit=limits.seconds)
-                answer = json.loads(messages.opened(key, reply))
+                answer = json.loads(tasks.opened(key, reply))
                 if heard is not None and "calls" in answer:
                     heard(task.context.name, answer["calls"])
-        except messages.ForgedError:
+        except tasks.ForgedError:
             self._end()
-            return Done(
+            return tasks.Done(
                 id=task.context.name,
                 index=task.index,
                 error=_FORGED,
@@ -147,14 +135,14 @@ class WorkerProcess:
             )
         except _StoppedError as stopped:
             self._end()
-            return Done(
+            return tasks.Done(
                 id=task.context.name,
                 index=task.index,
                 error=str(stopped),
                 stopped=True,
                 seconds=time.perf_counter() - started,
             )
-        return Done(id=task.context.name, index=task.index, **answer)
+        return tasks.Done(id=task.context.name, index=task.index, chunks=task.chunks, **answer)
 
     def kill(self) -> None:
         """End the process and all that it started."""
@@ -196,7 +184,7 @@ class WorkerProcess:
             self._answer(_START_SECONDS, memory=None, limit=_START_SECONDS)
         except _StoppedError as stopped:
             self._end()
-            raise CellError(f"a process for checks could not be started: {stopped}") from None
+            raise RuntimeError(f"a process for checks could not be started: {stopped}") from None
         self._ready = True
 
     def _answer(self, seconds: float, *, memory: int | None, limit: float) -> bytes:
@@ -207,7 +195,7 @@ class WorkerProcess:
         poll = select.poll()
         poll.register(stdout, select.POLLIN)
         while True:
-            if (reply := messages.take(self._received)) is not None:
+            if (reply := tasks.take(self._received)) is not None:
                 return reply
             left = deadline - time.monotonic()
             if left <= 0:
@@ -246,7 +234,7 @@ class Cells:
         self._started: list[WorkerProcess] = []
         self._stopping = False
 
-    def run(self, task: Task) -> Done | None:
+    def run(self, task: tasks.Task) -> tasks.Done | None:
         """Run a task in this thread's cell; None once all are to stop."""
         cell: WorkerProcess | None = getattr(self._local, "cell", None)
         used_by = getattr(self._local, "check", task.context.name)
@@ -329,3 +317,42 @@ def _ending(code: int) -> str:
 
 def _size(memory: int) -> str:
     return f"{memory / _MIB:.4g} MiB" if memory < 1024 * _MIB else f"{memory / _MIB / 1024:.4g} GiB"
+
+
+MOST_BYTES = 2**16
+"""The most bytes of one process, during its whole life."""
+_SILENCE = "\n(more that the code under audit writes is not shown)\n"
+_CHUNK = 2**16
+_STDERR = 2
+
+
+def pass_on(pipe: IO[bytes]) -> threading.Thread:
+    """Read a pipe to its end and write the beginning on stderr, without control characters.
+
+    Code under audit may write past Python's own streams, as C libraries do, and in each of many
+    thousand calls.
+    """
+    thread = threading.Thread(target=_pass_on, args=(pipe,), daemon=True)
+    thread.start()
+    return thread
+
+
+def _pass_on(pipe: IO[bytes]) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    left = MOST_BYTES
+    with pipe:
+        while data := os.read(pipe.fileno(), _CHUNK):
+            shown = decoder.decode(data[:left])
+            if left and len(data) >= left:
+                shown += _SILENCE
+            left -= min(left, len(data))
+            _write(shown)
+
+
+def _write(text: str) -> None:
+    """Write a text on this process's stderr, where that is open."""
+    plain = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+    waiting = memoryview(plain.encode())
+    with contextlib.suppress(OSError):
+        while waiting:
+            waiting = waiting[os.write(_STDERR, waiting) :]

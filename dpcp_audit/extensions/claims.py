@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dpcp_audit.words import brent as brent
 from dpcp_audit.words import validate as validate
 from dpcp_audit.words.arrays import BoolArray as BoolArray
 from dpcp_audit.words.arrays import FloatArray as FloatArray
@@ -16,14 +15,16 @@ from dpcp_audit.words.checks import Skipped as Skipped
 from dpcp_audit.words.checks import Suite as Suite
 from dpcp_audit.words.checks import claims_of as claims_of
 from dpcp_audit.words.checks import whole as whole
-from dpcp_audit.words.computed import Computation as Computation
-from dpcp_audit.words.computed import Computed as Computed
+from dpcp_audit.words.errors import IncompleteError as IncompleteError
+from dpcp_audit.words.errors import UsageError as UsageError
+from dpcp_audit.words.errors import require_package as require_package
+from dpcp_audit.words.errors import write_whole as write_whole
+from dpcp_audit.words.evidence import Computation as Computation
+from dpcp_audit.words.evidence import Computed as Computed
+from dpcp_audit.words.evidence import Simulated as Simulated
 from dpcp_audit.words.evidence import conclude as conclude
 from dpcp_audit.words.evidence import decide as decide
 from dpcp_audit.words.evidence import of_rate as of_rate
-from dpcp_audit.words.figures import Figure as Figure
-from dpcp_audit.words.figures import FigureKind as FigureKind
-from dpcp_audit.words.figures import Series as Series
 from dpcp_audit.words.formatting import clipped as clipped
 from dpcp_audit.words.formatting import limits as limits
 from dpcp_audit.words.formatting import number as number
@@ -41,11 +42,6 @@ from dpcp_audit.words.guarantees import PureDP as PureDP
 from dpcp_audit.words.guarantees import Relation as Relation
 from dpcp_audit.words.guarantees import RenyiDP as RenyiDP
 from dpcp_audit.words.options import in_place as in_place
-from dpcp_audit.words.outcome_tables import Table as Table
-from dpcp_audit.words.outcome_tables import TableColumn as TableColumn
-from dpcp_audit.words.plain import is_list as is_list
-from dpcp_audit.words.proofs import Proof as Proof
-from dpcp_audit.words.proofs import ProofMethod as ProofMethod
 from dpcp_audit.words.quantities import Quantity as Quantity
 from dpcp_audit.words.results import ROUNDING as ROUNDING
 from dpcp_audit.words.results import Claim as Claim
@@ -53,15 +49,19 @@ from dpcp_audit.words.results import Count as Count
 from dpcp_audit.words.results import Estimate as Estimate
 from dpcp_audit.words.results import Evidence as Evidence
 from dpcp_audit.words.results import EvidenceKind as EvidenceKind
+from dpcp_audit.words.results import Figure as Figure
+from dpcp_audit.words.results import FigureKind as FigureKind
 from dpcp_audit.words.results import Outcome as Outcome
 from dpcp_audit.words.results import PlainData as PlainData
 from dpcp_audit.words.results import Power as Power
 from dpcp_audit.words.results import Printed as Printed
+from dpcp_audit.words.results import Proof as Proof
+from dpcp_audit.words.results import ProofMethod as ProofMethod
+from dpcp_audit.words.results import Series as Series
 from dpcp_audit.words.results import Source as Source
 from dpcp_audit.words.results import SourceLocation as SourceLocation
 from dpcp_audit.words.results import Standing as Standing
+from dpcp_audit.words.results import Table as Table
+from dpcp_audit.words.results import TableColumn as TableColumn
 from dpcp_audit.words.results import Verdict as Verdict
-from dpcp_audit.words.whole_files import IncompleteError as IncompleteError
-from dpcp_audit.words.whole_files import UsageError as UsageError
-from dpcp_audit.words.whole_files import require_package as require_package
-from dpcp_audit.words.whole_files import write_whole as write_whole
+from dpcp_audit.words.values import is_list as is_list

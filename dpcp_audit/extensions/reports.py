@@ -2,6 +2,5 @@
 
 from __future__ import annotations
 
-from dpcp_audit.reports.document import require_writable as require_writable
 from dpcp_audit.reports.terminal import print_summary as print_summary
 from dpcp_audit.reports.terminal import print_tables as print_tables

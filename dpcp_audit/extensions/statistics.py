@@ -17,5 +17,6 @@ from dpcp_audit.stats.enclosures import normal_cdf as normal_cdf
 from dpcp_audit.stats.enclosures import response_keep as response_keep
 from dpcp_audit.stats.enclosures import upper as upper
 from dpcp_audit.stats.intervals import clopper_pearson as clopper_pearson
+from dpcp_audit.stats.roots import find_root as find_root
 from dpcp_audit.stats.roots import turn as turn
 from dpcp_audit.stats.roots import turn_by_factor as turn_by_factor

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.run_events import QUIET_SECONDS, CallsMade
 from dpcp_audit.engine.runner import planned_calls
+from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
 from dpcp_audit.faces.keywords import keywords
 from dpcp_audit.faces.planning import plan_here, planned, require_pairs
 from dpcp_audit.target_checks.check_options import claims_with, key_of
@@ -23,10 +23,10 @@ from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of, split
 from dpcp_audit.words import options
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.calls_made import listening
+from dpcp_audit.words.checks import listening
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Coverage, Neighbours
 from dpcp_audit.words.results import SourceLocation
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.options import RUN_OPTIONS
 from dpcp_audit.words.values import Whole, is_whole
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

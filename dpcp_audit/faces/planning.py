@@ -18,9 +18,9 @@ from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import IncompleteError, UsageError
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import SourceLocation
-from dpcp_audit.words.whole_files import IncompleteError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -231,10 +231,7 @@ def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     done = cell.run(task, Limits(seconds=patience))
     elapsed = time_limits.clock() - started
     if done.stopped:
-        stopped = done.error.partition(";")[0]
-        raise IncompleteError(
-            f"{spec.name}, called a first few times: {stopped}", hint="does it hang?"
-        )
+        raise IncompleteError(f"{spec.name}, called a first few times: {done.error}")
     if done.error:
         raise UsageError(f"{spec.name}: {done.error}")
     found: dict[str, Any] = done.data

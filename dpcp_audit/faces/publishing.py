@@ -12,17 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from dpcp_audit.engine import journal as journals
-from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.journal import Journal
-from dpcp_audit.engine.run_events import CheckFinished, Event, Log, RunFinished
-from dpcp_audit.engine.runner import Past, run
+from dpcp_audit.engine.runner import Engine, Past, run
 from dpcp_audit.engine.suites import require, suite
+from dpcp_audit.engine.tasks import CheckFinished, Event, Log, RunFinished
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.document import Writer, require_writable, write_all
 from dpcp_audit.reports.terminal import Display, Progress, print_summary
-from dpcp_audit.words.plain import shown
-from dpcp_audit.words.whole_files import IncompleteError, UsageError
+from dpcp_audit.words.errors import IncompleteError, UsageError, shown
 
 if TYPE_CHECKING:
     import argparse

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 
-from dpcp_audit.words import brent as _brent
+from dpcp_audit.stats.roots import find_least, find_root
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class LawPair(ABC):
         high = min(self.max_divergence(), 700.0)
         if profile(high) > delta:
             return math.inf if high == 700.0 else high
-        return _brent.root(lambda e: profile(e) - delta, 0.0, high, xtol=1e-12)
+        return find_root(lambda e: profile(e) - delta, 0.0, high, xtol=1e-12)
 
     def profile(self) -> Callable[[float], float]:
         """Return δ as a function of ε, for many calls."""
@@ -139,7 +139,7 @@ class LawPair(ABC):
         values = divergences(alphas) / alphas
         best = int(np.argmax(values))
         low, high = float(grid[max(0, best - 1)]), float(grid[min(grid.size - 1, best + 1)])
-        refined = _brent.least(negative, low, high)
+        refined = find_least(negative, low, high)
         return max(float(values[best]), -refined, self.renyi(1.0))
 
     def renyi_of_orders(self) -> Callable[[FloatArray], FloatArray]:

@@ -1,4 +1,8 @@
-"""Pools of real scores: of classifiers on scikit-learn's data, or from a user's file.
+"""Conformity scores of a classifier, and pools of real ones: on scikit-learn's data, or of a user.
+
+A score, HPS or APS in the forms that the papers define, is low where the label agrees with the
+prediction. Ties between probabilities are handled as each formula says; APS divides by the row's
+sum (1 up to rounding), so that rounding takes no score past the end of its range.
 
 Half of the data (a stratified split with ``random_state=0``) fitted the classifier; the other
 half is the pool. A pool is taken as the population: calibration sets are drawn from it, and
@@ -15,23 +19,216 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from dpcp_audit.laws.populations import Pool
-from dpcp_audit.laws.scores import hps, true_label_scores
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.arrays import is_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
+
+
+def hps(probabilities: ArrayLike) -> FloatArray:
+    """Return the hinge score 1 − p_i of every label (Vovk et al. 2005; P-COQS's hinge).
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (n, k)
+        Class probabilities; rows sum to 1.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        In [0, 1].
+
+    Examples
+    --------
+    >>> hps([[0.75, 0.25]])
+    array([[0.25, 0.75]])
+    """
+    return 1 - _validate.probabilities(probabilities)
+
+
+def aps(probabilities: ArrayLike, *, u: ArrayLike | None = None) -> FloatArray:
+    """Return APS of every label as Romano, Sesia and Candès (2020) define it.
+
+    Σ_{j: p_j > p_i} p_j + u·p_i, or without ``u`` the non-randomised Σ_{j: p_j >= p_i} p_j;
+    where no probabilities are tied, that is u = 1.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (n, k)
+        Class probabilities; rows sum to 1.
+    u : array_like, shape (n,) or (n, k), optional
+        Uniform draws in [0, 1]: one a row, or one a label.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        In [0, 1].
+
+    Examples
+    --------
+    >>> aps([[0.5, 0.25, 0.25]])
+    array([[0.5, 1. , 1. ]])
+    >>> aps([[0.5, 0.25, 0.25]], u=[0.5])
+    array([[0.25 , 0.625, 0.625]])
+    """
+    p = _validate.probabilities(probabilities)
+    sums = _sums_of_larger(p)
+    if u is None:
+        return sums.at_least / sums.total
+    return (sums.larger + _uniforms(u, p) * p) / sums.total
+
+
+def raps(
+    probabilities: ArrayLike, *, penalty: float, spared: int, u: ArrayLike | None = None
+) -> FloatArray:
+    """Return RAPS of every label (Angelopoulos, Bates, Jordan and Malik 2021), within [0, 1].
+
+    APS plus ``penalty`` for every place of the label's rank beyond ``spared``, divided by the most
+    that it can be: private calibration searches a public interval, and an order is all it needs.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (n, k)
+        Class probabilities; rows sum to 1. Of tied labels, each has the highest rank.
+    penalty : float
+        λ >= 0.
+    spared : int
+        Ranks without a penalty, from 1 to k.
+    u : array_like, optional
+        As for ``aps``.
+
+    Examples
+    --------
+    >>> raps([[0.5, 0.25, 0.25]], penalty=0.5, spared=2)
+    array([[0.33333333, 1.        , 1.        ]])
+    """
+    p = _validate.probabilities(probabilities)
+    _validate.non_negative(penalty=penalty)
+    _validate.integer(spared=spared, at_least=1, at_most=p.shape[1])
+    ranks = (p[:, None, :] >= p[:, :, None]).sum(axis=2)
+    charged = penalty * np.maximum(0, ranks - spared)
+    most = 1 + penalty * (p.shape[1] - spared)
+    return np.asarray((aps(p, u=u) + charged) / most, dtype=np.float64)
+
+
+def aps_as_printed(probabilities: ArrayLike, *, u: ArrayLike) -> FloatArray:
+    """Return Σ_{j: p_j >= p_i} p_j + u·p_i, as the LDP-CP paper prints APS (Section 2.1).
+
+    The label's own probability is counted twice, so the scores reach 2 as p_i and u reach 1.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (n, k)
+        Class probabilities; rows sum to 1.
+    u : array_like, shape (n,) or (n, k)
+        Uniform draws in [0, 1]: one a row, or one a label.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        In [0, 2].
+
+    Examples
+    --------
+    >>> aps_as_printed([[0.75, 0.25]], u=[1.0])
+    array([[1.5 , 1.25]])
+    """
+    p = _validate.probabilities(probabilities)
+    sums = _sums_of_larger(p)
+    return (sums.at_least + _uniforms(u, p) * p) / sums.total
+
+
+def true_label_scores(scores: ArrayLike, labels: ArrayLike) -> FloatArray:
+    """Return the score of each row's own label.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n, k)
+        Scores of every label.
+    labels : array_like, shape (n,)
+        Labels in {0, ..., k−1}.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+    """
+    values = _validate.array(scores, name="scores", ndim=2)
+    chosen = _validate.labels(labels, n_classes=values.shape[1], shape=values.shape[:1])
+    return values[np.arange(chosen.size), chosen]
+
+
+def prediction_sets(scores: ArrayLike, threshold: float) -> BoolArray:
+    """Return C_q(x) = {y: S(x, y) <= q} of every row, as membership.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n, k)
+        Scores of every label.
+    threshold : float
+        q; +∞ gives the full set.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, k)
+    """
+    values = _validate.array(scores, name="scores", ndim=2)
+    _validate.number(threshold=threshold)
+    return values <= threshold
+
+
+class _Sums(NamedTuple):
+    """For every label, the sums of p_j over p_j > p_i and over p_j >= p_i; and the row's sum."""
+
+    larger: FloatArray
+    at_least: FloatArray
+    total: FloatArray
+
+
+def _sums_of_larger(p: FloatArray) -> _Sums:
+    n, k = p.shape
+    order = np.argsort(-p, axis=1, kind="stable")
+    ranked = np.take_along_axis(p, order, axis=1)
+    running = np.concatenate([np.zeros((n, 1)), np.cumsum(ranked, axis=1)], axis=1)
+    place = np.arange(int(k))
+    differs = ranked[:, 1:] != ranked[:, :-1]
+    starts = np.concatenate([np.ones((n, 1), dtype=np.bool_), differs], axis=1)
+    ends = np.concatenate([differs, np.ones((n, 1), dtype=np.bool_)], axis=1)
+    started = cast("IntArray", np.where(starts, place, 0))
+    ended = cast("IntArray", np.where(ends, place, int(k)))
+    first = np.maximum.accumulate(started, axis=1)
+    last = np.minimum.accumulate(ended[:, ::-1], axis=1)[:, ::-1]
+    larger, at_least = np.empty_like(p), np.empty_like(p)
+    np.put_along_axis(larger, order, np.take_along_axis(running, first, axis=1), axis=1)
+    np.put_along_axis(at_least, order, np.take_along_axis(running, last + 1, axis=1), axis=1)
+    return _Sums(larger, at_least, running[:, -1:])
+
+
+def _uniforms(u: ArrayLike, p: FloatArray) -> FloatArray:
+    given = _validate.reals(u, name="u")
+    values = _validate.array(given, name="u", ndim=2 if given.ndim == 2 else 1)
+    if values.shape not in (p.shape, p.shape[:1]):
+        raise errors.value_error(
+            f"u must have shape {p.shape[:1]} or {p.shape}, got shape {values.shape}",
+            "such as rng.random(len(probabilities))",
+        )
+    outside = values[(values < 0) | (values > 1)]
+    if outside.size:
+        raise errors.value_error(
+            f"u must lie in [0, 1], got {outside[:3]}", "such as rng.random(len(probabilities))"
+        )
+    return values if values.ndim == 2 else values[:, None]
 
 
 _ROWS, _CLASSES = 120, 3
@@ -239,7 +436,7 @@ def load_pool(path: str) -> ProbabilityPool:
     held = _read(path)
     missing = sorted({"probabilities", "labels"} - held.keys())
     if missing:
-        raise hints.value_error(
+        raise errors.value_error(
             f"path must hold probabilities and labels, {path!r} lacks {missing}", _SAVE
         )
     probabilities = _validate.probabilities(held["probabilities"])
@@ -259,6 +456,6 @@ def _read(path: str) -> dict[str, NDArray[Any]]:
         *(OSError, EOFError, ValueError),
         *(AttributeError, MemoryError, zipfile.BadZipFile),
     ) as error:
-        raise hints.value_error(
+        raise errors.value_error(
             f"path must name a readable .npz file, got {path!r} ({error})", _SAVE
         ) from error

@@ -4,8 +4,13 @@ Each aims at a rank above the conformal one, ⌈(1−α)(n+1)⌉, by what its no
 follows from n, α, the guarantee and the resolution, which are public: to choose the lowest costs no
 privacy.
 
-**P-COQS, upper end.** ``pcoqs.upper_end`` has the proof: for exchangeable scores, whatever the
-ties and Δ are.
+**P-COQS, upper end**, min(b, q̂ + Δ), is post-processing. That end
+is b, or a midpoint whose noisy count reached the rank r, so that at least r − M scores lie at or
+below it, M the largest noise of the N rounds, which does not depend on the scores. With
+j = ⌈r − M⌉ the end is at least the j-th smallest score, or b: a new exchangeable score is covered
+with probability at least j/(n+1), whatever the ties and Δ are, and the mean of that over M, of law
+P(M ≤ t) = Φ(t/σ)^N, is promised. Of i.i.d. scores of law F, F at the j-th smallest score is at
+least a Beta(j, n+1−j) variable. Corollary 1 of P-COQS needs M(Δ), and more ranks.
 
 **ExponQ, full budget.** With probability 1−s the released edge has at least n·q̃ − (2/ε)·log(m/s)
 scores at or below it, by the utility of the exponential mechanism (McSherry and Talwar 2007) at
@@ -27,13 +32,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betainc, log_ndtr
 
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, optimal_gamma
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.mechanisms.pcoqs.privacy_budget import claimed_rho, largest_fitting, proven_rho
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.pcoqs.upper_end import UpperEnd
-from dpcp_audit.words import hints
+from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss, hoeffding_width
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.pcoqs_budget import claimed_rho, largest_fitting, proven_rho
+from dpcp_audit.mechanisms.quantiles import ExponQ, conformal_rank, optimal_gamma
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import (
     ZCDP,
@@ -47,12 +50,12 @@ from dpcp_audit.words.guarantees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 
 _MOST_EDGES = 10**6
@@ -228,19 +231,19 @@ def calibrators(
     _validate.open_unit(alpha=alpha)
     _validate.closed_unit(confidence=confidence)
     if confidence == 0:
-        raise hints.value_error(
+        raise errors.value_error(
             "confidence must lie in (0, 1], got 0", "leave it out for coverage on average"
         )
     low, high = _validate.bounds(bounds)
     _validate.positive(resolution=resolution)
     if not resolution < high - low:
-        raise hints.value_error(
+        raise errors.value_error(
             f"resolution must be below b - a = {high - low:g}, got {resolution!r}",
             f"a thousandth of it is {(high - low) / 1000:g}",
         )
     finest = 8 * math.ulp(max(abs(low), abs(high)))
     if resolution < finest:
-        raise hints.value_error(
+        raise errors.value_error(
             f"resolution must be >= {finest:g} at these bounds, got {resolution!r}",
             "doubles are no finer there",
         )
@@ -262,7 +265,7 @@ def _offers(asked: _Asked) -> Iterator[ProvedCalibrator]:
         return
     rho, length = _rho(asked), _log_ratios(guarantee)
     if rho is None and length is None:
-        raise hints.value_error(
+        raise errors.value_error(
             "guarantee must be PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or LocalDP with some "
             f"loss to spend, got {guarantee!r}",
             "such as dp.ZCDP(0.5)",
@@ -315,10 +318,94 @@ def _log_ratios(guarantee: PrivacyGuarantee) -> float | None:
 def _noisy_search(asked: _Asked, rho: float) -> ProvedCalibrator:
     """Return P-COQS's upper end at the lowest rank at which the coverage is proved."""
     search = PCOQS(alpha=0.5, rho=rho, bounds=asked.bounds, resolution=asked.resolution)
-    end = UpperEnd(search=search, n=asked.n, alpha=asked.alpha, confidence=asked.confidence)
+    end = _UpperEnd(search=search, n=asked.n, alpha=asked.alpha, confidence=asked.confidence)
     rank = end.least_rank
     run = replace(search, alpha=1 - (rank - 0.5) / (asked.n + 1))
     return asked.calibrator("P-COQS, upper end", rank, run, lift=asked.resolution)
+
+
+_BELOW, _ABOVE = 10.0, 40.0
+"""Between these, in noise scales, the largest noise lies but for 1e-20."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UpperEnd:
+    """The ranks that promise a coverage for the upper end of P-COQS's bracket.
+
+    A search for rank r ends at the j-th smallest score or above it, j = ⌈r − M⌉, for the largest
+    noise M of its N rounds.
+
+    Parameters
+    ----------
+    search : PCOQS
+        Its ρ, bounds and Δ; not its α.
+    n : int
+        Number of scores.
+    alpha : float
+        The miscoverage that is asked for, in (0, 1).
+    confidence : float
+        1 for coverage on average over exchangeable scores, below 1 for coverage in this share of
+        calibrations on i.i.d. scores.
+
+    Notes
+    -----
+    P(j > r − i) = P(M < i) = Φ(i/σ)^N. Where σ is large, whole numbers i are taken ``step`` at a
+    time, each for the least favourable of its step.
+    """
+
+    search: PCOQS
+    n: int
+    alpha: float
+    confidence: float = 1.0
+
+    @property
+    def least_rank(self) -> int:
+        """The lowest rank that promises the coverage; n + 1 where none up to n does."""
+        low, high = 0, self.n + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.keeps(middle) else (middle, high)
+        return high
+
+    @property
+    def _step(self) -> int:
+        return max(1, min(self.n, math.floor(self.search.noise_scale / 1000)))
+
+    def keeps(self, rank: int) -> bool:
+        """Tell whether the coverage asked for is proved at a rank."""
+        mean = self.confidence == 1
+        return self._mean(rank) if mean else self._sure(rank)
+
+    def _mean(self, rank: int) -> bool:
+        """Σ_j P(j ≥ k), k = 1 … n+1, is to be at least (1−α)(n+1)."""
+        n, start = self.n, rank - self.n
+        first, last = self._reach(start, rank)
+        lost = self._step * np.sum(
+            -self._log_less(np.arange(first, last + 1, self._step), np.expm1)
+        )
+        return float(lost) + (first - start) <= self.alpha * (n + 1) * (1 - 1e-12)
+
+    def _sure(self, rank: int) -> bool:
+        """Σ_k P(j = k)·P(Beta(k, n+1−k) < 1−α) is to be at most the failure asked for."""
+        n, start = self.n, rank - self.n + 1
+        first, last = self._reach(start, rank)
+        ends = np.append(np.arange(first, last + 1, self._step) - 1, last)
+        less = self._log_less(ends, np.exp)
+        places = np.clip(rank - ends[1:] + 1.0, 1, n)
+        failing = np.sum(np.diff(less) * betainc(places, n + 1 - places, 1 - self.alpha))
+        left_out = float(1 - less[-1]) + (float(less[0]) if first > start else 0.0)
+        return float(failing) + left_out <= (1 - self.confidence) * (1 - 1e-12)
+
+    def _reach(self, start: int, end: int) -> tuple[int, int]:
+        """Return the numbers between which M may lie, but for 1e-20, within the two given."""
+        return (
+            max(start, -math.ceil(_BELOW * self.search.noise_scale)),
+            min(end, math.ceil(_ABOVE * self.search.noise_scale)),
+        )
+
+    def _log_less(self, than: IntArray, of: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Return a function of log P(M < i)."""
+        return of(self.search.rounds * log_ndtr(than / self.search.noise_scale))
 
 
 def _exponential(asked: _Asked, length: float) -> ProvedCalibrator:
@@ -401,3 +488,141 @@ def _local_search(asked: _Asked, epsilon: float) -> ProvedCalibrator:
         on_miss=OnMiss.UPPER_END,
     )
     return asked.calibrator("LDP-CP-S, upper end", level * (asked.n + 1), run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateThreshold:
+    """A private threshold, and what is proved of it.
+
+    Parameters
+    ----------
+    threshold : float
+        A label belongs to the set where its score is at most this.
+    guarantee : PrivacyGuarantee
+        The guarantee proved for the threshold, under substitution of one score; ``LocalDP`` is the
+        guarantee of each score's report.
+    coverage : Coverage
+        ``at_least`` is the coverage that is proved; with a ``confidence`` below 1 it holds for that
+        share of calibrations on i.i.d. scores, else on average over calibrations.
+    calibrator : ProvedCalibrator
+        The mechanism that was chosen.
+    every_label : bool
+        True if the threshold is the upper bound whatever the scores are: every set holds every
+        label, because n is too small for the noise.
+    reason : str
+        Why it was chosen, in a sentence.
+    """
+
+    threshold: float
+    guarantee: PrivacyGuarantee
+    coverage: Coverage
+    calibrator: ProvedCalibrator
+    every_label: bool
+    reason: str
+
+
+def calibrate(
+    scores: ArrayLike,
+    *,
+    alpha: float,
+    guarantee: PrivacyGuarantee,
+    confidence: float = 1.0,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    resolution: float = 1e-4,
+    rng: np.random.Generator | int | None = None,
+) -> PrivateThreshold:
+    """Return a private conformal threshold by the mechanism that suits the guarantee and n best.
+
+    The mechanism is chosen by n, alpha, guarantee, confidence, bounds and resolution alone, never
+    by the scores: the choice costs no privacy.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n,)
+        Nonconformity scores of the calibration data, within ``bounds``; a large score is strange.
+    alpha : float
+        Miscoverage level in (0, 1).
+    guarantee : PrivacyGuarantee
+        The guarantee that the threshold must keep, under substitution of one score: ``dp.PureDP``,
+        ``dp.ApproxDP``, ``dp.ZCDP``, ``dp.GaussianDP`` or ``dp.RenyiDP``; or ``dp.LocalDP``, kept
+        by each score's report.
+    confidence : float
+        1 for a coverage of 1−α on average over calibrations, of exchangeable scores; below 1, such
+        as 0.99, for that coverage in this share of calibrations, on i.i.d. scores.
+    bounds : tuple of float
+        The public interval [a, b] that holds every score, test scores too.
+    resolution : float
+        Δ > 0, in units of scores: how finely the threshold is searched.
+    rng : Generator, int or None
+        Source of the noise: a Generator, a seed or None. A threshold whose seed is
+        known is not private.
+
+    Returns
+    -------
+    PrivateThreshold
+        Threshold, guarantee, coverage, and the reason for the choice.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument; also of a guarantee that no mechanism here keeps.
+
+    Notes
+    -----
+    The proofs are in ``dpcp_audit.mechanisms.calibrators``. They are of real numbers: noise in
+    floating point is outside of them, as of every mechanism here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcp_audit import ZCDP
+    >>> scores = np.random.default_rng(0).random(1000)
+    >>> found = calibrate(scores, alpha=0.1, guarantee=ZCDP(0.5), rng=1)
+    >>> found.guarantee, found.coverage.at_least
+    (ZCDP(rho=0.5), 0.9)
+    >>> print(found.reason)
+    P-COQS, upper end, was chosen: it aims at rank 907 of 1000 for a coverage of 0.9 under \
+ZCDP(rho=0.5) (ExponQ, full budget: 911.1; without privacy: 901). The choice depends on public \
+numbers alone.
+    """
+    _validate.bounds(bounds)
+    values = _validate.scores(scores, within=bounds)
+    draws = _validate.generator(rng)
+    offers = calibrators(
+        guarantee,
+        n=values.size,
+        alpha=alpha,
+        confidence=confidence,
+        bounds=bounds,
+        resolution=resolution,
+    )
+    best = offers[0]
+    return PrivateThreshold(
+        threshold=float(best.sample(values, 1, rng=draws)[0]),
+        guarantee=best.guarantee,
+        coverage=best.coverage,
+        calibrator=best,
+        every_label=best.every_label,
+        reason=_reason(offers, alpha),
+    )
+
+
+def _reason(offers: tuple[ProvedCalibrator, ...], alpha: float) -> str:
+    best, *others = offers
+    n, level = best.n, f"{float(1 - Fraction(repr(float(alpha)))):g}"
+    rest = [f"{each.name}: {_rank(each)}" for each in others]
+    compared = "; ".join([*rest, f"without privacy: {conformal_rank(n, alpha=alpha)}"])
+    if best.every_label:
+        return (
+            f"The threshold is the upper bound, whose sets hold every label: under "
+            f"{best.guarantee} no mechanism promises a coverage of {level} with {n} scores by less "
+            f"(rank aimed at by {best.name}: {_rank(best)}; {compared})."
+        )
+    return (
+        f"{best.name}, was chosen: it aims at rank {_rank(best)} of {n} for a coverage of {level} "
+        f"under {best.guarantee} ({compared}). The choice depends on public numbers alone."
+    )
+
+
+def _rank(offer: ProvedCalibrator) -> str:
+    return f"more than {offer.n}" if offer.every_label else f"{round(offer.rank, 1):g}"

@@ -77,7 +77,7 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b):
         bare = a if is_data(a) else b
-        raise reading.refuse(f"{kind(bare)} is compared without noise", remedy(bare))
+        raise reading.leak(f"{kind(bare)} is compared without noise", remedy(bare))
     if not (is_public(a) and is_public(b)):
         raise reading.refuse(f"a comparison of {kind(a)} and {kind(b)}")
     if name in {"In", "NotIn"}:

@@ -29,7 +29,7 @@ from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import source_of
 from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.stats.enclosures import beta_cdf, exact, lower, upper
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
@@ -24,6 +24,7 @@ from dpcp_audit.proving.charges import (
 )
 from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.exact_numbers import root_above
+from dpcp_audit.proving.loss_distributions import delta_of
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words.guarantees import (
     ZCDP,
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
 PROVABLE = (PureDP, LocalDP, ZCDP, RenyiDP, GaussianDP, ApproxDP)
 """The claims that are summed."""
 _BITS = 192
-_GRID = 1e-4
-"""Width of the grid of losses on which unlike mechanisms are composed."""
-_ROUNDING = 1e-12
-"""A bound on the rounding error of that composition's transforms, added to δ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,8 @@ def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
     if isinstance(claim, ApproxDP):
         if _pure(ledger, decimal(claim.epsilon)).within:
             return account_rules(ledger, PureDP(claim.epsilon))
-        added = _SUMS[GaussianDP] if laws == {"gaussian"} else _CONVOLVED
+        sampled = all(each.sample is not None for account in accounts for each in account)
+        added = _SUMS[GaussianDP] if laws == {"gaussian"} and not sampled else _CONVOLVED
     else:
         added = _SUMS[kind]
     several = [added] * any(
@@ -207,11 +205,11 @@ def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
         return Total("δ", Fraction(0), decimal(claim.delta), pure.shares)
     shares = _sum(ledger, rho, "ρ", Fraction(0)).shares
     squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
-    if squares is not None:
-        found = _gaussian_delta(squares, decimal(claim.epsilon))
-    else:
-        account = settled(union(ledger.accounts()))
-        found = _composed_delta(account, claim.epsilon)
+    found = None if squares is None else _gaussian_delta(squares, decimal(claim.epsilon))
+    account = settled(union(ledger.accounts()))
+    if found is None or all(each.sample is not None for each in account):
+        composed = delta_of(account, claim.epsilon)
+        found = composed if found is None else min(found, composed)
     return Total("δ", found, decimal(claim.delta), shares)
 
 
@@ -232,32 +230,3 @@ def _gaussian_delta(squares: Fraction, epsilon: Fraction) -> Fraction:
 
         delta = normal(half - shift) - ball(epsilon).exp() * normal(-half - shift)
         return max(Fraction(0), Fraction(upper(delta)))
-
-
-def _composed_delta(account: Account, epsilon: float) -> Fraction:
-    """Return δ(ε) of the composed privacy-loss distributions, pessimistically rounded."""
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    whole: Any = None
-    squares = sum((c.size * k for c, k in account.items() if c.law == "gaussian"), Fraction(0))
-    if squares:
-        sigma = math.nextafter(1 / float(root_above(squares)), 0)
-        whole = pld.from_gaussian_mechanism(sigma, value_discretization_interval=_GRID)
-    for charge, count in account.items():
-        if charge.law == "gaussian" or not charge.size:
-            continue
-        if charge.law == "laplace":
-            one = pld.from_laplace_mechanism(
-                math.nextafter(1 / float(charge.size), 0), value_discretization_interval=_GRID
-            )
-        else:
-            from dp_accounting.pld.common import DifferentialPrivacyParameters
-
-            one = pld.from_privacy_parameters(
-                DifferentialPrivacyParameters(math.nextafter(float(charge.size), math.inf), 0.0),
-                value_discretization_interval=_GRID,
-            )
-        composed = one.self_compose(count) if count > 1 else one
-        whole = composed if whole is None else whole.compose(composed)
-    found = 0.0 if whole is None else float(whole.get_delta_for_epsilon(epsilon))
-    return Fraction(found) + Fraction(_ROUNDING)

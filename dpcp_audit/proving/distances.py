@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
+    from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+
 Value: TypeAlias = Any
 """A plain Python object, which is public and known, or one of the kinds below."""
 
@@ -65,6 +67,10 @@ class Refusal(Exception):  # noqa: N818  (the result of a reading, not an error 
         super().__init__(reason)
         self.line, self.reason, self.hint = line, reason, hint
         self.file: str = file or getattr(line, "file", "")
+
+
+class Leak(Refusal):
+    """A proof stops at data without noise: what it names is a defect of the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,8 @@ class Records:
         The sample of the records that these are.
     itself : bool
         True if each entry is the record itself, and no function of it.
+    bit : bool
+        True if each entry is 0 or 1; so is every truth value.
     entry_type : str
         See ``entry_types``.
     """
@@ -153,6 +161,7 @@ class Records:
     floats: bool = True
     sample: Subsample | None = None
     itself: bool = False
+    bit: bool = False
     entry_type: str = "NumPy"
 
     def largest_sum(self, n: int | None) -> Fraction:
@@ -196,7 +205,7 @@ class Records:
 
     def within(self, low: Fraction, high: Fraction, **changes: Any) -> Records:
         """Return an entry-wise function of these records with other bounds, no longer sorted."""
-        plainly = {"ordered": False, "boolean": False, "listed": False, "itself": False}
+        plainly = dict.fromkeys(("ordered", "boolean", "listed", "itself", "bit"), False)
         floats = self.floats and not changes.get("boolean")
         return replace(self, low=low, high=high, **plainly | {"floats": floats} | changes)
 
@@ -358,10 +367,13 @@ class SampledPlaces(Hidden):
         The sample.
     count : int or None
         The number of records in it; None where each is in it by a draw of its own.
+    chance : ExponentialQuotient or None
+        That of each record, where it is in it by a draw of its own.
     """
 
     sample: Subsample
     count: int | None
+    chance: ExponentialQuotient | None = None
 
 
 DATA = (Records, Statistic, Weights, Private, Hidden)

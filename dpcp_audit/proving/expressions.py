@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import arithmetic, comparisons, gaps, gathering
+from dpcp_audit.proving import arithmetic, attributes, comparisons, gaps, gathering
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     SCALAR,
@@ -30,8 +30,8 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.entry_types import PYTHON, one_of
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
+from dpcp_audit.proving.loops import MOST_STEPS, Loops
 from dpcp_audit.proving.paths import Contents, join_returns
-from dpcp_audit.proving.statements import MOST_STEPS, Statements
 from dpcp_audit.proving.statistics import Statistic
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ NO_DOUBLE = 2**1000
 """Size of a whole number beside which a double's operators raise an error."""
 
 
-class Expressions(Statements):
+class Expressions(Loops):
     """The part of the interpreter that reads expressions."""
 
     steps: int
@@ -365,7 +365,7 @@ class Expressions(Statements):
         return Closure(node, self.frame, self.path.frames[self.frame].source, defaults)
 
     def _read_Attribute(self, node: ast.Attribute) -> Value:
-        return calls.attribute(self._reader, self.read(node.value), node.attr)
+        return attributes.attribute(self._reader, self.read(node.value), node.attr)
 
     def _read_Subscript(self, node: ast.Subscript) -> Value:
         return self.entry_of(self.read(node.value), node.slice)

@@ -444,7 +444,7 @@ def choice(reader: Interpreter, candidates: Value, p: Gaps) -> Chosen:
 def argmax(reader: Interpreter, value: Gaps) -> Chosen:
     """Return the place of the largest noisy logarithm: a gap chosen by its weight."""
     if not value.noise:
-        raise reader.refuse(
+        raise reader.leak(
             "the largest gap is chosen without noise", "add rng.gumbel(size=...) to the logarithms"
         )
     reader.use(value.noise, next(tokens))

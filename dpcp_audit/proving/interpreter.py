@@ -14,12 +14,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving import arithmetic, gathering, noise_rules
+from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import MECHANISMS, Ledger, Rules
 from dpcp_audit.proving.distances import (
     BoundMethod,
     Closure,
+    Leak,
     Noise,
     Noisy,
     Once,
@@ -29,6 +30,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     Refusal,
+    SampledPlaces,
     Value,
     is_data,
     is_iterator,
@@ -97,6 +99,10 @@ class Reader(Expressions):
         """Return the refusal at the line that is read."""
         return Refusal(self.line, reason, hint, self.file)
 
+    def leak(self, reason: str, hint: str) -> Leak:
+        """Return that data is used without noise at the line that is read."""
+        return Leak(self.line, reason, hint, self.file)
+
     def note(self, text: str) -> None:
         """Keep a remark on the line that is read."""
         remarks = self.notes.setdefault((self.file, self.line), [])
@@ -126,7 +132,7 @@ class Reader(Expressions):
         try:
             return self.path.use(draw, token)
         except LookupError:
-            raise self.refuse(
+            raise self.leak(
                 "noise that was used before is used again: its second use hides nothing",
                 "draw fresh noise for each value",
             ) from None
@@ -156,7 +162,7 @@ class Reader(Expressions):
         if isinstance(value, Private):
             raise Refusal(value.line or self.line, value.reason, value.hint, self.file)
         if is_data(value):
-            raise self.refuse(
+            raise self.leak(
                 f"{what} depends on {arithmetic.kind(value)} without noise",
                 arithmetic.remedy(value),
             )
@@ -323,15 +329,13 @@ class Reader(Expressions):
             if isinstance(each, ast.Starred):
                 args.extend(self.entries(self.read(each.value), "an unpacked argument"))
             elif isinstance(each, ast.GeneratorExp):
-                if not calls.exhausts(function) or len(node.args) > 1 or node.keywords:
-                    raise self.refuse("a generator is kept")
-                heap = dict(self.path.heap)
-                found = self.comprehension(each)
-                if function in (any, all) and self._has_changed(heap):
-                    raise self.refuse("any or all, which stop early, of what changes something")
-                args.append(found if isinstance(found, Records) else Once(found))
+                args.append(self._generated(function, node, each))
             else:
                 args.append(self.read(each))
+            if len(args) == 1 and isinstance(args[0], SampledPlaces) and self.reports is not None:
+                reports = self.reports.chosen_by_coins(self, function, args[0], node)
+                if reports is not None:
+                    return reports
             if isinstance(args and args[-1], Once):
                 waiting = waiting or dict(self.path.heap)
         if any(each.arg is None for each in node.keywords):
@@ -345,6 +349,16 @@ class Reader(Expressions):
             raise self.refuse("an iterator is kept")
         return self.call(function, args, kw)
 
+    def _generated(self, function: Value, node: ast.Call, each: ast.GeneratorExp) -> Value:
+        """Return the entries of a generator, which the called function goes through at once."""
+        if not calls.exhausts(function) or len(node.args) > 1 or node.keywords:
+            raise self.refuse("a generator is kept")
+        heap = dict(self.path.heap)
+        found = self.comprehension(each)
+        if function in (any, all) and self._has_changed(heap):
+            raise self.refuse("any or all, which stop early, of what changes something")
+        return found if isinstance(found, Records) else Once(found)
+
     def _has_changed(self, heap: dict[int, Contents]) -> bool:
         return any(self.path.heap.get(name) is not cells for name, cells in heap.items())
 
@@ -355,7 +369,7 @@ class Reader(Expressions):
                 function.source, function.node, function.defaults, args, kw, parent=function.frame
             )
         if isinstance(function, BoundMethod):
-            return calls.method(self, function.owner, function.name, args, kw)
+            return attributes.method(self, function.owner, function.name, args, kw)
         return calls.function(self, function, args, kw)
 
     def inline(

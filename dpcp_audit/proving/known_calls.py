@@ -1,4 +1,4 @@
-"""Calls: known functions, methods, attributes, and how arguments are bound."""
+"""Calls of known functions, and how arguments are bound."""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 from __future__ import annotations
@@ -13,17 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import clipping, gaps, gathering, noise_rules, objects
+from dpcp_audit.proving import noise_rules, objects
 from dpcp_audit.proving.arithmetic import in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
     WHOLE,
-    BoundMethod,
-    Distribution,
-    Generator,
-    Noise,
-    Noisy,
     Once,
     Private,
     Public,
@@ -32,7 +27,6 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     Value,
-    Weights,
     is_data,
     is_known,
     is_public,
@@ -40,7 +34,7 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.entry_types import NUMPY, PYTHON
-from dpcp_audit.proving.exact_numbers import exponential, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.plain_calls import (
     HELD_BEFORE,
@@ -49,18 +43,14 @@ from dpcp_audit.proving.plain_calls import (
     called,
 )
 from dpcp_audit.proving.sources import (
-    NARROW,
-    admitted,
     defaults_of,
     is_function,
     is_narrow,
-    is_plain,
     source_of,
 )
 from dpcp_audit.proving.statistics import Statistic
 from dpcp_audit.proving.table import (
     GLOBAL_DRAWS,
-    METHODS,
     OPTIONAL,
     Rule,
     known_functions,
@@ -73,14 +63,6 @@ if TYPE_CHECKING:
 
 _CONSUMERS = (sum, min, max, any, all, list, tuple, sorted, math.fsum)
 _LAZY = (zip, enumerate, reversed)
-_TEXT = {"format", "join", "upper", "lower", "strip", "split", "startswith", "endswith", "replace",
-         "count"}  # fmt: skip
-_OF_NUMBERS = {"count", "bit_count", "bit_length"}
-"""Methods of texts and whole numbers that give a whole number."""
-_ARRAY = {"sum", "mean", "min", "max", "copy", "ravel", "flatten", "argmax", "argmin", "cumsum",
-          "astype", "tolist", "item", "round", "clip", "reshape", "searchsorted", "std", "var",
-          "prod", "any", "all", "argsort", "dot", "is_integer", "bit_length",
-          "bit_count"}  # fmt: skip
 
 
 def _table() -> dict[Any, Rule]:
@@ -95,6 +77,11 @@ def _table_of(loaded: int) -> dict[Any, Rule]:
 def rule_of(function: Value) -> Rule | None:
     """Return the rule of a known function; None of any other."""
     return _table().get(function)
+
+
+def named(name: str) -> Value:
+    """Return a known function by its name in the table."""
+    return next(each for each, rule in _table().items() if rule.name == name)
 
 
 def consumes(reader: Interpreter, function: Value) -> bool:
@@ -112,165 +99,6 @@ def may_act(node: ast.expr) -> bool:
     return any(
         isinstance(each, ast.Call | ast.NamedExpr | ast.Attribute) for each in ast.walk(node)
     )
-
-
-# ---------------------------------------------------------------------- attributes
-
-
-def attribute(reader: Interpreter, value: Value, name: str) -> Value:
-    """Return an attribute, or the method of a value."""
-    if isinstance(value, types.ModuleType):
-        if type(value) is not types.ModuleType or name not in vars(value):
-            raise reader.refuse(f"{value.__name__} has no {name}")
-        if name == "e" and vars(value)[name] == math.e:
-            return exponential(math.e, 1)
-        return admitted(vars(value)[name], name, reader.line)
-    if isinstance(value, Private):
-        raise reader.refuse(value.reason, value.hint)
-    law = value if isinstance(value, Distribution) else scipy_law(value)
-    if law is not None and name == "rvs":
-        return BoundMethod(law, name)
-    if isinstance(value, Reference) and reader.cells(value).kind == "object":
-        return objects.attribute(reader, value, name)
-    shape = _shape_attribute(reader, value, name)
-    if shape is not None:
-        return shape
-    if is_known(value) and not (isinstance(value, np.ndarray) or is_plain(plain(value))):
-        if isinstance(value, tuple | str):
-            return BoundMethod(value, name)
-        raise reader.refuse(f"{name} of {type(value).__name__} is not followed")
-    return BoundMethod(value, name)
-
-
-def _shape_attribute(reader: Interpreter, value: Value, name: str) -> Value | None:
-    """Return size, shape or ndim, where ``value`` is an array."""
-    if name not in {"size", "shape", "ndim", "T", "pi", "dtype"}:
-        return None
-    if isinstance(value, np.ndarray):
-        return getattr(value, name)
-    if isinstance(value, Records) and name == "ndim" and not value.single:
-        return 1
-    if isinstance(value, Records) and name in {"size", "shape"} and not value.single:
-        size = reader.call(len, [value], {})
-        return size if name == "size" else (size,)
-    if isinstance(value, clipping.Rows) and name == "shape":
-        return reader.call(len, [value.records], {}), value.entries
-    if isinstance(value, gaps.Edges | gaps.Gaps) and name in {"size", "shape"}:
-        return gaps.size(value) if name == "size" else (gaps.size(value),)
-    value = value if not isinstance(value, Noisy) else value.noise
-    if isinstance(value, Reference) and reader.cells(value).kind == "array":
-        value = Public((len(reader.cells(value).items),))
-    shape = value.shape if isinstance(value, Public | Statistic | Noise | Weights) else None
-    if shape is None or any(each < 0 for each in shape):
-        raise reader.refuse(f"{name} of {kind(value)} is not followed")
-    found = {"size": math.prod(shape), "shape": shape, "ndim": len(shape)}
-    if name not in found:
-        raise reader.refuse(f"{name} of {kind(value)} is not followed")
-    return found[name]
-
-
-# ---------------------------------------------------------------------- methods
-
-
-def method(
-    reader: Interpreter, owner: Value, name: str, args: list[Value], kw: dict[str, Value]
-) -> Value:
-    """Return the result of a method."""
-    if isinstance(owner, Generator):
-        return noise_rules.draw(reader, owner, name, args, kw)
-    if isinstance(owner, Records) and (owner.listed or owner.single):
-        raise reader.refuse("a method of a list of records, or of one", "use NumPy's function")
-    if isinstance(owner, Distribution):
-        return noise_rules.variates(reader, owner, args, kw)
-    if isinstance(owner, Reference) and reader.cells(owner).kind == "list":
-        return _list_method(reader, owner, name, args)
-    if isinstance(owner, Reference) and reader.cells(owner).kind == "dict":
-        return _dict_method(reader, owner, name, args)
-    if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
-        return objects.method(reader, owner, name, args, kw)
-    if isinstance(owner, Reference) and name in {"ravel", "reshape", "view", "squeeze"}:
-        raise reader.refuse("an array that is filled gets another name", "use its copy")
-    return _array_method(reader, reader.gathered(owner), name, args, kw)
-
-
-def _array_method(
-    reader: Interpreter, owner: Value, name: str, args: list[Value], kw: dict[str, Value]
-) -> Value:
-    """Return the result of a method of an array or of text."""
-    if is_known(owner) and all_known(args, kw) and name in _known_methods(owner):
-        return called(reader, getattr(plain(owner), name), args, kw)
-    if isinstance(owner, str):
-        reader.public((*args, *kw.values()), "text")
-        reader.doubt("a value is formatted")
-        return UNKNOWN
-    if name == "sort" and isinstance(owner, Records):
-        raise reader.refuse("records are sorted in place", "use np.sort, which makes a copy")
-    if name == "tolist":
-        return reader.listed(reader.entries(owner, "a list"))
-    if is_public(owner) and name in _OF_NUMBERS:
-        reader.public((*args, *kw.values()), "an argument")
-        return WHOLE
-    if name == "item" and isinstance(owner, Statistic):
-        if owner.shape != () or args:
-            raise reader.refuse("item of an array")
-        return owner
-    if name not in METHODS:
-        raise reader.refuse(f"the method {name} of {kind(owner)} is not followed")
-    if name == "astype" and args and not kw:
-        return _cast(reader, owner, args[0])
-    target = next(each for each, rule in _table().items() if rule.name == METHODS[name])
-    return function(reader, target, [owner, *args], kw)
-
-
-def _known_methods(owner: Value) -> set[str]:
-    return _TEXT if isinstance(owner, str) else _ARRAY
-
-
-def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
-    """Return a cast: of a condition to a number, or of floats to floats; else it is a release."""
-    if dtype in (float, np.float64, "float", "float64"):
-        if isinstance(owner, Records):
-            return replace(owner, floats=True, boolean=False, listed=False)
-        if isinstance(owner, Statistic):
-            return replace(owner, floats=True)
-        if isinstance(owner, Noise | Noisy):
-            return owner
-    if dtype in (int, np.int64, "int") and isinstance(owner, Records) and owner.boolean:
-        return owner.within(owner.low, owner.high)
-    released = reader.public(owner, "a cast")
-    if is_narrow(dtype):
-        raise reader.refuse(NARROW)
-    return Public(shape_of(released))
-
-
-def _list_method(reader: Interpreter, owner: Reference, name: str, args: list[Value]) -> Value:
-    cells = reader.cells(owner)
-    if reader.each_record:
-        raise reader.refuse("a list is changed for each record")
-    if name in {"append", "extend"}:
-        gathering.changeable(reader, owner)
-    if name == "append" and len(args) == 1:
-        items = (*cells.items, args[0])
-    elif name == "extend" and len(args) == 1:
-        items = (*cells.items, *reader.entries(args[0], "a list"))
-    elif name == "copy" and not args:
-        return reader.listed(cells.items)
-    else:
-        raise reader.refuse(f"the method {name} of a list is not followed")
-    reader.path.heap[owner.address] = Contents("list", items)
-    return None
-
-
-def _dict_method(reader: Interpreter, owner: Reference, name: str, args: list[Value]) -> Value:
-    cells = reader.cells(owner)
-    if name == "items" and not args:
-        return Once(tuple(zip(cells.keys, cells.items, strict=True)), (owner,))
-    if name in {"keys", "values"} and not args:
-        return Once(cells.keys if name == "keys" else cells.items, (owner,))
-    raise reader.refuse(f"the method {name} of a dictionary is not followed")
-
-
-# ---------------------------------------------------------------------- functions
 
 
 def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str, Value]) -> Value:
@@ -295,7 +123,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     if rule is not None:
         return _known(reader, target, rule, args, kw)
     if target in {np.random.default_rng, np.random.Generator, np.random.RandomState}:
-        raise reader.refuse(
+        raise reader.leak(
             "a generator of the program's own: whoever knows its seed knows the noise",
             "draw from the rng that is handed in",
         )

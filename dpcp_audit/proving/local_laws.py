@@ -5,28 +5,38 @@ from __future__ import annotations
 import ast
 import itertools
 import types
+import warnings
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcp_audit.proving import gathering
 from dpcp_audit.proving import known_calls as calls
+from dpcp_audit.proving.arithmetic import LARGEST
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
     Closure,
     Generator,
+    Public,
     Records,
     Reference,
     Refusal,
+    SampledPlaces,
     Value,
+    is_known,
 )
 from dpcp_audit.proving.draw_outcomes import Choices
-from dpcp_audit.proving.drawn_values import Drawn, PathLaw, TooManyOutcomesError, loss
-from dpcp_audit.proving.local_reader import LocalReader
-from dpcp_audit.proving.local_values import RecordNumber
+from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, PathLaw, TooManyOutcomesError, loss
+from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.local_reader import RAREST, LocalReader
+from dpcp_audit.proving.local_values import RecordNumber, typed
+from dpcp_audit.proving.sources import is_function
+from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.proving.whole_functions import returned_by
 
 if TYPE_CHECKING:
@@ -52,7 +62,8 @@ def _paths(
         choices = Choices(given)
         reader = make(choices)
         try:
-            output = read(reader)
+            with warnings.catch_warnings(action="error"):  # it would tell of the value
+                output = read(reader)
             found.append((reader, reader.law_of(output)))
         except TooManyOutcomesError:
             raise reader.refuse(_TOO_MANY) from None
@@ -225,6 +236,70 @@ class RecordReports:
             raise one.refuse("a loop over records draws, releases or stores")
         self.reader.steps = one.steps
         return value
+
+
+_ENTRYWISE = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+
+
+def chosen_by_coins(
+    reader: Reader, function: Value, coins: SampledPlaces, node: ast.Call
+) -> Value | None:
+    """``np.where(rng.random(n) < p, bits, 1 - bits)``: a report of each record's bit, by its coin.
+
+    None, with no argument read but the first, of any other call.
+    """
+    rule = calls.rule_of(function) if is_function(function) else None
+    if rule is None or rule.name != "np.where" or len(node.args) != 3 or node.keywords:
+        return None
+    chance, names = coins.chance, {each.id for each in _names(node.args[1:])}
+    values = {name: reader.read(ast.copy_location(_loaded(name), node)) for name in names}
+    records = [(name, each) for name, each in values.items() if isinstance(each, Records)]
+    others = [each for each in values.values() if not isinstance(each, Records)]
+    known = all(is_known(each) and is_scalar(each) for each in others)
+    if chance is None or len(records) != 1 or not known or not _is_entrywise(node.args[1:]):
+        raise reader.refuse("coins choose between what is no function of one bit of each record")
+    ((name, bits),) = records
+    whole = bits.placed and bits.count is None and bits.sample is None
+    if not whole or bits.single or bits.chosen or bits.listed or not (bits.bit or bits.boolean):
+        raise reader.refuse("reports of what is not one bit of each record, at its own place")
+    reader.use((coins.sample.token,), next(tokens))
+    made = np.float64 if bits.floats else np.bool_ if bits.boolean else np.int64
+    axis = Axis(next(tokens), (chance, ONE - chance))
+    inputs = [
+        [PathLaw.of(ONE, ("drawn", 0), [Drawn((axis,), arms)], {}, typed)]
+        for arms in (_arms(reader, node, name, made(bit)) for bit in (0, 1))
+    ]
+    if min(map(float, axis.chances)) < RAREST:
+        raise reader.refuse("a chance so small that doubles do not show it")
+    epsilon = _epsilon(reader, inputs)
+    reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}")
+    line = reader.line
+    reader.charge(Charge("pure", epsilon, line, "a report of each record", where=bits.where))
+    return Public((reader.n or 0,))
+
+
+def _names(nodes: list[ast.expr]) -> list[ast.Name]:
+    return [each for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)]
+
+
+def _loaded(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _is_entrywise(nodes: list[ast.expr]) -> bool:
+    """Tell whether expressions give of an array, entry by entry, what they give of a number."""
+    forms = (ast.Name, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp, ast.Invert, *_ENTRYWISE)
+    return all(isinstance(each, forms) for node in nodes for each in ast.walk(node))
+
+
+def _arms(reader: Reader, node: ast.Call, name: str, bit: Value) -> tuple[Value, ...]:
+    """Return what is chosen between for a record with this bit."""
+    with reader.scope():
+        reader.bind(_loaded(name), bit)
+        arms = tuple(map(reader.read, node.args[1:]))
+    if not all(is_known(each) and is_scalar(each) and abs(each) <= LARGEST for each in arms):
+        raise reader.refuse("coins choose between what are no known numbers")
+    return arms
 
 
 def _public(values: list[Value]) -> Value:

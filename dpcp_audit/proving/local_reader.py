@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import arithmetic, comparisons, exact_numbers, gathering, noise_rules
+from dpcp_audit.proving import (
+    arithmetic,
+    attributes,
+    comparisons,
+    exact_numbers,
+    gathering,
+    noise_rules,
+)
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     BoundMethod,
@@ -55,7 +62,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.paths import Contents
 
 ZERO = ExponentialQuotient.of(0)
-_RAREST = 2.0**-32
+RAREST = 2.0**-32
 """Chance below which a uniform double, a multiple of 2⁻⁵³, is not as good as a real number."""
 _MOST_PARTS = 64
 """Whole numbers that a record's number is rounded to."""
@@ -284,7 +291,7 @@ class LocalReader(PathReader):
 
     def check_chances(self, shares: Iterable[ExponentialQuotient]) -> None:
         """Refuse chances that are too small for doubles."""
-        if any(each.top and float(each) < _RAREST for each in shares):
+        if any(each.top and float(each) < RAREST for each in shares):
             raise self.refuse("a chance so small that doubles do not show it")
 
     # ------------------------------------------------------------------ functions of draws
@@ -386,7 +393,7 @@ class LocalReader(PathReader):
         owner = self.read(node.value)
         if isinstance(owner, Reference) and owner.address in self.appended:
             return BoundMethod(owner, node.attr)
-        found = calls.attribute(self, owner, node.attr)
+        found = attributes.attribute(self, owner, node.attr)
         if isinstance(found, BoundMethod) and not self._has(owner, node.attr):
             raise self.refuse(f"there is no attribute {node.attr}, perhaps")
         return found

@@ -106,7 +106,7 @@ def variates(
     if source is None:
         refuse_seeds(reader)
     elif not isinstance(source, Generator):
-        raise reader.refuse(
+        raise reader.leak(
             "a generator of the program's own: whoever knows its seed knows the noise",
             "give random_state=rng",
         )

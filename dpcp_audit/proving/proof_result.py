@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving.distances import Line
+from dpcp_audit.proving.distances import Leak, Line
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words.results import SourceLocation
 
@@ -81,6 +81,22 @@ class ProofResult:
         if over is None:
             return None
         return max(over.shares, key=lambda line: over.shares[line], default=None)
+
+    @property
+    def leak(self) -> int | None:
+        """The line at which noise is missing, or too little; None where another thing stops it.
+
+        A line of the function's own head says nothing: what it returns is all that is known.
+        """
+        if self.proved or (self.stop is not None and not isinstance(self.stop, Leak)):
+            return None
+        return None if self.at_head else self.line
+
+    @property
+    def at_head(self) -> bool:
+        """True if the line is the function's own ``def``."""
+        source = self.source
+        return source is not None and (self.file, self.line) == (source.file, source.node.lineno)
 
     @property
     def place(self) -> str:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.proving.charges import Charge, Rules
     from dpcp_audit.proving.distances import (
+        Leak,
         Noisy,
         Records,
         Reference,
@@ -74,6 +75,10 @@ class Interpreter(Protocol):
 
     def refuse(self, reason: str, hint: str = "") -> Refusal:
         """Return the refusal at this line."""
+        ...
+
+    def leak(self, reason: str, hint: str) -> Leak:
+        """Return that data is used without noise at this line."""
         ...
 
     def one_record(self, records: Records) -> Fraction:

@@ -18,10 +18,10 @@ from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import checks_keywords
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -252,7 +252,8 @@ def _assumptions(n: int | None, bounds: tuple[float, float], domain: int | None)
         *of,
         "numbers are real numbers: doubles, and noise made of them, neither round nor underflow",
         "the generator's draws are independent, of the stated laws, and unknown to the attacker",
-        "names outside of the function mean what they mean now; running time is not observed",
+        "names outside of the function mean what they mean now",
+        "running time is not observed, nor which equal numbers, texts or tuples are one object",
     )
 
 

@@ -60,7 +60,7 @@ def argmax(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     if isinstance(a, Noisy) and len(a.noise.shape) == 1 and whole_axis(axis):
         return noise_rules.argmax(reader, a)
     if isinstance(a, Statistic | Records):
-        raise reader.refuse(
+        raise reader.leak(
             f"the largest of {kind(a)} is chosen without noise",
             "add Gumbel or Laplace noise to each before the argmax",
         )

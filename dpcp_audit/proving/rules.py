@@ -23,22 +23,18 @@ from dpcp_audit.proving.distances import (
     Public,
     PublicAnswer,
     Records,
-    Reference,
-    Shifted,
     Value,
     Weights,
     is_known,
-    is_public,
     shape_of,
 )
 from dpcp_audit.proving.entry_types import (
     PYTHON,
-    one_of,
     require_doubles,
     require_of_start,
     require_one,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, numbers_of, plain
+from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain
 from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, number, statistic, tokens
 
 if TYPE_CHECKING:
@@ -48,7 +44,8 @@ ZERO, ONE = Fraction(0), Fraction(1)
 _FLOATS = {None, float, np.float64, "float", "float64", "f8", np.dtype(float)}
 
 
-def _plain_records(value: Value) -> bool:
+def are_records(value: Value) -> bool:
+    """Tell whether a value is an array, or a list, of an entry for each record."""
     return isinstance(value, Records) and not value.single
 
 
@@ -178,7 +175,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
         return _along(reader, a, axis % 2)
     if not whole_axis(axis):
         return NotImplemented
-    if _plain_records(a) and (start is None or is_scalar(start)):
+    if are_records(a) and (start is None or is_scalar(start)):
         distance = reader.one_record(a)
         reader.note(f"sum over records, sensitivity {float(distance):.6g}")
         return number(
@@ -220,14 +217,9 @@ def _size(value: Value) -> Fraction:
     return ZERO if exact is None else exact.size_above
 
 
-def _of_parts(a: Statistic, size: Fraction | None = None) -> dict[str, Any]:
-    """Return what is known of numbers that are entries of a statistic, or sums of them."""
-    return {"size": a.size if size is None else size, "floats": a.floats}
-
-
 def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A count of records: one record changes it by at most 1."""
-    if _plain_records(a) and whole_axis(axis):
+    if are_records(a) and whole_axis(axis):
         reader.note("count of records, sensitivity 1")
         size = Fraction(a.count or reader.n or MOST_RECORDS)
         return number(ONE, "a count of records", integer=True, size=size)
@@ -240,7 +232,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
         return clipping.summed(reader, a, axis, mean=True)
     if not whole_axis(axis):
         return NotImplemented
-    if _plain_records(a):
+    if are_records(a):
         if reader.n is None or a.chosen:
             raise reader.refuse(
                 "a mean over a number of records that is not public",
@@ -258,7 +250,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 def length(reader: Interpreter, a: Value) -> Value:
     """The number of records: public under substitution, else it moves by one."""
-    if _plain_records(a):
+    if are_records(a):
         if reader.n is None or a.chosen:
             size = Fraction(a.count or reader.n or MOST_RECORDS)
             return number(ONE, "the number of records", integer=True, size=size)
@@ -276,208 +268,22 @@ def length(reader: Interpreter, a: Value) -> Value:
 def size(reader: Interpreter, a: Value) -> Value:
     """The number of entries: of one dimension the length."""
     a = reader.gathered(a)
-    one = _plain_records(a) or isinstance(a, gaps.Edges | gaps.Gaps) or len(shape_of(a) or ()) == 1
+    one = are_records(a) or isinstance(a, gaps.Edges | gaps.Gaps) or len(shape_of(a) or ()) == 1
     return length(reader, a) if one else NotImplemented
 
 
-def sort(reader: Interpreter, a: Value, axis: Value = -1, kind: Value = None) -> Value:
-    """The same records in another order."""
-    if _plain_records(a) and is_known(kind) and whole_axis(axis):
-        return replace(a, ordered=True, order=next(tokens), placed=False, listed=False)
-    return NotImplemented
-
-
-def in_order(reader: Interpreter, a: Value) -> Value:
-    """``sorted``: the same records in another order; of public values a list of them."""
-    if _plain_records(a):
-        return replace(a, ordered=True, order=next(tokens), placed=False, listed=True)
-    found = reader.entries_or_none(a)
-    if found is not None and any(isinstance(each, Reference) for each in found):
-        raise reader.refuse("lists or objects are sorted")
-    if found is None or not all(is_public(each) for each in found):
-        return NotImplemented
-    if all(is_known(each) for each in found):
-        return reader.listed(sorted(plain(each) for each in found))
-    one = all(shape_of(each) == () for each in found)
-    return reader.listed([Public(() if one else None)] * len(found))
-
-
-def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Value) -> Value:
-    """A number between the smallest and the largest record: it moves by the range."""
-    public = all(is_known(each) for each in settings.values()) and is_public(q)
-    if (
-        not _plain_records(a)
-        or not public
-        or shape_of(q) != ()
-        or settings.get("axis")
-        or settings.keys() - {"method", "axis"}
-    ):
-        return NotImplemented
-    if a.chosen:
-        raise reader.refuse("an order statistic of a selection that may be empty")
-    require_one(reader, a)
-    require_doubles(reader, a)
-    reader.note(f"order statistic, sensitivity {float(a.width):.6g}")
-    size = max(abs(a.low), abs(a.high))
-    return number(a.width, "an order statistic of the records", size=size, floats=a.floats)
-
-
-def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
-    """``min``: 1-Lipschitz in the largest distance."""
-    if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
-        return NotImplemented if settings else _one_of(reader, smaller, *values)
-    return _of_python(reader, min, *values, **settings)
-
-
-def largest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
-    """``max``: 1-Lipschitz in the largest distance."""
-    if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
-        return NotImplemented if settings else _one_of(reader, larger, *values)
-    return _of_python(reader, max, *values, **settings)
-
-
-def _one_of(reader: Interpreter, which: Any, a: Value, b: Value) -> Value:
-    """Return the smaller or larger of two numbers of a record, of the type of either."""
-    found = which(reader, a, b)
-    return one_of(reader, found, a, b) if isinstance(found, Records) else found
-
-
-def _of_python(reader: Interpreter, which: Any, *values: Value, **settings: Value) -> Value:
-    """``min`` or ``max``, which gives one of its arguments, in that one's type."""
-    if len(values) != 1 or settings:
-        return NotImplemented
-    array = isinstance(values[0], Records | Statistic)
-    if array or isinstance(reader.gathered(values[0]), gaps.Gaps):
-        return _smallest_or_largest(reader, which, values[0])
-    return NotImplemented
-
-
-def smallest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
-    """``np.min``, whose second argument is an axis."""
-    return _smallest_or_largest(reader, min, a) if axis is None else NotImplemented
-
-
-def largest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
-    """``np.max``, whose second argument is an axis."""
-    return _smallest_or_largest(reader, max, a) if axis is None else NotImplemented
-
-
-def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
-    if _plain_records(a):
-        return order_statistic(reader, a)
-    value = reader.gathered(a)
-    if isinstance(value, gaps.Gaps) and which is max:
-        return gaps.common(value, "max")
-    if isinstance(value, Statistic) and len(value.shape) == 1:
-        says = f"the largest or smallest of {value.says}"
-        found = number(value.linf, says, size=value.size, floats=value.floats)
-        return replace(found, peak=(value.name, value.memory) if which is max else None)
-    return NotImplemented
-
-
-def larger(reader: Interpreter, a: Value, b: Value) -> Value:
-    """``np.maximum``: entry by entry, 1-Lipschitz."""
-    if isinstance(a, clipping.Norms) or isinstance(b, clipping.Norms):
-        return clipping.bounded(reader, a, b, above=True)
-    return _against(reader, a, b, max)
-
-
-def smaller(reader: Interpreter, a: Value, b: Value) -> Value:
-    """``np.minimum``: entry by entry, 1-Lipschitz."""
-    if isinstance(a, clipping.Norms) or isinstance(b, clipping.Norms):
-        return clipping.bounded(reader, a, b, above=False)
-    return _against(reader, a, b, min)
-
-
-def _against(reader: Interpreter, a: Value, b: Value, choose: Any) -> Value:
-    x, other = (a, b) if isinstance(a, Records | Statistic) else (b, a)
-    if isinstance(x, Records):
-        value = _rational(other)
-        if value is None:
-            return NotImplemented
-        low, high = choose(x.low, value), choose(x.high, value)
-        return x.within(low, high, ordered=x.ordered)
-    if isinstance(x, Statistic):
-        return _contracted(reader, x, other)
-    return NotImplemented
-
-
-def _rational(value: Value) -> Fraction | None:
+def rational(value: Value) -> Fraction | None:
+    """Return a known number where it is rational, else None."""
     exact = exact_of(value) if is_scalar(value) else None
     return None if exact is None else exact.rational
 
 
-def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
-    """A function that moves each entry no further than the entry itself moves."""
-    shapes = []
-    for each in bounds:
-        if not is_public(each):
-            return NotImplemented
-        if each is not None:
-            shapes.append(shape_of(each))
-    if any(shape is None or shape not in {(), x.shape} for shape in shapes):
-        return NotImplemented
-    sizes = [x.size, *(_largest(each) for each in bounds if each is not None)]
-    size = None if None in sizes else max(each for each in sizes if each is not None)
-    return statistic(x.shape, x.l1, x.l2_squared, x.linf, says=x.says, size=size, floats=x.floats)
-
-
-def _largest(value: Value) -> Fraction | None:
-    """Return the largest absolute value of a known number or array."""
-    numbers = numbers_of(value) if is_known(value) else None
-    return None if numbers is None else max(map(abs, numbers), default=ZERO)
-
-
-def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None) -> Value:
-    """Entries between two public bounds."""
-    if isinstance(a, Statistic):
-        return _contracted(reader, a, a_min, a_max)
-    if isinstance(a, Shifted):
-        return _clipped_anywhere(a, a_min, a_max)
-    if not isinstance(a, Records):
-        return NotImplemented
-    low, high = a.low, a.high
-    if a_min is not None:
-        least = _rational(a_min)
-        if least is None:
-            return NotImplemented
-        low, high = max(low, least), max(high, least)
-    if a_max is not None:
-        most = _rational(a_max)
-        if most is None:
-            return NotImplemented
-        low, high = min(low, most), min(high, most)
-    reader.note(f"records within [{float(low):.6g}, {float(high):.6g}]")
-    return a.within(low, high, ordered=a.ordered)
-
-
-def _clipped_anywhere(a: Shifted, a_min: Value, a_max: Value) -> Value:
-    """Records plus a public number, clipped at both ends: no further apart than before."""
-    low, high = _rational(a_min), _rational(a_max)
-    if low is None or high is None or low > high:
-        return NotImplemented
-    return a.records.within(low, high)
-
-
-def absolute(reader: Interpreter, a: Value) -> Value:
-    """The distance to 0, which is 1-Lipschitz."""
-    if isinstance(a, Records):
-        ends = (abs(a.low), abs(a.high))
-        return a.within(ZERO if a.low <= 0 <= a.high else min(ends), max(ends))
-    if isinstance(a, Statistic):
-        return statistic(a.shape, a.l1, a.l2_squared, a.linf, says=a.says, **_of_parts(a))
-    return NotImplemented
-
-
-def absolute_double(reader: Interpreter, a: Value) -> Value:
-    """``np.fabs``: of conditions it is of half precision."""
-    doubles = isinstance(a, Records | Statistic) and a.floats
-    return absolute(reader, a) if doubles else NotImplemented
-
-
 def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
     """``np.where``: of one record it is an array of no dimension, which changes in place."""
-    return by_condition(condition, x, y) if _plain_records(condition) else NotImplemented
+    found = by_condition(condition, x, y) if are_records(condition) else NotImplemented
+    if isinstance(found, Records) and all(type(each) is int and each in {0, 1} for each in (x, y)):
+        return replace(found, bit=True)
+    return found
 
 
 def by_condition(condition: Value, x: Value, y: Value) -> Value:
@@ -491,7 +297,7 @@ def by_condition(condition: Value, x: Value, y: Value) -> Value:
                 return NotImplemented
             ends += [each.low, each.high]
             continue
-        value = _rational(each)
+        value = rational(each)
         if value is None:
             return NotImplemented
         ends.append(value)
@@ -527,7 +333,7 @@ def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") 
 
 def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = None) -> Value:  # noqa: A002
     """Counts of disjoint bins: a substitution moves one record from a bin to another."""
-    if not _plain_records(a):
+    if not are_records(a):
         return NotImplemented
     require_doubles(reader, a)
     bins = reader.gathered(bins)

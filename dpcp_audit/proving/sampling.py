@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.proving.distances import Noise, Records, SampledPlaces, Value, is_known
 from dpcp_audit.proving.entry_types import NUMPY
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
+from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar
 from dpcp_audit.proving.statistics import Subsample, tokens
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter
 
+OF_STATISTICS = -3
+"""The token of a sample of which statistics are used, and no report of each record is made."""
 _BELOW = {"Lt": True, "LtE": True, "Gt": False, "GtE": False}
 _WITHOUT = "a sample without replacement: Balle, Barthe and Gaboardi 2018, Theorem 9"
 _POISSON = "Poisson sampling: Balle, Barthe and Gaboardi 2018, Theorem 2"
@@ -40,8 +42,7 @@ def poisson(reader: Interpreter, name: str, a: Value, b: Value) -> SampledPlaces
         if not each or share is None or not 0 < share < 1 or reader.each_record:
             return None
         reader.use(draws.draw, next(tokens))
-        reader.rules.add(_POISSON)
-        return SampledPlaces(Subsample(next(tokens), share), None)
+        return SampledPlaces(Subsample(next(tokens), share), None, form_of(chance))
     return None
 
 
@@ -80,6 +81,9 @@ def at(reader: Interpreter, records: Records, taken: SampledPlaces) -> Records:
         raise reader.refuse("records are sampled that are not all, each at its own place")
     if records.listed:
         raise reader.refuse("a list of records is indexed", "make it an array: np.array(...)")
+    reader.use((taken.sample.token,), OF_STATISTICS)
+    if taken.count is None:
+        reader.rules.add(_POISSON)
     found = replace(_taken(records), sample=taken.sample)
     return replace(found, chosen=True) if taken.count is None else replace(found, count=taken.count)
 

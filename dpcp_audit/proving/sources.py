@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving.distances import Refusal
+from dpcp_audit.proving.distances import Leak, Refusal
 from dpcp_audit.proving.exact_numbers import OutsideList
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def admitted(value: Any, name: str, line: int) -> Any:
     if isinstance(value, np.dtype) or value is np.r_:
         return value
     if isinstance(value, np.random.Generator | np.random.RandomState):
-        raise Refusal(
+        raise Leak(
             line,
             f"{name} is a generator of the program's own: whoever knows its seed knows the noise",
             "draw from the rng that is handed in",
@@ -136,10 +136,12 @@ def is_narrow(value: Any) -> bool:
         return value.dtype.kind in "biufc" and value.dtype not in _WIDE
     if isinstance(value, str) or (isinstance(value, type) and issubclass(value, np.generic)):
         try:
-            with warnings.catch_warnings(action="ignore"):
+            with warnings.catch_warnings(action="error"):
                 value = np.dtype(value)
         except TypeError:
             return False
+        except DeprecationWarning:
+            return True
     return isinstance(value, np.dtype) and value.kind in "biufc" and value not in _WIDE
 
 

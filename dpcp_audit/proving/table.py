@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import clipping, release_rules, rules
+from dpcp_audit.proving import clipping, order_rules, release_rules, rules
 from dpcp_audit.proving.distances import Distribution, Generator
 
 if TYPE_CHECKING:
@@ -72,22 +72,22 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.mean", rules.mean, _SENSITIVITY, "scalar"),
     Rule("len", rules.length, "sizes of neighbours differ by at most one", "scalar"),
     Rule("np.size", rules.size, "sizes of neighbours differ by at most one", "scalar"),
-    Rule("np.sort", rules.sort, "the same multiset", "same"),
-    Rule("sorted", rules.in_order, "the same multiset"),
-    Rule("np.quantile", rules.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.percentile", rules.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.median", rules.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.min", rules.smallest_of, _LIPSCHITZ, "scalar"),
-    Rule("np.max", rules.largest_of, _LIPSCHITZ, "scalar"),
-    Rule("min", rules.smallest, _LIPSCHITZ, "scalar"),
-    Rule("max", rules.largest, _LIPSCHITZ, "scalar"),
-    Rule("np.maximum", rules.larger, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.minimum", rules.smaller, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.clip", rules.clip, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.abs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.fabs", rules.absolute_double, _LIPSCHITZ, _ENTRYWISE),
-    Rule("abs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
-    Rule("math.fabs", rules.absolute, _LIPSCHITZ, "scalar"),
+    Rule("np.sort", order_rules.sort, "the same multiset", "same"),
+    Rule("sorted", order_rules.in_order, "the same multiset"),
+    Rule("np.quantile", order_rules.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.percentile", order_rules.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.median", order_rules.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.min", order_rules.smallest_of, _LIPSCHITZ, "scalar"),
+    Rule("np.max", order_rules.largest_of, _LIPSCHITZ, "scalar"),
+    Rule("min", order_rules.smallest, _LIPSCHITZ, "scalar"),
+    Rule("max", order_rules.largest, _LIPSCHITZ, "scalar"),
+    Rule("np.maximum", order_rules.larger, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.minimum", order_rules.smaller, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.clip", order_rules.clip, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.abs", order_rules.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.fabs", order_rules.absolute_double, _LIPSCHITZ, _ENTRYWISE),
+    Rule("abs", order_rules.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("math.fabs", order_rules.absolute, _LIPSCHITZ, "scalar"),
     Rule("np.where", rules.where, "one of two for each record", _ENTRYWISE),
     Rule("np.searchsorted", rules.searchsorted, _SENSITIVITY),
     Rule("np.histogram", rules.histogram, "disjoint bins: Dwork and Roth 2014, Example 3.2"),

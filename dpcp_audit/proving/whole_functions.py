@@ -9,7 +9,7 @@ from dpcp_audit.proving.distances import Generator, Records, Refusal, Value
 from dpcp_audit.proving.paths import Frame
 from dpcp_audit.proving.sources import FunctionSource, admitted, defaults_of, locals_of
 from dpcp_audit.proving.statistics import tokens
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

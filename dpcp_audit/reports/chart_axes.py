@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.reports.heatmaps import INK, draw_heat_map
-from dpcp_audit.words.figures import FigureKind
+from dpcp_audit.words.errors import require_package
 from dpcp_audit.words.formatting import SUPERSCRIPTS, clipped, number, printable, to_float
-from dpcp_audit.words.whole_files import require_package
+from dpcp_audit.words.results import FigureKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

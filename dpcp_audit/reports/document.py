@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dpcp_audit import __version__
-from dpcp_audit.engine.encoding import plain_record
 from dpcp_audit.engine.run_settings import LIBRARIES, provenance, third_party
 from dpcp_audit.engine.suites import find
+from dpcp_audit.engine.tasks import plain_record
 from dpcp_audit.reports.formats import format_names, report_format
 from dpcp_audit.reports.results_schema import (
     SCHEMA_VERSION,
@@ -28,7 +28,7 @@ from dpcp_audit.reports.results_schema import (
 )
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.words.checks import Overview
-from dpcp_audit.words.plain import is_list, is_record, shown
+from dpcp_audit.words.errors import IncompleteError, UsageError, require_package, shown, write_whole
 from dpcp_audit.words.results import (
     INDEPENDENT_DRAWS,
     EvidenceKind,
@@ -37,7 +37,7 @@ from dpcp_audit.words.results import (
     Power,
     Verdict,
 )
-from dpcp_audit.words.whole_files import IncompleteError, UsageError, require_package, write_whole
+from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,6 +129,9 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "estimates": [] if outcome is None else [asdict(each) for each in outcome.estimates],
         "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
         "location": _location(finding),
+        "unproved": None
+        if outcome is None or outcome.unproved is None
+        else asdict(outcome.unproved),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} {RESULTS}"
         if replayable
         else IN_MEMORY,

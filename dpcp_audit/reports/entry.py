@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.sentences import (
     calls_of,
+    note_of,
     only_above,
     only_below,
     power_sentence,
@@ -36,13 +37,13 @@ from dpcp_audit.words.formatting import (
     confidence,
     counted,
     number,
+    plain,
     printable,
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.plain import is_record, plain
-from dpcp_audit.words.proofs import ProofMethod
-from dpcp_audit.words.results import Assumption, EvidenceKind, Standing, Verdict
+from dpcp_audit.words.results import Assumption, EvidenceKind, ProofMethod, Standing, Verdict
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,6 +128,10 @@ _HOW = {
     EvidenceKind.EXACT: "computed, without samples; the interval encloses the numerical error",
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
+}
+_BASIS: dict[str, str] = {
+    EvidenceKind.CERTIFIED: "sampled",
+    EvidenceKind.INDICATIVE: "an indication",
 }
 _TAKEN = {
     Assumption.NONE: "",
@@ -267,6 +272,11 @@ class Entry:
         return self.contradicts or self.verdict in {Verdict.REFUTED, Verdict.ERROR}
 
     @property
+    def basis(self) -> str:
+        """The basis of the number where it was not computed: "sampled", or "an indication"."""
+        return _BASIS.get(self.kind, "")
+
+    @property
     def apart(self) -> bool:
         """True if it is nobody's claim as it is made, and is counted separately."""
         return self.standing not in OWN
@@ -328,7 +338,7 @@ def _entry(
         contradicts=surprises(document, finding),
         worse=printable(finding.get("worse") or ""),
         sentence=printable(sentence(finding)),
-        note=printable(finding.get("note") or ""),
+        note=printable(note_of(finding)),
         power=power_sentence(finding.get("power"), calls_of(finding)),
         factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
         error=printable(finding.get("error") or ""),

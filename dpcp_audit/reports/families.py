@@ -47,8 +47,8 @@ class Family:
 
     @property
     def reasons(self) -> tuple[Entry, ...]:
-        """The worst variant of each refuted claim."""
-        first = {entry.stem: entry for entry in reversed(self.refuted)}
+        """The worst variant of each refuted claim, of each way in which it fails."""
+        first = {(entry.stem, entry.breach.consequence): entry for entry in reversed(self.refuted)}
         return tuple(sorted(first.values(), key=lambda entry: entry.rank[2:]))
 
     @property

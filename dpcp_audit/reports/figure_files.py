@@ -17,9 +17,9 @@ from xml.sax.saxutils import escape
 
 from dpcp_audit.reports.chart_axes import ROW, draw_chart, one_place, plot_figure, rows_above
 from dpcp_audit.reports.heatmaps import heat_map
-from dpcp_audit.words.figures import FigureKind
+from dpcp_audit.words.errors import IncompleteError, UsageError, require_package, write_whole
 from dpcp_audit.words.formatting import printable
-from dpcp_audit.words.whole_files import IncompleteError, UsageError, require_package, write_whole
+from dpcp_audit.words.results import FigureKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

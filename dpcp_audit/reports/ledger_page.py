@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 TITLE = "The ledger of claims"
 _MEASURED = (
-    "Measured is the number that decided, claimed the value that the claim allows it. An interval "
-    "stands beside a sampled number; a number without one was computed."
+    "Measured is the number that decided, claimed the value that the claim allows it. A number "
+    "that rests on samples is marked so, and its interval holds with the run's confidence. Every "
+    "other number was computed, and an interval beside it encloses it."
 )
 _VERDICTS = (
     "CONSISTENT is no proof: a check that would have seen a violation of a stated size found none. "
@@ -133,11 +134,12 @@ def render_markdown(data: Mapping[str, Any]) -> str:
 def _row(entry: Entry) -> tuple[str, ...]:
     verdict = f"{entry.verdict} **!**" if entry.contradicts else str(entry.verdict)
     name = entry.id.replace("`", "'").replace("|", "\\|")
+    measured = f"{entry.measured} {escaped(entry.interval)}".rstrip()
     return (
         f"`{name}`<br>{escaped(entry.statement)} ({escaped(entry.section)})",
         str(entry.standing),
         verdict,
-        f"{escaped(entry.quantity)}: {entry.measured} {escaped(entry.interval)}".rstrip(),
+        ", ".join(filter(None, [f"{escaped(entry.quantity)}: {measured}", entry.basis])),
         entry.claimed,
     )
 

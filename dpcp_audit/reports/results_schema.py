@@ -15,20 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.engine.run_settings import Provenance
 from dpcp_audit.words.checks import Overview, Skipped
-from dpcp_audit.words.figures import Figure, FigureKind
-from dpcp_audit.words.outcome_tables import Table
-from dpcp_audit.words.plain import Number, Whole, is_record, shown
-from dpcp_audit.words.proofs import Proof
+from dpcp_audit.words.errors import shown
 from dpcp_audit.words.results import (
     Estimate,
     Evidence,
+    Figure,
+    FigureKind,
+    Number,
     PlainData,
     Power,
+    Proof,
     Source,
     SourceLocation,
     Standing,
+    Table,
+    Unproved,
     Verdict,
+    Whole,
 )
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +86,7 @@ class RecordedFinding:
     estimates: tuple[Estimate, ...] = ()
     tables: tuple[Table, ...] = ()
     worse: str = ""
+    unproved: Unproved | None = None
 
     def __post_init__(self) -> None:
         _require_lengths(self.figures)

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.witness import changed_records
-from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import (
     end,
     interval,
@@ -23,10 +22,9 @@ from dpcp_audit.words.formatting import (
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.plain import is_list, is_record
-from dpcp_audit.words.proofs import sizes_proved
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
-from dpcp_audit.words.results import TRANSCRIPT, EvidenceKind, Verdict
+from dpcp_audit.words.results import DATA_WITHOUT_NOISE, EvidenceKind, Verdict, sizes_proved
+from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
 _LARGEST_EXPONENT = 700.0
 _UNDECIDED = (
     "Not decided: a trace bounds the loss of the release from above alone, since other noise may "
-    "give the same output; an infinite loss of what the noise reveals refutes nothing. Sample the "
-    "outputs (dpcp-audit check, dp.audit), or claim it of scope transcript."
+    "give the same output; an infinite loss of what the noise reveals refutes nothing."
 )
 _LAWS = {"laplace": "Laplace", "normal": "Gaussian"}
 
@@ -51,13 +48,51 @@ def sentence(finding: Mapping[str, Any]) -> str:
         parts = [_broken(finding), _remedy(finding)]
     elif Verdict(finding["verdict"]) is Verdict.PROVED:
         parts = [_found(finding), _proved(finding)]
-    elif (finding.get("note") or "").startswith(NOT_PROVED.capitalize()):
-        parts = [finding["note"]]
-    elif finding["verdict"] == Verdict.INCONCLUSIVE and evidence.get("detail") == TRANSCRIPT:
-        parts = [_UNDECIDED]
+    elif finding.get("unproved") and only_above(evidence):
+        parts = [unproved_sentence(finding)]
+    elif finding["verdict"] == Verdict.INCONCLUSIVE and _of_what_is_revealed(evidence):
+        parts = [_UNDECIDED, _next_step(finding)]
     else:
         parts = [_found(finding), power_sentence(finding.get("power"), calls_of(finding))]
     return " ".join(_capital(_line(part)) for part in parts if part)
+
+
+def unproved_sentence(finding: Mapping[str, Any]) -> str:
+    """Return what stopped a proof from the source, and what would help; "" where nothing did.
+
+    Examples
+    --------
+    >>> stopped = {"reason": "no noise is added", "location": {"file": "a.py", "line": 3}}
+    >>> unproved_sentence({"unproved": stopped | {"hint": "add noise"}})
+    'Not proved for every input: a.py:3: no noise is added. Hint: add noise.'
+    """
+    unproved: PlainData | None = finding.get("unproved")
+    if not unproved:
+        return ""
+    location = unproved.get("location")
+    place = f"{location['file']}:{location['line']}: " if location else ""
+    hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
+    return f"Not proved for every input: {place}{unproved['reason']}.{hint}"
+
+
+def note_of(finding: Mapping[str, Any]) -> str:
+    """Return what a finding's number means, and what stopped its proof, unless its remedy does."""
+    stopped = "" if _is_stopped_there(finding) else unproved_sentence(finding)
+    return f"{finding.get('note') or ''} {stopped}".strip()
+
+
+def _is_stopped_there(finding: Mapping[str, Any]) -> bool:
+    """Return True if the line of a refutation is the one that stops the proof."""
+    unproved: PlainData = finding.get("unproved") or {}
+    refuted = finding.get("verdict") == Verdict.REFUTED
+    return refuted and bool(unproved) and unproved.get("location") == finding.get("location")
+
+
+def _of_what_is_revealed(evidence: Mapping[str, Any]) -> bool:
+    """Return True of a loss that a trace bounds from above alone."""
+    kind, quantity = EvidenceKind(evidence["kind"]), Quantity(evidence["quantity"])
+    bounded = to_float(evidence["lower"]) == 0 < to_float(evidence["value"])
+    return kind is EvidenceKind.INDICATIVE and quantity.is_loss and bounded
 
 
 def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
@@ -113,6 +148,34 @@ def only_above(evidence: Mapping[str, Any]) -> bool:
     return exact and lower == 0 < value == upper
 
 
+def stopped_early(evidence: Mapping[str, Any]) -> bool:
+    """Return True if sampling ended when it refuted: the estimate of so few calls leans that way.
+
+    Examples
+    --------
+    >>> found = {"quantity": "coverage", "bound": "at least", "claimed": 0.9, "lower": 0.0,
+    ...          "value": 0.2, "upper": 0.888, "n_samples": 10}
+    >>> stopped_early(found | {"sample": {"any_time": True}}), stopped_early(found)
+    (True, False)
+    """
+    sample: PlainData = evidence.get("sample") or {}
+    parts = (sample, *(sample.get("counts") or ()))
+    claimed = evidence.get("claimed")
+    if claimed is None or not any(part.get("any_time") for part in parts):
+        return False
+    at_most = Bound(evidence["bound"]) is Bound.AT_MOST
+    nearest = to_float(evidence["lower" if at_most else "upper"])
+    return nearest > to_float(claimed) if at_most else nearest < to_float(claimed)
+
+
+def certified_end(evidence: Mapping[str, Any]) -> tuple[float, str]:
+    """Return the end of the interval that is nearest to the claim, and its sign."""
+    bound = Bound(evidence["bound"])
+    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
+    sign = bound.opposite.sign
+    return nearest, {"≥": ">", "≤": "<"}[sign] if beyond else sign
+
+
 def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     """Return the number that an estimate shows, and its interval: one of them may say it all.
 
@@ -126,9 +189,14 @@ def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     """
     if only_below(shown):
         return interval({**shown, "partition_upper": None}).strip("()"), ""
+    digits = telling_digits(shown)
     if only_above(shown):
-        return f"≤ {number(shown['value'], digits=telling_digits(shown))}", ""
-    return number(shown["value"], digits=telling_digits(shown)), interval(shown)
+        return f"≤ {number(shown['value'], digits=digits)}", ""
+    if stopped_early(shown):
+        nearest, sign = certified_end(shown)
+        calls = f"({number(shown['value'], digits=digits)} over {shown['n_samples']:,} calls)"
+        return f"{sign} {number(nearest, digits=digits)}", calls
+    return number(shown["value"], digits=digits), interval(shown)
 
 
 def calls_of(finding: Mapping[str, Any]) -> int | None:
@@ -154,7 +222,9 @@ def power_sentence(power: Mapping[str, Any] | None, calls: int | None = None) ->
     if math.isinf(to_float(power["smallest"])):
         return f"{tested} would catch no violation."
     if math.isclose(to_float(power["smallest"]), to_float(power["claimed"]), rel_tol=1e-9):
-        return f"{tested} would catch anything beyond the claim."
+        detail = str(power.get("detail") or "")
+        where = f" {detail}" if detail.startswith("on ") else ""
+        return f"{tested} would catch anything beyond the claim{where}."
     detection = to_float(power["detection"])
     sure = f" with {share(detection)} probability" if detection < 1 else ""
     return f"{tested} would catch {violation(power)}{sure}."
@@ -210,7 +280,7 @@ def _broken(finding: Mapping[str, Any]) -> str:
         if "neighbour" in witness:
             change = changed_records(witness, to_neighbour=witness.get("path_of") != "value")
             return f"{change}: {_found(finding)}"
-        on = f"with {witness['n']} scores: " if "law" in witness and "n" in witness else ""
+        on = f"on {evidence['detail']}: " if "law" in witness and evidence.get("detail") else ""
         return f"{on}{_found(finding)}"
     first, second = [each["hits"] / each["trials"] for each in counts[:2]]
     outside = bool(witness.get("complement"))
@@ -274,6 +344,12 @@ def _found(finding: Mapping[str, Any]) -> str:
     found = f"found {named}{amount(quantity, shown['value'], digits=digits)}{between}{at}{detail}"
     if only_above(shown):
         found = f"found {named}{amount(quantity, shown['value'], '≤', digits=digits)}{at}"
+    if stopped_early(shown):
+        nearest, sign = certified_end(shown)
+        calls = (
+            f"{amount(quantity, shown['value'], digits=digits)} over {shown['n_samples']:,} calls"
+        )
+        found = f"found {named}{amount(quantity, nearest, sign, digits=digits)} ({calls})"
     if one_sided:
         least = amount(quantity, end(shown, upper=False)[0], "≥", digits=digits)
         found = f"found {named}{least}{at} (no upper limit)"
@@ -300,9 +376,8 @@ def _certified(evidence: Mapping[str, Any]) -> str:
     """Return the end of the interval that excludes the claim; "" where nothing was sampled."""
     if EvidenceKind(evidence["kind"]) is not EvidenceKind.CERTIFIED:
         return ""
-    bound, quantity = Bound(evidence["bound"]), Quantity(evidence["quantity"])
-    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
-    sign = {"≥": ">", "≤": "<"}[bound.opposite.sign] if beyond else bound.opposite.sign
+    quantity = Quantity(evidence["quantity"])
+    nearest, sign = certified_end(evidence)
     return f"Certified: {amount(quantity, nearest, sign, digits=telling_digits(evidence))}."
 
 
@@ -314,23 +389,42 @@ def _proved(finding: Mapping[str, Any]) -> str:
     return f"Proved for every case, by {proof['method']}." if proof else "Proved for every case."
 
 
+def _next_step(finding: Mapping[str, Any]) -> str:
+    """Return what decides a claim that a trace leaves open, and where data has no noise."""
+    seen = _bare(_place(finding), finding.get("tables") or ())
+    transcript = (finding.get("witness") or {}).get("scope") == "transcript"
+    other = "" if transcript else ", or claim it of scope transcript"
+    return f"{seen} Sample the outputs (dpcp-audit check, dp.audit){other}."
+
+
 def _remedy(finding: Mapping[str, Any]) -> str:
-    """Return the line that spends the loss, its noise, and the noise that would do where known."""
+    """Return the line that leaks or spends the loss, and what would help, where that is known."""
     rank = (finding.get("witness") or {}).get("rank")
     if rank is not None:
         return f"The threshold is score {rank} from below; {_rank_that_would_do(finding)} would do."
-    location = finding.get("location")
-    row = _spent(finding.get("tables") or ())
-    if not is_record(location) or not row:
-        return ""
-    line = f"{location.get('file')}:{location.get('line')}"
+    place, tables = _place(finding), finding.get("tables") or ()
+    unproved: PlainData = finding.get("unproved") or {}
+    stopped = bool(place) and _is_stopped_there(finding)
+    row = _spent(tables)
+    if row and row.get("line") == place:
+        hint = unproved.get("hint") if stopped else ""
+        return _spends(finding["evidence"], row) + (f" Hint: {hint}." if hint else "")
+    if stopped:
+        hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
+        return f"At {place}: {unproved['reason']}.{hint}"
+    return _bare(place, tables)
+
+
+def _spends(evidence: Mapping[str, Any], row: Mapping[str, str]) -> str:
+    """Return the noise of the line that spends the loss, and the noise that would do."""
     scale, law = row.get("noise scale"), row.get("law", "")
     if not scale or row.get("draws a run") != "1":
         spent = row.get("share", "").replace("%", " %")
-        return f"At {line}, {spent} of the loss is spent." if spent else ""
-    wanted = _enough(finding["evidence"], law, row.get("realised sensitivity", ""))
-    would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if wanted else ""
-    return f"At {line}, {_LAWS.get(law, law)} noise of scale {scale} is added{would_do}."
+        return f"At {row['line']}, {spent} of the loss is spent."
+    wanted = _enough(evidence, law, row.get("realised sensitivity", ""))
+    more = wanted is not None and wanted > to_float(scale)
+    would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if more else ""
+    return f"At {row['line']}, {_LAWS.get(law, law)} noise of scale {scale} is added{would_do}."
 
 
 def _rank_that_would_do(finding: Mapping[str, Any]) -> str:
@@ -341,12 +435,32 @@ def _rank_that_would_do(finding: Mapping[str, Any]) -> str:
 
 
 def _spent(tables: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the row of the line that spends the most, where the table has but one."""
+    """Return the row of the line that spends the most, where the table has but one.
+
+    Empty where it loses infinitely much: more of that noise would not help.
+    """
     for table in tables:
         columns = {column["name"]: column["texts"] for column in table["columns"]}
         if "realised sensitivity" in columns and len(columns.get("line", ())) == 1:
-            return {name: texts[0] for name, texts in columns.items() if texts}
+            row = {name: texts[0] for name, texts in columns.items() if texts}
+            return {} if "inf" in row.get("mean loss a run", "") else row
     return {}
+
+
+def _bare(place: str, tables: Sequence[Mapping[str, Any]]) -> str:
+    """Return that a trace has seen data without noise, with the line where that is the place."""
+    for table in tables:
+        if table["title"] == DATA_WITHOUT_NOISE:
+            columns = {column["name"]: column["texts"] for column in table["columns"]}
+            at = f"At {place}" if place in columns["line"] else "On this pair"
+            return f"{at}, data is used without noise."
+    return ""
+
+
+def _place(finding: Mapping[str, Any]) -> str:
+    """Return "file:line" of a finding; "" where it has none."""
+    location = finding.get("location")
+    return f"{location.get('file')}:{location.get('line')}" if is_record(location) else ""
 
 
 def _enough(evidence: Mapping[str, Any], law: str, sensitivity: str) -> float | None:

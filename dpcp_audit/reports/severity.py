@@ -11,10 +11,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.sentences import amount, only_below, sentence
+from dpcp_audit.reports.sentences import (
+    amount,
+    certified_end,
+    note_of,
+    only_below,
+    sentence,
+    stopped_early,
+)
+from dpcp_audit.words.evidence import known_side
 from dpcp_audit.words.formatting import (
     DASH,
-    end,
     telling_digits,
     to_float,
 )
@@ -89,11 +96,11 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
         promise=quantity.promise,
         consequence=quantity.consequence(bound),
         promised=DASH if claimed is None else amount(quantity, claimed, bound.sign, digits=digits),
-        found=_nearest(evidence, quantity, bound, digits)
-        if only_below(evidence)
+        found=_nearest(evidence, quantity, digits)
+        if only_below(evidence) or stopped_early(evidence) or _at_nearest(evidence, bound)
         else amount(quantity, evidence["value"], digits=digits),
         quantity="" if quantity.unit else named(evidence),
-        surety=_surety(evidence, quantity, bound, digits),
+        surety=_surety(evidence, quantity, digits),
         times=1.0 if claimed is None else _times(quantity, nearest, claimed, bound),
     )
 
@@ -127,7 +134,7 @@ def named(evidence: Mapping[str, Any]) -> str:
     )
 
 
-def _surety(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
+def _surety(evidence: Mapping[str, Any], quantity: Quantity, digits: int) -> str:
     kind = EvidenceKind(evidence["kind"])
     if kind is EvidenceKind.EXACT:
         return "exact"
@@ -135,13 +142,22 @@ def _surety(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digit
         return "an indication only"
     if only_below(evidence):
         return "sampled, no upper limit"
-    return f"{_nearest(evidence, quantity, bound, digits)}, sampled"
+    if stopped_early(evidence):
+        value = amount(quantity, evidence["value"], digits=digits)
+        return f"sampled, {value} over {evidence['n_samples']:,} calls"
+    return f"{_nearest(evidence, quantity, digits)}, sampled"
 
 
-def _nearest(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
+def _at_nearest(evidence: Mapping[str, Any], bound: Bound) -> bool:
+    """Return True if a computed number is the end of its interval that is nearest to the claim."""
+    side = known_side(*(to_float(evidence[key]) for key in ("value", "lower", "upper")))
+    exact = EvidenceKind(evidence["kind"]) is EvidenceKind.EXACT
+    return exact and side == ("from below" if bound is Bound.AT_MOST else "from above")
+
+
+def _nearest(evidence: Mapping[str, Any], quantity: Quantity, digits: int) -> str:
     """Return the end of the interval that is nearest to the claim, with its sign."""
-    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
-    sign = {"≥": ">", "≤": "<"}[bound.opposite.sign] if beyond else bound.opposite.sign
+    nearest, sign = certified_end(evidence)
     return amount(quantity, nearest, sign, digits=digits)
 
 
@@ -172,7 +188,7 @@ def paragraphs(finding: Mapping[str, Any]) -> str:
         headline(finding),
         finding["statement"],
         f"Source: {source['paper']}, {source['section']}",
-        finding["note"],
+        note_of(finding),
         _method(finding["evidence"]),
         proof_text(finding.get("proof")),
         f"Witness: {witness}" if finding["witness"] else "",

@@ -181,14 +181,14 @@ class Reading:
 
     @property
     def counted_apart(self) -> tuple[int, int]:
-        """The number of readings, errata, controls and the like, and of those refuted."""
-        apart = [entry for entry in self.entries if entry.apart]
+        """The number of readings, errata and the like, and of those refuted; no caught controls."""
+        apart = [entry for entry in self.entries if entry.apart and not _caught(entry)]
         return len(apart), sum(entry.refuted for entry in apart)
 
     @property
     def caught(self) -> int:
         """The number of controls that are refuted, as they should be."""
-        return sum(e.refuted for e in self.entries if e.standing is Standing.CONTROL)
+        return sum(map(_caught, self.entries))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -352,6 +352,10 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         "Libraries": ", ".join(f"{name} {of}" for name, of in libraries.items()) or DASH,
     }
     return tuple((name, printable(value)) for name, value in facts.items() if value is not None)
+
+
+def _caught(entry: Entry) -> bool:
+    return entry.refuted and entry.standing is Standing.CONTROL
 
 
 _STATES = {

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit.engine.run_events import (
+from dpcp_audit.engine.tasks import (
     QUIET_SECONDS,
     CallsMade,
     CheckFinished,

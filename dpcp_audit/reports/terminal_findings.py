@@ -16,9 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from dpcp_audit.reports.entry import LABELS, OWN
-from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
+from dpcp_audit.reports.sentences import (
+    note_of,
+    sentence,
+    shown_estimate,
+    shown_numbers,
+    unproved_sentence,
+)
 from dpcp_audit.reports.severity import named, rules_of
-from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import number, printable, telling_digits
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import Standing
@@ -210,17 +215,16 @@ def _print_details(finding: Mapping[str, Any], console: Console) -> None:
     assumed = f"Assumes: {finding['assumptions']}." if finding["assumptions"] else ""
     rules = rules_of(finding["proof"]) if finding.get("proof") else []
     by = f"Rules: {'; '.join(rules)}." if rules else ""
-    for text in (finding["statement"], finding["note"] or "", by, assumed, of):
+    for text in (finding["statement"], note_of(finding), by, assumed, of):
         print_indented(text, console)
 
 
 def _print_proof(finding: Mapping[str, Any], console: Console) -> None:
     """Print the account of a proof from the source, or why there is none."""
-    note, proof = finding["note"] or "", finding.get("proof")
-    start = note.find(f"{NOT_PROVED.capitalize()}: ")
-    if start >= 0:
-        print_indented(note[start:], console)
-    elif proof and "assumptions" in proof["parameters"]:
+    proof, note = finding.get("proof"), finding["note"] or ""
+    if note:  # without one the finding's sentence has said it
+        print_indented(unproved_sentence(finding), console)
+    if proof and "assumptions" in proof["parameters"]:
         many = len(proof["parameters"]["assumptions"])
         print_indented(f"{note} The proof rests on {many} assumptions: -v lists them.", console)
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.reports.document import agree
 from dpcp_audit.stats.samples import Shift, comparable, compare_samples
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.errors import require_package
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import ROUNDING, Count, EvidenceKind, Measure, Sample, Verdict
-from dpcp_audit.words.whole_files import require_package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -230,7 +230,7 @@ class RunDifferences:
     strict : bool
         True if a number that is worse at another case counts as a worsening.
     complete : bool
-        True if the new run came to its end and could check all that the old one could.
+        True if the new run came to its end and has checked all that the old one has.
     runs : tuple of str
         The names of the runs, the oldest first.
     """
@@ -290,7 +290,7 @@ def compare(
         )
         for id_, pair in pairs.items()
     ]
-    lost = any(
+    lost = bool(before.keys() - after.keys()) or any(
         finding["verdict"] == Verdict.ERROR and before.get(id_, {}).get("verdict") != Verdict.ERROR
         for id_, finding in after.items()
     )

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.words.formatting import clipped, counted, number
-from dpcp_audit.words.plain import is_list, is_record
+from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

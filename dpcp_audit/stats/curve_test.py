@@ -31,7 +31,7 @@ from scipy.special import bdtrc, betainccinv, betaincinv, expit, gammaln, logit,
 
 from dpcp_audit.stats.intervals import binomial_exceeded, clopper_pearson
 from dpcp_audit.stats.roots import turn
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class TwoCounts:
         """Raise a ValueError unless x and y can come up."""
         _validate.integer(x=x, y=y, at_least=0)
         if x > self.n or y > self.n_prime:
-            raise hints.value_error(
+            raise errors.value_error(
                 f"x and y must be at most n and n_prime, got {x} of {self.n}, "
                 f"{y} of {self.n_prime}",
                 "x counts among n outputs, y among n_prime",

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from flint import arb, ctx, fmpq
 
-from dpcp_audit.words.proofs import Premise
+from dpcp_audit.words.results import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from scipy.special import betainc, betainccinv, betaincinv, gammaln
 
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def clopper_pearson(
     _validate.open_unit(significance=significance)
     if isinstance(successes, np.ndarray):
         if not np.issubdtype(successes.dtype, np.integer):
-            raise hints.value_error(
+            raise errors.value_error(
                 f"successes must hold integers, got {successes.dtype}", "give counts, not rates"
             )
         if successes.size:

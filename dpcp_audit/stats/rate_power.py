@@ -20,7 +20,7 @@ from scipy.special import betainc, betaln, xlog1py, xlogy
 
 from dpcp_audit.stats.intervals import binomial_exceeded
 from dpcp_audit.stats.roots import fewest, turn
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 
 
@@ -57,7 +57,7 @@ def draws_needed(
     _validate.closed_unit(claimed=claimed, rate=rate)
     _validate.open_unit(significance=significance, detection=detection)
     if not rate > claimed:
-        raise hints.value_error(
+        raise errors.value_error(
             f"rate must be > claimed = {claimed!r}, got {rate!r}", "a lower rate is no violation"
         )
 

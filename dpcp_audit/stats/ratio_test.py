@@ -36,7 +36,7 @@ from scipy.special import expit, logit, ndtri
 from dpcp_audit.stats.curve_test import Region, TwoCounts
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.roots import turn, turns
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ class RatioTest:
         _validate.integer(n=self.n, n_prime=self.n_prime, at_least=1)
         _validate.non_negative(epsilon=self.epsilon)
         if self.epsilon > _LARGEST_EPSILON:
-            raise hints.value_error(
+            raise errors.value_error(
                 f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}",
                 "no number of samples refutes a larger one",
             )
         _validate.closed_unit(delta=self.delta)
         if self.delta == 1:
-            raise hints.value_error(
+            raise errors.value_error(
                 f"delta must be below 1, got {self.delta!r}", "at 1 nothing is claimed"
             )
 
@@ -271,7 +271,7 @@ def epsilon_lower_bound(
     _validate.positive(resolution=resolution)
     for name, value in (("significance", significance), ("resolution", resolution)):
         if value < _LEAST:
-            raise hints.value_error(
+            raise errors.value_error(
                 f"{name} must be at least {_LEAST:g}, got {value!r}", "such as 1e-3"
             )
 

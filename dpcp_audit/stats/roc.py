@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dpcp_audit.stats.intervals import lower_limits, upper_limits
-from dpcp_audit.words import brent as _brent
+from dpcp_audit.stats.roots import find_root
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _splits(error: float) -> list[_Errors]:
     UV > c, a step u ≤ U ≤ u′ of a grid from c to 1 has V > c/u′. Two counts are seldom unlucky at
     once, so that the limits are closer together than at half of the error each.
     """
-    log_c = _brent.root(lambda x: x + math.log1p(-x) - math.log(error), -750.0, 0.0)
+    log_c = find_root(lambda x: x + math.log1p(-x) - math.log(error), -750.0, 0.0)
     ends = np.exp(log_c * np.linspace(1.0, 0.0, _STEPS + 1)).tolist()
     return [(u, math.exp(log_c) / following) for u, following in pairwise(ends)]
 

@@ -1,4 +1,6 @@
-"""Points at which a condition turns, and isotonic regression.
+"""Roots and minima, points at which a condition turns, and isotonic regression.
+
+SciPy's optimisation is imported when it is called: a first verdict is sooner there.
 
 The power of an empirical-Bernstein limit is of a bounded variable with a known variance, whose mean
 over many values is taken as normal.
@@ -13,13 +15,56 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpcp_audit.stats.intervals import mean_radius
-from dpcp_audit.words import brent as _brent
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+
+
+_STEPS = 500
+
+
+def find_root(
+    f: Callable[[float], float], low: float, high: float, *, xtol: float = 2e-12
+) -> float:
+    """Return where a continuous function is 0, up to ``xtol`` and rounding.
+
+    Parameters
+    ----------
+    low, high : float
+        Two numbers at which its signs differ.
+
+    Raises
+    ------
+    ValueError
+        If the signs do not differ.
+
+    Examples
+    --------
+    >>> round(find_root(lambda x: x * x - 2, 0.0, 2.0), 9)
+    1.414213562
+    """
+    from scipy.optimize import brentq  # noqa: PLC0415
+
+    return float(brentq(f, low, high, xtol=xtol, maxiter=_STEPS))
+
+
+def find_least(
+    f: Callable[[float], float], low: float, high: float, *, xtol: float = 1e-5
+) -> float:
+    """Return the least value of a function between two numbers, as far as the search finds it.
+
+    Examples
+    --------
+    >>> round(find_least(lambda x: (x - 1) ** 2 + 3, 0.0, 5.0), 9)
+    3.0
+    """
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415
+
+    found = minimize_scalar(f, bounds=(low, high), method="bounded", options={"xatol": xtol})
+    return float(found.fun)
 
 
 class Turn(NamedTuple):
@@ -95,7 +140,7 @@ def turn_of_sign(
         ends = [seen.get(end, math.inf) for end in known]
         if not searched and math.isfinite(ends[0] + ends[1]):
             searched = True
-            _brent.root(asked, *known)
+            find_root(asked, *known)
         return held
 
     return turn(condition, fails, holds, steps=steps)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.targets import Kind, Takes, kinds_that
 from dpcp_audit.words import options
+from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -23,25 +24,21 @@ from dpcp_audit.words.options import (
     Spelling,
     dashed,
     not_of,
-    option,
-    options_of,
     read,
 )
-from dpcp_audit.words.plain import is_sequence, shown
 from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.values import (
-    Flag,
     KeywordTable,
     Probability,
     Text,
     Value,
     Whole,
+    is_sequence,
     is_whole,
     number,
     number_of,
     wrong,
 )
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -383,37 +380,3 @@ def planned_of(data: object, claims: int) -> tuple[int, ...]:
     if (calls or data) and (len(calls) != claims or not all(is_whole(n) and n > 0 for n in calls)):
         raise wrong("planned", f"{claims} whole numbers", data)
     return calls
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The options of a run; None leaves one open."""
-
-    false_alarm: float | None = field(
-        default=None,
-        metadata=option(
-            Probability(),
-            "probability that the run refutes any true claim",
-            group=Group.RUN,
-            metavar="P",
-            otherwise="0.001; in pytest 0.0001, for estimates 0.05",
-        ),
-    )
-    strict: bool | None = field(
-        default=None,
-        metadata=option(Flag(), "an INCONCLUSIVE verdict fails the run", group=Group.RUN),
-    )
-    seed: int | None = field(
-        default=None,
-        metadata=option(
-            Whole(at_least=0),
-            "seed of every random stream",
-            group=Group.RUN,
-            metavar="N",
-            otherwise="0",
-        ),
-    )
-
-
-RUN_OPTIONS = options_of(RunOptions)
-"""Every option of a run."""

@@ -38,6 +38,7 @@ from dpcp_audit.target_checks.given_inputs import (
 )
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 from dpcp_audit.words import options
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import DETECT, Representation
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import Group, dashed, option, options_of
@@ -45,17 +46,15 @@ from dpcp_audit.words.values import (
     MOST_DRAWS,
     Choice,
     Duration,
-    Factor,
     Flag,
     NonNegative,
+    Positive,
     Probability,
     Sizes,
     Text,
     Whole,
-    Word,
     wrong,
 )
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,7 +134,7 @@ class CheckSpec:
     guarantees: tuple[Guarantee, ...]
     name: str = field(
         metadata=option(
-            Word(),
+            Text(one_word=True),
             "what the findings are called",
             group=Group.TARGET,
             metavar="NAME",
@@ -248,7 +247,7 @@ class CheckSpec:
     detect: float = field(
         default=DETECT,
         metadata=option(
-            Factor(),
+            Positive(above=1),
             "detect noise that is too small by this factor; the number of calls follows from it; "
             "a nightly run may take 1.2",
             metavar="FACTOR",

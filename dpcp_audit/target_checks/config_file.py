@@ -17,15 +17,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS, RunOptions
 from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort
 from dpcp_audit.words import options
 from dpcp_audit.words.checks import Row, Suite, claims_of
-from dpcp_audit.words.options import dashed
-from dpcp_audit.words.plain import is_list, is_record
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.options import RUN_OPTIONS, RunOptions, dashed
 from dpcp_audit.words.results import Printed, SourceLocation, Standing, Verdict
-from dpcp_audit.words.values import Choice, KeywordTable, Text
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.values import Choice, KeywordTable, Text, is_list, is_record
 
 if TYPE_CHECKING:
     from dpcp_audit.words.results import Claim

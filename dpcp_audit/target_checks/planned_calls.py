@@ -18,19 +18,19 @@ from dpcp_audit.audits.search.row_pairs import SIZES, ClientPairs, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit, rows_for
 from dpcp_audit.targets import Kind, Takes
-from dpcp_audit.targets.degenerate import OutOfTimeError
+from dpcp_audit.targets.answers import OutOfTimeError
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Planned
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import DETECT, reaches
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
-    from dpcp_audit.targets.degenerate import Randomness
+    from dpcp_audit.targets.answers import Randomness
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Outcome, Power
 

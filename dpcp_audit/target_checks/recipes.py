@@ -27,8 +27,8 @@ from dpcp_audit.target_checks.config_file import Config
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.words import options
 from dpcp_audit.words.checks import Skipped
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.values import Flag, KeywordTable, Text
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -211,7 +211,7 @@ def checkout(repository: str) -> Path:
     >>> checkout("octocat/no-such-repository")
     Traceback (most recent call last):
         ...
-    dpcp_audit.words.whole_files.UsageError: no checkout of octocat/no-such-repository
+    dpcp_audit.words.errors.UsageError: no checkout of octocat/no-such-repository
     hint: git clone https://github.com/octocat/no-such-repository ...
     """
     folder = os.environ.get(CHECKOUTS, "")

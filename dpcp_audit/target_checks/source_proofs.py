@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.proving.coverage import (
     CoverageBounds,
     CoverageSetting,
@@ -29,13 +29,19 @@ from dpcp_audit.proving.whole_functions import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, ends, upper
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.planned_calls import pair_space, typical
-from dpcp_audit.targets import Kind, RandomStyle, Takes, TargetError
-from dpcp_audit.targets.answers import NOT_PROVED, DataForm, NotProvedError
+from dpcp_audit.targets import Kind, RandomStyle, Takes
+from dpcp_audit.targets.answers import (
+    DataForm,
+    DegenerateTargetError,
+    Randomness,
+    SingleDraws,
+    TargetError,
+)
 from dpcp_audit.targets.calls import FunctionCaller
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, SingleDraws
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.calibration_sources import ScoreSource
 from dpcp_audit.theorems.worst_law import sides
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -44,11 +50,18 @@ from dpcp_audit.words.guarantees import (
     Relation,
     RenyiDP,
 )
-from dpcp_audit.words.proofs import Proof, ProofMethod
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, SourceLocation, Verdict
+from dpcp_audit.words.results import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    Proof,
+    ProofMethod,
+    SourceLocation,
+    Unproved,
+    Verdict,
+)
 from dpcp_audit.words.values import Pair
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -58,7 +71,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
-    from dpcp_audit.words.proofs import Premise
+    from dpcp_audit.words.results import Premise
 
 
 _QUANTITIES = {
@@ -136,12 +149,24 @@ class SourceProof:
         """The result at the largest size at which the claim is not proved."""
         return [each for each in self.results if not each.proved][-1]
 
-    def reason(self) -> str:
-        """Return the line that stops the proof, why it does, and what would help."""
+    def unproved(self) -> Unproved | None:
+        """Return the line that stops the proof, why it does, and what would help; else None."""
+        if self.proved:
+            return None
         stopped = self.stopped
-        place = f"{stopped.place}: " if stopped.place else ""
-        hint = f" Hint: {stopped.hint}." if stopped.hint else ""
-        return f"{NOT_PROVED.capitalize()}: {place}{stopped.reason}.{hint}"
+        line, file = stopped.line, stopped.file
+        known = line and file and not stopped.at_head
+        place = SourceLocation.of(file, int(line)) if known else None
+        return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
+
+    def beside(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with what stopped the proof, and of a refutation without a line its."""
+        unproved = self.unproved()
+        line = outcome.location
+        refuted = outcome.verdict is Verdict.REFUTED
+        if refuted and line is None and unproved is not None and self.stopped.leak is not None:
+            line = unproved.location
+        return replace(outcome, unproved=unproved, location=line)
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""
@@ -172,16 +197,14 @@ class SourceProof:
             note=f"{spent or 'No private value is released'}.",
         )
 
-    def unproved(self) -> Outcome:
+    def undecided(self) -> Outcome:
         """Return the outcome of a claim that is not proved, where nothing else may decide it."""
-        stopped = self.stopped
-        bound = stopped.totals[0].value if stopped.totals else None
-        line, file = stopped.line, stopped.file
+        totals, unproved = self.stopped.totals, self.unproved()
         return Outcome(
             verdict=Verdict.INCONCLUSIVE,
-            evidence=self._evidence(bound),
-            note=self.reason(),
-            location=SourceLocation.of(file, int(line)) if line and file else None,
+            evidence=self._evidence(totals[0].value if totals else None),
+            location=None if unproved is None else unproved.location,
+            unproved=unproved,
         )
 
     def _evidence(self, bound: Fraction | None) -> Evidence:
@@ -267,17 +290,17 @@ def require_proof(
 
     Raises
     ------
-    NotProvedError
+    TargetError
         If the verifier does not take the claim or the target, or if no call answers.
     """
     found = SourceProof.of(spec, guarantee, target)
     if found is None:
         why = unfit(spec, guarantee, target) or "the target's options are not its arguments"
-        raise NotProvedError(f"{NOT_PROVED}: {why}")
+        raise TargetError(why)
     if not found.proved:
-        return found.unproved()
+        return found.undecided()
     if not answers(spec, target, context):
-        raise NotProvedError(f"{NOT_PROVED}: its calls raise, or all return the same")
+        raise TargetError("its calls raise, or all return the same")
     return found.outcome()
 
 

@@ -29,23 +29,23 @@ from dpcp_audit.target_checks.source_proofs import (
     require_proof,
 )
 from dpcp_audit.targets import Kind, Takes, TargetError
-from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
+from dpcp_audit.targets.answers import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems import coverage_audit
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.evidence import violation_by
+from dpcp_audit.words.formatting import rounded_down
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.outcome_tables import Table, TableColumn
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.planned_calls import Timed
     from dpcp_audit.target_checks.trace_search import TraceResult, TraceSearch
     from dpcp_audit.targets import Target
-    from dpcp_audit.targets.degenerate import Drawable
+    from dpcp_audit.targets.answers import Drawable
     from dpcp_audit.words.arrays import IntArray
     from dpcp_audit.words.checks import Check, Context, Planned
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP
@@ -111,11 +111,17 @@ class TwoSidedPrivacy:
             return replace(found, note=f"{found.note} {contradiction}")
         if contradiction:
             raise TargetError(contradiction)
-        tables = (_bracket(found, traced, same=shown is second), *traced.tables)
+        comparable = shown is second or first.every
+        crossed = comparable and _is_crossed(found.evidence, traced.evidence)
+        tables = traced.tables
+        if comparable and not crossed:
+            tables = (_bracket(found, traced, same=shown is second), *tables)
         settled = first.every or self._settles(traced, found)
         if found.verdict is Verdict.REFUTED or not settled:
-            note = f"{found.note} {traced.note}"
-            return replace(found, note=note, tables=tables, location=traced.location)
+            note = f"{found.note} {traced.note}{_PAST_THE_NOISE if crossed else ''}"
+            within = traced.verdict is Verdict.CONSISTENT or crossed
+            line = None if within else traced.location
+            return replace(found, note=note, tables=tables, location=line)
         note = f"{traced.note} {found.note}"
         warning = {key: found.witness[key] for key in (REPRESENTATION,) if key in found.witness}
         return replace(
@@ -198,6 +204,17 @@ def _contradiction(found: Outcome, shown: TraceResult, *, same: bool) -> str:
     )
 
 
+_PAST_THE_NOISE = (
+    " The outputs lose more than the paths show: data reaches them past the noise that is followed."
+)
+
+
+def _is_crossed(below: Evidence, above: Evidence) -> bool:
+    """Tell whether the outputs certify more than the paths of the noise show."""
+    same = (below.quantity, below.at) == (above.quantity, above.at)
+    return same and below.lower > above.value + _ROUNDING
+
+
 def _bracket(found: Outcome, traced: Outcome, *, same: bool) -> Table:
     """Return the loss on the searched pair: certified from below, followed from above."""
     sides = (found.evidence, traced.evidence)
@@ -222,7 +239,7 @@ _NOTE = (
 
 
 def _below(evidence: Evidence) -> str:
-    return f"at least {evidence.lower:.4g}, at confidence {evidence.confidence:.6g}"
+    return f"at least {rounded_down(evidence.lower)}, at confidence {evidence.confidence:.6g}"
 
 
 def _above(evidence: Evidence) -> str:
@@ -348,8 +365,8 @@ class TargetPrivacy(PrivacyClaim):
             except ConstantOutputsError as error:
                 place = target.caller.fixed_seed()
                 raise (error if place is None else error.of_seed(place)) from None
-            if proof is not None and not proof.proved:
-                outcome = replace(outcome, note=f"{outcome.note} {proof.reason()}")
+            if proof is not None:
+                outcome = proof.beside(outcome)
             return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
 
     def _source_proof(self, target: Target) -> SourceProof | None:
@@ -396,7 +413,7 @@ class TargetPrivacy(PrivacyClaim):
             TraceSearch,
         )
 
-        effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
+        effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, pilot_tree=200, replays=4)
         return TraceSearch.of(self.spec, self.guarantee, target, effort=effort)
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
@@ -478,7 +495,7 @@ class ProvedAlone(TargetPrivacy):
 
         Raises
         ------
-        NotProvedError
+        TargetError
             If the verifier does not take the claim or the target.
         """
         with self.spec.target.open() as target:

@@ -33,7 +33,8 @@ from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.words.checks import Row, Suite
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import (
     Coverage,
@@ -44,7 +45,6 @@ from dpcp_audit.words.options import Group, option, options_of
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
 from dpcp_audit.words.values import Whole
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,10 +55,11 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.planned_calls import Timed
     from dpcp_audit.target_checks.target_claims import TargetClaim
+    from dpcp_audit.target_checks.trace_search import TraceResult
     from dpcp_audit.targets import Target
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check, Context
-    from dpcp_audit.words.computed import Computation
+    from dpcp_audit.words.evidence import Computation
     from dpcp_audit.words.results import Outcome, PlainData
 
 
@@ -306,7 +307,15 @@ class _TargetShuffled(PrivacyClaim):
 
 DEFAULT_PATHS = 1000
 """Paths in each direction, unless ``draws`` says otherwise."""
-_EFFORT = TraceEffort(pairs=10, pilot=16, paths=DEFAULT_PATHS, tree=1000, replays=12, bounded=False)
+_EFFORT = TraceEffort(
+    pairs=10,
+    pilot=16,
+    paths=DEFAULT_PATHS,
+    tree=1000,
+    pilot_tree=600,
+    replays=12,
+    bounded=False,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,9 +357,28 @@ class TargetTrace:
             found = search.worst(context)
             if found.reason:
                 search.require_answer(target, found, context)
-        if found.outcome is None:
+            return self._with_proof(found, target, context)
+
+    def _with_proof(self, found: TraceResult, target: Target, context: Context) -> Outcome:
+        """Return the outcome of a trace; of what it leaves open, that of a proof from the source.
+
+        A composition draw by draw bounds the loss of a noisy maximum or of a sparse vector far
+        from above; the verifier knows better.
+        """
+        from dpcp_audit.target_checks.source_proofs import (  # noqa: PLC0415  (slow to import)
+            SourceProof,
+            answers,
+        )
+
+        traced = found.outcome
+        proof = SourceProof.of(self.spec, self.guarantee, target) if self.spec.prove else None
+        left_open = traced is None or traced.verdict is Verdict.INCONCLUSIVE
+        asked = left_open and self.scope is Scope.RELEASE
+        if proof is not None and proof.proved and asked and answers(self.spec, target, context):
+            return _proved_beside(proof.outcome(), traced)
+        if traced is None:
             raise TargetError(f"{self.spec.name} cannot be followed: {found.reason}")
-        return found.outcome
+        return traced if proof is None else proof.beside(traced)
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Run the pair and the paths of a witness again, on the code as it is."""
@@ -360,6 +388,14 @@ class TargetTrace:
     def _search(self, target: Target) -> TraceSearch:
         effort = replace(_EFFORT, paths=self.paths or self.spec.draws or DEFAULT_PATHS)
         return TraceSearch.of(self.spec, self.guarantee, target, effort=effort, scope=self.scope)
+
+
+def _proved_beside(proved: Outcome, traced: Outcome | None) -> Outcome:
+    """Return what is proved, with the tables and the note of a trace that decides nothing."""
+    if traced is None:
+        return proved
+    note = f"{proved.note} The trace alone leaves it open. {traced.note}"
+    return replace(proved, note=note, tables=traced.tables)
 
 
 def rows_of_traces(targets: Sequence[CheckSpec] = (), scope: str = Scope.RELEASE) -> list[Row]:

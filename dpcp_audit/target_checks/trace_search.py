@@ -29,9 +29,8 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving.determined import undetermined
 from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetRaisedError
-from dpcp_audit.targets.answers import Talk, handed_over
+from dpcp_audit.targets.answers import Randomness, Talk, handed_over
 from dpcp_audit.targets.calls import FunctionCaller
-from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError
 from dpcp_audit.tracing.outputs import (
@@ -49,15 +48,16 @@ from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.target_calls import TracedTarget, put_back
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import decide
+from dpcp_audit.words.formatting import counted
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
-from dpcp_audit.words.results import SourceLocation, Verdict
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.results import Premise, Proof, ProofMethod, SourceLocation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.target_checks.check_spec import CheckSpec
@@ -320,6 +320,10 @@ _FEWEST_RUNS, _MOST_RUNS, _SHARE_OF_CALLS = 400, 2000, 5
 """Runs are allowed up to a fifth of the calls that are planned, between these."""
 _CHOOSING = 0.3
 """The share of the runs that choose a pair."""
+_TREE_OF_LEAK = 2048
+"""Paths of the tree where data is seen without noise: ten comparisons have 1024."""
+_GENERIC = 0.3
+"""The share of the pairs whose scores are all distinct, where there are such pairs."""
 _UNSEEN = "no draw is seen: the code is deterministic, or it draws from elsewhere"
 _SEED = 2**53
 _WAYS = 4
@@ -336,8 +340,8 @@ class TraceEffort:
         Pairs that are tried, and paths of each in either direction.
     paths : int
         Paths of the chosen pair in either direction.
-    tree : int
-        Paths of a tree that is enumerated.
+    tree, pilot_tree : int
+        Paths of a tree that is enumerated: of the chosen pair, and of each that is tried.
     replays : int
         Paths of either input that are replayed on their own input.
     bounded : bool
@@ -348,6 +352,7 @@ class TraceEffort:
     pilot: int
     paths: int
     tree: int
+    pilot_tree: int
     replays: int
     bounded: bool = True
 
@@ -364,6 +369,7 @@ class TraceEffort:
             pairs=pairs,
             paths=max(2, min(self.paths, (left - 2 * tree) // _WAYS)),
             tree=tree,
+            pilot_tree=min(self.pilot_tree, tree // pairs),
         )
 
 
@@ -438,9 +444,10 @@ class TraceSearch:
                 every = EveryPair.of(self.spec, self.guarantee, self.traced)
             if every is not None:
                 return self._judged(every.worst, context, effort, every)
-            pairs = self._pairs(effort.pairs)
-            pair = max(pairs, key=partial(self._badness, context, effort))
-            return self._judged(pair, context, effort)
+            tried = self._tried(effort.pairs)
+            worst = max(tried, key=partial(self._badness, context, effort))
+            found = self._judged(worst.neighbours, context, effort)
+            return _with_extent(found, worst, len(tried))
         except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
             return TraceResult(reason=_reason(end, self.traced))
 
@@ -459,7 +466,7 @@ class TraceSearch:
         TargetRaisedError
             If it gives no answer; what it answers is not judged here.
         """
-        pair = found.pair or self._pairs(1)[0]
+        pair = found.pair or self._tried(1)[0].neighbours
         try:
             target(pair.value, 1, rng=context.rng(2))
         except TargetRaisedError:
@@ -510,15 +517,23 @@ class TraceSearch:
     def _trace(
         self, pair: Neighbours[Any], seed: int, effort: TraceEffort, paths: int
     ) -> PairTrace:
-        return trace_target(
-            self.traced,
-            pair.value,
-            pair.neighbour,
-            draws=paths,
-            rng=np.random.default_rng(seed),
-            replays=effort.replays,
-            tree=effort.tree,
-        )
+        """Return the trace of a pair; where data has no noise, a larger tree settles the output."""
+
+        def traced(tree: int) -> PairTrace:
+            return trace_target(
+                self.traced,
+                pair.value,
+                pair.neighbour,
+                draws=paths,
+                rng=np.random.default_rng(seed),
+                replays=effort.replays,
+                tree=tree,
+            )
+
+        found = traced(effort.tree)
+        if effort.bounded or not found.leaks or found.exact is not None:
+            return found
+        return traced(_TREE_OF_LEAK)
 
     def _audit(self, pair: Neighbours[Any], paths: int) -> TracedPrivacy:
         return TracedPrivacy(
@@ -529,16 +544,23 @@ class TraceSearch:
             scope=self.scope,
         )
 
-    def _pairs(self, most: int) -> list[Neighbours[Any]]:
-        listed = pair_space(self.spec).candidates()
-        return [candidate.neighbours for candidate in listed[:most]]
+    def _tried(self, most: int) -> list[Candidate]:
+        """Return pairs to trace: the catalogue's first, and some of them with all scores distinct.
+
+        Of tied scores an output that is a score looks constant.
+        """
+        space = pair_space(self.spec)
+        listed = space.candidates()[:most]
+        untied = [space.untied(each) for each in listed]
+        generic = [each for each in untied if each is not None][: round(_GENERIC * most)]
+        return [*listed[: most - len(generic)], *generic]
 
     def _allowed(self) -> TraceEffort:
         """Return the effort that is allowed: by what a run draws, and by the calls planned."""
         if not self.effort.bounded:
             return self.effort
         path = SampledRun()
-        first = self._pairs(1)[0]
+        first = self._tried(1)[0].neighbours
         with put_back(self.traced.written):
             self.traced.outputs(first.value, path, np.random.default_rng(0))
         calls = self.spec.calls(self.guarantee) // _SHARE_OF_CALLS
@@ -550,20 +572,40 @@ class TraceSearch:
         return effort
 
     def _badness(
-        self, context: Context, effort: TraceEffort, pair: Neighbours[Any]
-    ) -> tuple[bool, float]:
-        """Return how bad a pair looks by a few paths; one that cannot be followed is the last."""
-        rng = context.rng(1)
+        self, context: Context, effort: TraceEffort, candidate: Candidate
+    ) -> tuple[bool, bool, float]:
+        """Return how bad a pair looks; one that cannot be followed is the last.
+
+        By the loss of the output where its whole law is small, else by a few paths: what the noise
+        reveals may be infinitely much on pairs on which the output shows nothing.
+        """
         trace = trace_target(
             self.traced,
-            pair.value,
-            pair.neighbour,
+            *candidate.inputs,
             draws=effort.pilot,
-            rng=rng,
+            rng=context.rng(1),
             replays=1,
-            tree=0,
+            tree=effort.pilot_tree,
         )
-        return trace.followed, _seen_loss(self.guarantee, trace)
+        loss, pair = loss_of(self.guarantee), trace.exact
+        if pair is None or not loss.by_laws:
+            return trace.followed, False, _seen_loss(self.guarantee, trace)
+        found = max(loss.measured(way).value for way in (pair, pair.reversed()))
+        return trace.followed, found > loss.claimed, found
+
+
+def _with_extent(found: TraceResult, worst: Candidate, tried: int) -> TraceResult:
+    """Return a finding that says which pair it is of, and of how many."""
+    outcome = found.outcome
+    if outcome is None:
+        return found
+    n = worst.scores.size if worst.scores is not None else 0
+    pair = f"{worst.family}{f', n = {n}' if n else ''}"
+    note = f"{outcome.note} The worst of {counted(tried, 'pair')} that were tried: {pair}."
+    power = outcome.power
+    if power is not None and power.detection == 1:
+        power = replace(power, detail=f"on the worst of {counted(tried, 'pair')} tried ({pair})")
+    return replace(found, outcome=replace(outcome, note=note.strip(), power=power))
 
 
 def _seen_loss(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:

@@ -2,8 +2,7 @@
 
 from dpcp_audit.targets.answers import TargetError, TargetRaisedError, TargetUnusableError
 from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes, kinds_that
-from dpcp_audit.targets.target import Target
-from dpcp_audit.targets.target_spec import TargetSpec
+from dpcp_audit.targets.target import Target, TargetSpec
 
 __all__ = [
     "Gives",

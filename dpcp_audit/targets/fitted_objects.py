@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcp_audit.targets.answers import TargetError
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.words.plain import is_sequence
+from dpcp_audit.words.values import is_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -31,7 +31,7 @@ class Gives(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KindForm:
+class _Form:
     """A row of the table of kinds.
 
     Parameters
@@ -73,73 +73,73 @@ class Kind(StrEnum):
     """Predictions of new rows, by the model that a training returns."""
 
     @property
-    def row(self) -> KindForm:
-        """The kind's row in the table."""
-        return _TABLE[self]
+    def form(self) -> str:
+        """How a target of the kind is written."""
+        return _TABLE[self].form
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the arguments that carry data."""
-        return self.row.inputs
+        return _TABLE[self].inputs
 
     @property
     def takes(self) -> Takes:
         """The data that it is called with."""
-        return self.row.takes
+        return _TABLE[self].takes
 
     @property
     def gives(self) -> Gives:
         """The type of the output."""
-        return self.row.gives
+        return _TABLE[self].gives
 
 
 _TABLE = {
-    Kind.QUANTILE: KindForm(
+    Kind.QUANTILE: _Form(
         form="f(scores, *, rng) -> float",
         inputs=("scores",),
         takes=Takes.SCORES,
         gives=Gives.NUMBER,
     ),
-    Kind.RANDOMIZER: KindForm(
+    Kind.RANDOMIZER: _Form(
         form="f(value, *, rng) -> int", inputs=("value",), takes=Takes.VALUE, gives=Gives.REPORT
     ),
-    Kind.CALIBRATOR: KindForm(
+    Kind.CALIBRATOR: _Form(
         form="f(probabilities, labels, *, rng) -> float or array of shape (K,)",
         inputs=("probabilities", "labels"),
         takes=Takes.RECORDS,
         gives=Gives.VECTOR,
     ),
-    Kind.VECTOR: KindForm(
+    Kind.VECTOR: _Form(
         form="f(scores, *, rng) -> array of numbers",
         inputs=("scores",),
         takes=Takes.SCORES,
         gives=Gives.VECTOR,
     ),
-    Kind.LOCAL: KindForm(
+    Kind.LOCAL: _Form(
         form="f(value, *, rng) -> number or array of numbers",
         inputs=("value",),
         takes=Takes.VALUE,
         gives=Gives.VECTOR,
     ),
-    Kind.FEDERATED: KindForm(
+    Kind.FEDERATED: _Form(
         form="f(clients, *, rng) -> number or array of numbers",
         inputs=("clients",),
         takes=Takes.CLIENTS,
         gives=Gives.VECTOR,
     ),
-    Kind.PREDICTOR: KindForm(
+    Kind.PREDICTOR: _Form(
         form="an object with fit(X, y) and predict_set(X)",
         inputs=("features", "labels", "new"),
         takes=Takes.ROWS,
         gives=Gives.VECTOR,
     ),
-    Kind.REGRESSION: KindForm(
+    Kind.REGRESSION: _Form(
         form="an object with fit(X, y) and predict_interval(X)",
         inputs=("features", "labels", "new"),
         takes=Takes.ROWS,
         gives=Gives.VECTOR,
     ),
-    Kind.MODEL: KindForm(
+    Kind.MODEL: _Form(
         form="f(features, labels, *, rng) -> model with predict",
         inputs=("features", "labels", "new"),
         takes=Takes.ROWS,

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Deferred, Pool
-from dpcp_audit.laws.scores import hps, true_label_scores
+from dpcp_audit.laws.pools import hps, true_label_scores
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
 from dpcp_audit.stats.roots import turns
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ class ScoreSource:
 
     @property
     def name(self) -> str:
-        """The law's name."""
-        return self.law.name
+        """The law in words."""
+        return f"scores {self.law.words}"
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
         """Draw ``count`` arrays of ``n`` scores, or tuples of the clients' arrays."""
@@ -123,9 +122,9 @@ class LabelledSource:
 
     @property
     def name(self) -> str:
-        """The law's name, with the number of classes."""
+        """The law in words, with the number of classes."""
         apart = "" if self.apart is None else f", mirrored but of class 0 ({self.apart:g})"
-        return f"{self.law.name} in {self.classes} classes{apart}{_of_class(self.of_class)}"
+        return f"scores {self.law.words} in {self.classes} classes{apart}{_of_class(self.of_class)}"
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
         """Draw ``count`` pairs of probabilities (n, K) and labels (n,)."""

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import betainc
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool, load_pool
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LabelSearch, OnMiss
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import ExponQ
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
@@ -28,12 +27,11 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 )
 from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.options import MOST_ROUNDS, Option, options_of
-from dpcp_audit.words.plain import shown
 from dpcp_audit.words.results import Standing
 from dpcp_audit.words.values import number_of, wrong
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaincinv
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Pool
+from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import require_independent
+from dpcp_audit.targets.answers import require_independent
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.law_space import complexity, simplifications
 from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
@@ -33,12 +32,12 @@ from dpcp_audit.theorems.worst_law import Calls, Contender, JudgedLaw, LawRace, 
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import DETECT, conclude
-from dpcp_audit.words.figures import (
+from dpcp_audit.words.guarantees import Coverage
+from dpcp_audit.words.results import (
     Figure,
     FigureKind,
     Series,
 )
-from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.values import Pair
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ class _Report:
         case, coverage = self.case, self.case.coverage
         tried = f"{_number(self.laws_tried, 'law')} tried in {_number(self.calls, 'call')}. "
         judged = (
-            f"On scores of {case.contender.source.name} with n = {self._n}, "
+            f"On {case.contender.source.name}, n = {self._n}, "
             f"{coverage.size} fresh calls covered {coverage.mean():.4g} on average "
             f"(standard deviation {coverage.std():.2g})"
         )
@@ -156,7 +155,7 @@ class _Report:
             series=[Series(name="calibrations", x=edges.tolist(), y=counts.astype(float).tolist())],
             marks=marks,
             description=(
-                f"Histogram of the coverage of {coverage.size} calibrations on scores of "
+                f"Histogram of the coverage of {coverage.size} calibrations on "
                 f"{self.case.contender.source.name}, with the claimed level as a vertical line."
             ),
         )
@@ -178,7 +177,7 @@ class _Report:
                     y=np.stack([below, upto], axis=1).ravel().tolist(),
                 )
             ],
-            description=f"The distribution function of {law.name}.",
+            description=f"The distribution function of scores {law.words}.",
         )
 
 

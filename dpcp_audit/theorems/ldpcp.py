@@ -12,28 +12,32 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels, dkw_width
-from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import (
+from dpcp_audit.laws.pools import hps
+from dpcp_audit.mechanisms.local_labels import CellCounts, LDPCPLabels, NoiseAwareLabels, dkw_width
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LabelSearch,
+    LDPCPScores,
+    OnMiss,
+    Window,
+    hoeffding_width,
+)
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.mechanisms.window_law import (
     EnclosedSearch,
     ThresholdLaw,
     enclosed_hoeffding_width,
     threshold_law,
 )
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, at_most, exact
 from dpcp_audit.theorems.statement import Stated, Statement, inputs_of
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation
-from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.options import ALPHA, DELTA, EPSILON, ROUNDS, N, parameter
-from dpcp_audit.words.proofs import ProofMethod
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Source
+from dpcp_audit.words.results import Figure, FigureKind, ProofMethod, Series, Source
 from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.pools import ProbabilityPool
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.mechanisms.ldpcp.window import WindowSearch
+    from dpcp_audit.mechanisms.local_scores import WindowSearch
     from dpcp_audit.stats.enclosures import Number
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import PlainData

@@ -11,18 +11,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpcp_audit.laws.populations import Population, Uniform
-from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise, coverage_outside
+from dpcp_audit.mechanisms.iid_coverage import coverage_given_noise, coverage_outside
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import ROUNDING, FailureRate, TheoremTrials, outside
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.options import BETA, WINDOW_COUNT, WINDOWS, N, parameter
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Source
 from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    from dpcp_audit.mechanisms.pcoqs import PCOQS
     from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.results import PlainData

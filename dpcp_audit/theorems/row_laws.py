@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import (
     CLASSES,
     SHIPPED,
@@ -23,8 +22,8 @@ from dpcp_audit.laws.pools import (
     classifier_pool,
     within,
 )
-from dpcp_audit.laws.populations import Beta, Deferred, Pool
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.calibration_sources import LabelledSource, RowSource, ScoreSource
 from dpcp_audit.theorems.law_space import LawSpace
@@ -68,7 +67,7 @@ class LawOfRows:
     def name(self) -> str:
         """The law in words."""
         place = "" if self.of_class is None else f", class {self.of_class}"
-        return f"rows of the data by {self.law.name}{place}"
+        return f"rows of the data at places {self.law.words}{place}"
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
         """Draw ``count`` data sets of ``n`` rows, each with all of the pool as new rows."""

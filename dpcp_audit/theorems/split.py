@@ -15,23 +15,23 @@ from flint import arb, ctx, fmpq
 from scipy.special import betainc
 
 from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
-from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.mechanisms.pcoqs.iid_coverage import mean_coverage
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.iid_coverage import mean_coverage
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.stats.enclosures import at_most, beta_cdf, decimal, ends, lower, upper
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import MeanBound, TheoremTrials
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation, Computed
-from dpcp_audit.words.figures import (
+from dpcp_audit.words.evidence import Computation, Computed
+from dpcp_audit.words.options import ALPHA, N
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import (
     Figure,
     FigureKind,
+    ProofMethod,
     Series,
+    Source,
 )
-from dpcp_audit.words.options import ALPHA, N
-from dpcp_audit.words.proofs import ProofMethod
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.formatting import in_setting, rounded_down, rounded_up
-from dpcp_audit.words.outcome_tables import Table, TableColumn
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Claim, Source, Standing, Verdict
+from dpcp_audit.words.results import Claim, Source, Standing, Table, TableColumn, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,10 +19,18 @@ from dpcp_audit.stats.samples import Spread
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, decide, of_mean, of_rate, settled
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import number, rounded_down, rounded_up
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Count, Outcome, PlainData, Power, Verdict
+from dpcp_audit.words.results import (
+    Count,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Power,
+    Series,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,12 +127,15 @@ class FailureRate:
         True if trials end once the interval lies above δ, or below. It is then an anytime-valid
         interval (``RateSequence``), so that stopping costs no error probability. The first look is
         where a run without failures would settle it, or at 500 trials; the trials are then doubled.
+    remark : str
+        What else there is to say of the case; the outcome's note ends with it.
     """
 
     theorem: Theorem
     n_trials: int = 20_000
     chunk_trials: int = CHUNK
     stops_early: bool = False
+    remark: str = ""
 
     def __post_init__(self) -> None:
         _validate.integer(n_trials=self.n_trials, at_least=100)
@@ -174,7 +185,7 @@ class FailureRate:
             lambda: undetected(self.smallest_violation(context), tally),
             detect=RESOLUTION,
             witness=case(self.theorem, trials=tally.trials, context=context),
-            note=note,
+            note=f"{note} {self.remark}".rstrip(),
             figures=(histogram(spread, self.theorem),),
         )
         outcome = with_its_side(outcome, spread, self.theorem)

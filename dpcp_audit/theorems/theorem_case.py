@@ -28,12 +28,11 @@ from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem,
 from dpcp_audit.theorems.statement import claim_of, promises_nothing
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, histogram
 from dpcp_audit.words.checks import Row, Suite
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.options import MOST_USERS, Group, Option, dashed, plain, read, require_known
-from dpcp_audit.words.plain import is_list
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_audit.words.values import Numeric, Several, Text, Whole
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.values import Numeric, Several, Text, Whole, is_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

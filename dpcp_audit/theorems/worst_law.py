@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import DegenerateTargetError, draw_each
+from dpcp_audit.targets.answers import DegenerateTargetError, draw_each
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import of_mean, of_rate
 from dpcp_audit.words.quantities import Bound, Quantity
@@ -356,6 +356,7 @@ class JudgedLaw:
             bound=side.bound,
             limits=(0.0, 1.0),
             detail=detail,
+            any_time=True,
         )
 
     def power(self, detail: str) -> Power:

@@ -293,6 +293,8 @@ class LineLoss:
         The line that draws.
     draws : float
         Observed draws a run, on average.
+    moved : float
+        Those of them whose number differs between the inputs.
     law : str
         As the generator's method is called.
     scale : float
@@ -311,6 +313,7 @@ class LineLoss:
 
     location: SourceLocation
     draws: float
+    moved: float
     law: str
     scale: float
     sensitivity: float
@@ -354,6 +357,7 @@ def _line(
     return LineLoss(
         location=SourceLocation.of(*key[0]),
         draws=len(parts) / paths,
+        moved=sum(move > 0 for move in moves) / paths,
         law=key[1],
         scale=min(scales, default=math.nan),
         sensitivity=max(moves, default=math.nan),

@@ -38,7 +38,7 @@ from dpcp_audit.tracing.draws import (
     JoinedBit,
     Ordering,
 )
-from dpcp_audit.words.plain import is_list
+from dpcp_audit.words.values import is_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -268,7 +268,8 @@ class Traced:
         return self
 
     def __reduce__(self) -> Any:
-        return type(self.value), (self.read(),)
+        value = self.read()  # of the type that it has, which a replay's NaN has not
+        return type(value), (value,)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return self.path.ufunc(ufunc, method, inputs, kwargs)

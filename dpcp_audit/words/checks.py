@@ -1,21 +1,32 @@
-"""Checks, the rows that pair each with a claim, and the suites that run rows together."""
+"""Checks, the rows that pair each with a claim, the suites of rows, and signs of life of a check.
+
+What calls a target says so here (``count_calls``); whoever runs the check may listen. Without a
+listener a call costs a look at one variable.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import time
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.figures import Figure  # noqa: TC001  (resolved by pydantic)
 from dpcp_audit.words.formatting import in_setting
-from dpcp_audit.words.outcome_tables import Table  # noqa: TC001  (resolved by pydantic)
-from dpcp_audit.words.results import Claim, Source, Standing, Verdict
+from dpcp_audit.words.results import (
+    Claim,
+    Figure,
+    Source,
+    Standing,
+    Table,
+    Verdict,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from dpcp_audit.words.results import Outcome, PlainData, Power
 
@@ -126,8 +137,21 @@ class Row:
     check: Check
 
 
-class ClaimMaker(Protocol):
-    """Makes claims of one source."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimMaker:
+    """Makes claims of one source.
+
+    Parameters
+    ----------
+    subject : str
+        What its claims are about, unless they say otherwise: the heading that they stand under.
+    standing : Standing
+        Their standing, unless they say otherwise.
+    """
+
+    paper: str
+    subject: str = ""
+    standing: Standing = Standing.PAPER
 
     def __call__(
         self,
@@ -142,49 +166,23 @@ class ClaimMaker(Protocol):
         assumptions: str = "",
         parameters: PlainData | None = None,
     ) -> Claim:
-        """Return the claim."""
-        ...
-
-
-def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PAPER) -> ClaimMaker:
-    """Return a maker of claims of one paper.
-
-    Parameters
-    ----------
-    subject : str
-        What its claims are about, unless they say otherwise: the heading that they stand under.
-    standing : Standing
-        Their standing, unless they say otherwise.
-
-    What the parameters of a claim fix is added to its statement (see ``in_setting``).
-    """
-    default_subject, default_standing = subject, standing
-
-    def claim(
-        id_: str,
-        section: str,
-        expected: Verdict | None,
-        statement: str,
-        formula: str = "",
-        *,
-        subject: str = "",
-        standing: Standing | None = None,
-        assumptions: str = "",
-        parameters: PlainData | None = None,
-    ) -> Claim:
+        """Return the claim; what its parameters fix is added to its statement (``in_setting``)."""
         return Claim(
             id=id_,
             statement=in_setting(statement, parameters or {}),
-            source=Source(paper=paper, section=section),
+            source=Source(paper=self.paper, section=section),
             expected=expected,
             formula=formula,
-            subject=subject or default_subject,
-            standing=standing or default_standing,
+            subject=subject or self.subject,
+            standing=standing or self.standing,
             assumptions=assumptions,
             parameters=parameters or {},
         )
 
-    return claim
+
+def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PAPER) -> ClaimMaker:
+    """Return a maker of claims of one paper; ``subject`` and ``standing`` are those of most."""
+    return ClaimMaker(paper=paper, subject=subject, standing=standing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,3 +286,50 @@ class Skipped:
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """Read what ``as_data`` returns."""
         return cls(name=data["name"], reason=data["reason"])
+
+
+class _Counter:
+    """Counts calls for one listener, which hears of them every few seconds."""
+
+    def __init__(self, listen: Callable[[int], None], seconds: float) -> None:
+        self._listen = listen
+        self._seconds = seconds
+        self._calls = 0
+        self._heard = time.monotonic()
+
+    def add(self, calls: int) -> None:
+        self._calls += calls
+        now = time.monotonic()
+        if now - self._heard >= self._seconds:
+            self._heard = now
+            self._listen(self._calls)
+
+
+_counter: _Counter | None = None
+
+
+@contextmanager
+def listening(listen: Callable[[int], None], *, seconds: float) -> Generator[None]:
+    """Tell ``listen`` how many calls were made, at the first call after each ``seconds``.
+
+    Examples
+    --------
+    >>> heard = []
+    >>> with listening(heard.append, seconds=0):
+    ...     count_calls(3)
+    ...     count_calls(2)
+    >>> heard
+    [3, 5]
+    """
+    global _counter  # noqa: PLW0603  (one check runs at a time in a process)
+    before, _counter = _counter, _Counter(listen, seconds)
+    try:
+        yield
+    finally:
+        _counter = before
+
+
+def count_calls(calls: int) -> None:
+    """Count calls of a target that were made."""
+    if _counter is not None:
+        _counter.add(calls)

@@ -5,22 +5,29 @@ proof, every premise of which is enclosed and holds, covers every case that the 
 CONSISTENT: not refuted, and the stated power reached the factor asked for. INCONCLUSIVE: anything
 else; also where the interval lies within the claim, but the test had less power than that.
 Comparisons are strict, without a tolerance: what a number may be off by is in its interval.
+
+An exact check settles a statement "this number is at most that" by computing it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import (
+    ROUNDING,
     Assumption,
     Evidence,
     EvidenceKind,
     Measure,
     Outcome,
+    PlainData,
     Power,
+    Proof,
     Sample,
     Verdict,
 )
@@ -28,10 +35,8 @@ from dpcp_audit.words.results import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.figures import Figure
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.proofs import Proof
-    from dpcp_audit.words.results import Count, Estimate, PlainData
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.results import Count, Estimate, Figure, Premise, ProofMethod, Table
 
 
 DETECT = 2.0
@@ -72,7 +77,7 @@ def decide(
 
     Examples
     --------
-    >>> from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+    >>> from dpcp_audit.words.results import Premise, Proof, ProofMethod
     >>> from dpcp_audit.words.results import Evidence, Power
     >>> found = Evidence.exact(Quantity.EPSILON, 0.9, claimed=1.0)
     >>> seen = Power(quantity=Quantity.EPSILON, smallest=1.0, claimed=1.0, detection=1.0)
@@ -248,8 +253,12 @@ def of_mean(
     bound: Bound,
     limits: tuple[float, float] = (0.0, 1.0),
     detail: str = "",
+    any_time: bool = False,
 ) -> Evidence:
-    """Return evidence of the mean of ``trials`` values that never leave ``limits``."""
+    """Return evidence of the mean of ``trials`` values that never leave ``limits``.
+
+    Where it is valid at any time, the number of trials may have been chosen in view of the values.
+    """
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=quantity,
@@ -261,7 +270,13 @@ def of_mean(
         confidence=confidence,
         n_samples=trials,
         bound=bound,
-        sample=Sample(measure=Measure.MEAN, trials=trials, variance=variance, range=limits),
+        sample=Sample(
+            measure=Measure.MEAN,
+            trials=trials,
+            variance=variance,
+            range=limits,
+            any_time=any_time,
+        ),
     )
 
 
@@ -299,4 +314,237 @@ def of_loss(
         n_samples=n_samples,
         sample=sample,
         assumption=assumption,
+    )
+
+
+_SAME = 1e-6
+"""Relative distance of a value and an end of its interval up to which they are one number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """A number that a claim bounds from above, with the case that attains it.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        What the number is.
+    value, claimed : float
+        The largest value found, and the largest that the claim allows.
+    slack : float
+        How much larger the truth may be than ``value``.
+    error : float
+        Relative numerical error of the value on both sides; 0 where it is a whole number.
+    lower, upper : float or None
+        Rigorous ends, rounded outward, in the place of what value, slack and error give; a value
+        outside of them by rounding is moved onto the nearer end.
+    at, detail
+        The quantity's parameters, and what else the number is of, in words. That the value is one
+        end of a wider interval, "from below" or "from above", is added to them.
+    proof : Proof or None
+        Why the number is within the claim in every case of the statement.
+    samples : int or None
+        The number of simulated runs that the number rests on; None where it rests on none.
+    confidence : float
+        The probability that ``lower`` and ``upper`` hold; 1 where nothing was simulated.
+    """
+
+    quantity: Quantity
+    value: float
+    claimed: float
+    slack: float = 0.0
+    error: float = ROUNDING
+    lower: float | None = None
+    upper: float | None = None
+    at: dict[str, float] = field(default_factory=dict[str, float])
+    detail: str = ""
+    proof: Proof | None = None
+    witness: PlainData = field(default_factory=dict[str, Any])
+    note: str = ""
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    samples: int | None = None
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(slack=self.slack, error=self.error)
+        for name in ("value", "claimed"):
+            if math.isnan(getattr(self, name)):
+                raise ValueError(f"{name} must be a number, got nan ({self.quantity})")
+
+    @classmethod
+    def counted(
+        cls,
+        number: int,
+        *,
+        detail: str,
+        witness: PlainData,
+        note: str = "",
+        claimed: int = 0,
+        tables: tuple[Table, ...] = (),
+    ) -> Computation:
+        """Return the computation of a whole number, which is without error; ``claimed`` is 0.
+
+        Examples
+        --------
+        >>> Computation.counted(2, detail="tables that repeat others", witness={}).verdict
+        <Verdict.REFUTED: 'REFUTED'>
+        """
+        return cls(
+            quantity=Quantity.COUNT,
+            detail=detail,
+            value=float(number),
+            claimed=float(claimed),
+            error=0.0,
+            witness=witness,
+            note=note,
+            tables=tables,
+        )
+
+    @property
+    def evidence(self) -> Evidence:
+        """The number between its ends."""
+        found = Evidence.exact(
+            self.quantity,
+            self.value,
+            claimed=self.claimed,
+            slack=self.slack,
+            error=self.error,
+            at=self.at,
+            detail=self.detail,
+        )
+        lower = found.lower if self.lower is None else self.lower
+        upper = found.upper if self.upper is None else self.upper
+        value = min(max(self.value, lower), upper)
+        side = known_side(value, lower, upper) if self.samples is None else ""
+        return replace(
+            found,
+            kind=EvidenceKind.EXACT if self.samples is None else EvidenceKind.CERTIFIED,
+            value=value,
+            lower=lower,
+            upper=upper,
+            detail=", ".join(words for words in (self.detail, side) if words),
+            n_samples=self.samples,
+            confidence=self.confidence,
+        )
+
+    def between(
+        self,
+        compared: Premise,
+        *further: Premise,
+        method: ProofMethod,
+        argument: str,
+        parameters: PlainData,
+    ) -> Computation:
+        """Return the computation with the ends that a comparison encloses, and its proof.
+
+        Parameters
+        ----------
+        compared : Premise
+            The number against the claim. Where it holds between exact numbers, its ends may round
+            beyond the claim; the upper end is then the claim.
+        *further : Premise
+            What else the argument rests on.
+        """
+        lower, upper = compared.left
+        return replace(
+            self,
+            lower=max(lower, 0.0) if self.value >= 0 else lower,
+            upper=min(upper, self.claimed) if compared.holds else upper,
+            proof=Proof(
+                method=method,
+                argument=argument,
+                premises=(compared, *further),
+                parameters=parameters,
+            ),
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """REFUTED beyond the claim, PROVED with a proof within it; else the power decides."""
+        return decide(self.evidence, power=self.power, proof=self.proof)
+
+    @property
+    def power(self) -> Power:
+        """Whatever exceeds the claim by more than the interval's width is refuted if it holds."""
+        found = self.evidence
+        width = found.upper - found.lower if found.upper > found.lower else 0.0
+        return Power(
+            quantity=self.quantity,
+            smallest=self.claimed + width,
+            claimed=self.claimed,
+            detection=self.confidence,
+            at=self.at,
+        )
+
+
+def known_side(value: float, lower: float, upper: float) -> str:
+    """Return which end of its interval a value is, where the interval is wider than an error.
+
+    Examples
+    --------
+    >>> known_side(7.2, 7.2, 91.7), known_side(0.5, 0.0, 0.5), known_side(0.5, 0.5, 0.5)
+    ('from below', 'from above', '')
+    """
+    room = _SAME * max(abs(value), _SAME)
+    at_lower, at_upper = value - lower <= room, upper - value <= room
+    if math.isinf(value) or at_lower == at_upper:
+        return ""
+    return "from below" if at_lower else "from above"
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Settle a claim by computation; ``compute`` does the work when the check runs.
+
+    Nothing that the number rests on may be simulated: that is for ``Simulated``.
+    """
+
+    compute: Callable[[], Computation]
+
+    @property
+    def sampled(self) -> bool:
+        """No part of the verdict is left to chance."""
+        return False
+
+    def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (exact: nothing to draw)
+        """Compute the number and test it against the claim."""
+        return _outcome(self.compute(), sampled=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Settle a claim by a number over simulated runs, whose interval holds with a probability.
+
+    ``compute`` is called with the check's ``significance``, the largest probability with which its
+    interval may be wrong, and says how many runs it has made.
+    """
+
+    compute: Callable[..., Computation]
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Simulate the runs and test their number against the claim."""
+        return _outcome(self.compute(significance=context.significance), sampled=True)
+
+
+def _outcome(result: Computation, *, sampled: bool) -> Outcome:
+    if sampled != (result.samples is not None):
+        raise ValueError(
+            f"samples must be {'a number' if sampled else 'None'}, got {result.samples!r}"
+        )
+    verdict = result.verdict
+    return Outcome(
+        verdict=verdict,
+        evidence=result.evidence,
+        power=None if verdict is Verdict.REFUTED else result.power,
+        proof=result.proof if verdict is Verdict.PROVED else None,
+        witness=result.witness,
+        note=result.note,
+        figures=result.figures,
+        tables=result.tables,
     )

@@ -21,9 +21,8 @@ from dataclasses import MISSING, dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from dpcp_audit.words.plain import is_list
-from dpcp_audit.words.values import Pair, Positive, Probability, Whole
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.values import Flag, Pair, Positive, Probability, Whole, is_list
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -328,6 +327,40 @@ def _default(owned: dataclasses.Field[Any]) -> Any:
     if owned.default_factory is not MISSING:
         return owned.default_factory()
     return None if owned.default is MISSING else owned.default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of a run; None leaves one open."""
+
+    false_alarm: float | None = field(
+        default=None,
+        metadata=option(
+            Probability(),
+            "probability that the run refutes any true claim",
+            group=Group.RUN,
+            metavar="P",
+            otherwise="0.001; in pytest 0.0001, for estimates 0.05",
+        ),
+    )
+    strict: bool | None = field(
+        default=None,
+        metadata=option(Flag(), "an INCONCLUSIVE verdict fails the run", group=Group.RUN),
+    )
+    seed: int | None = field(
+        default=None,
+        metadata=option(
+            Whole(at_least=0),
+            "seed of every random stream",
+            group=Group.RUN,
+            metavar="N",
+            otherwise="0",
+        ),
+    )
+
+
+RUN_OPTIONS = options_of(RunOptions)
+"""Every option of a run."""
 
 
 MOST_USERS, MOST_ROUNDS = 10**15, 60

@@ -3,19 +3,262 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import annotated_types
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.figures import Figure  # noqa: TC001  (resolved when outcomes are decoded)
-from dpcp_audit.words.outcome_tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
-from dpcp_audit.words.plain import Number, Whole  # noqa: TC001  (resolved by pydantic)
-from dpcp_audit.words.proofs import Proof  # noqa: TC001  (resolved when outcomes are decoded)
+from dpcp_audit.words.errors import shown
 from dpcp_audit.words.quantities import Bound, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import core_schema
+
+
+NOT_FINITE = ("inf", "-inf", "nan")
+"""The words for the numbers that JSON lacks."""
+
+
+class _JsonNumber:
+    """A number as pydantic reads it: whole or not, or a string for those that JSON lacks."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415  (only where data are read)
+
+        return core_schema.no_info_plain_validator_function(_number)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        largest = sys.float_info.max
+        finite = {"type": "number", "minimum": -largest, "maximum": largest}
+        return {"anyOf": [finite, {"enum": list(NOT_FINITE)}]}
+
+
+Number = Annotated[float, _JsonNumber()]
+"""A float; in JSON also "inf", "-inf" or "nan"."""
+Whole = Annotated[int, annotated_types.Ge(0)]
+"""A whole number, at least 0."""
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str) and value in NOT_FINITE:
+        return float(value)
+    if isinstance(value, float):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
+        return value  # stays whole
+    raise ValueError(f"must be a number, got {shown(value, 60)}")
+
+
+class FigureKind(StrEnum):
+    """The type of a figure."""
+
+    LINES = "lines"
+    HISTOGRAM = "histogram"
+    HEATMAP = "heatmap"
+    """A table of coloured cells: one series a row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One named curve: x and y of the same length.
+
+    In a histogram, x holds the m+1 bin edges and y the m counts. In a heat map, a series is a
+    row: x holds the columns' numbers, in the order in which they are drawn, y the cells' values
+    (NaN: not tried) and ``texts`` what stands in the cells; without, the values are printed.
+    """
+
+    name: str
+    x: list[Number]
+    y: list[Number]
+    texts: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure as plain data; the reports draw it.
+
+    Parameters
+    ----------
+    marks : dict
+        Vertical reference lines by their label, for example a bound. In a heat map, one limit:
+        cells above it are drawn in another colour.
+    columns : list of str
+        Of a heat map: the columns' labels; without, the numbers of the first row's x.
+    description : str
+        What the figure shows, in words, for readers who cannot see it.
+    """
+
+    kind: FigureKind
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+    description: str
+    marks: dict[str, Number] = field(default_factory=dict[str, float])
+    log_x: bool = False
+    log_y: bool = False
+    columns: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """A column of a table: a text or a number in each row.
+
+    Parameters
+    ----------
+    texts : list of str
+        What is printed in the cells; without, the values are.
+    values : list of float
+        The numbers in full precision (NaN: none); without, the column holds texts alone.
+    details : dict
+        Further numbers of each cell by their name, such as its standard error; the results file
+        and the ``cells`` report have them.
+    marked : list of int
+        The rows, from 0, whose cell stands out, because something is wrong there.
+    """
+
+    name: str
+    texts: list[str] = field(default_factory=list[str])
+    values: list[Number] = field(default_factory=list[float])
+    details: dict[str, list[Number]] = field(default_factory=dict[str, list[float]])
+    marked: list[Whole] = field(default_factory=list[int])
+
+    def __post_init__(self) -> None:
+        numbers = [part for part in (self.values, *self.details.values()) if part]
+        lengths = {len(self.texts)} if self.texts else set[int]()
+        lengths |= set(map(len, numbers))
+        if len(lengths) > 1:
+            raise ValueError(
+                f"texts, values and details must have the same length, got {sorted(lengths)} in "
+                f"column {self.name!r}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table, column by column.
+
+    Parameters
+    ----------
+    columns : list of TableColumn
+        All of the same length; the first one names the rows.
+    notes : list of str
+        What a reader must know to read it, a sentence or two each.
+    """
+
+    title: str
+    columns: list[TableColumn]
+    notes: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        lengths = {len(column.texts or column.values) for column in self.columns}
+        if len(lengths) > 1:
+            raise ValueError(
+                f"columns must have the same length, got {sorted(lengths)} in {self.title!r}"
+            )
+
+
+class ProofMethod(StrEnum):
+    """The method that covers every case of a statement."""
+
+    CLOSED_FORM = "closed form"
+    """A formula gives the number, or a bound of it, in the worst case."""
+    ENUMERATION = "enumeration"
+    """The number is computed for each of finitely many cases."""
+    ARGUMENT = "argument"
+    """An argument in words reduces the statement to its premises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Premise:
+    """A comparison that a proof rests on: the left side is at most the right one.
+
+    Parameters
+    ----------
+    says : str
+        The comparison, as a formula or in words.
+    left, right : tuple of float
+        Lower and upper end of each side, rounded outward to doubles.
+    holds : bool
+        Whether the sides' enclosures decide it; what stays undecided does not hold.
+    """
+
+    says: str
+    left: tuple[Number, Number]
+    right: tuple[Number, Number]
+    holds: bool
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in {"left": self.left, "right": self.right}.items():
+            if not low <= high:
+                raise ValueError(f"{name} must be a lower and an upper end, got {(low, high)!r}")
+        if self.holds and self.left[0] > self.right[1]:
+            raise ValueError(f"a premise that its ends refute does not hold: {self.says}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """The argument that a number is within a claim in every case of the statement.
+
+    Parameters
+    ----------
+    method : ProofMethod
+        How the cases are covered.
+    argument : str
+        What reduces the statement to its premises, in words.
+    premises : tuple of Premise
+        What was enclosed, the claim's own comparison among them.
+    parameters : dict
+        Whatever the proof fixes, as plain data; the statement names all of it.
+    """
+
+    method: ProofMethod
+    argument: str
+    premises: tuple[Premise, ...]
+    parameters: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        _validate.choice(ProofMethod, method=self.method)
+        if not self.argument or not self.premises:
+            raise ValueError("a proof needs an argument and at least one premise")
+
+    @property
+    def sizes(self) -> str:
+        """The numbers of records that it covers, in words (see ``sizes_proved``)."""
+        return sizes_proved(self.parameters)
+
+    @property
+    def holds(self) -> bool:
+        """True if every premise holds."""
+        return all(premise.holds for premise in self.premises)
+
+
+def sizes_proved(parameters: Mapping[str, Any]) -> str:
+    """Return the numbers of records that a proof from the source covers; "" of another proof.
+
+    Examples
+    --------
+    >>> sizes_proved({"n": [20, 100], "assumptions": []})
+    'for n = 20, 100 alone'
+    >>> sizes_proved({"n": [], "assumptions": []})
+    'for every n ≥ 1'
+    """
+    if not {"n", "assumptions"} <= parameters.keys():
+        return ""
+    sizes = ", ".join(map(str, parameters["n"]))
+    return f"for n = {sizes} alone" if sizes else "for every n ≥ 1"
+
 
 ROUNDING = 1e-9
 """Relative numerical error of a number that is computed in floating point and not enclosed."""
@@ -124,6 +367,8 @@ class Sample:
         Of a mean: the values' variance, with the divisor ``trials`` − 1.
     range : tuple of float
         Of a mean: bounds that the variable never leaves.
+    any_time : bool
+        Of a mean: whether the number of values was chosen in view of them.
     """
 
     measure: Measure
@@ -131,6 +376,7 @@ class Sample:
     trials: Whole = 0
     variance: Number = 0.0
     range: tuple[Number, Number] = (0.0, 1.0)
+    any_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,8 +620,8 @@ class SourceLocation:
         return cls.of(str(path), line)
 
 
-TRANSCRIPT = "of the transcript"
-"""The detail of evidence that bounds the loss of a release from above alone."""
+DATA_WITHOUT_NOISE = "Data without noise"
+"""The title of the table of lines at which a trace has seen such data."""
 INDEPENDENT_DRAWS = (
     "outputs are independent draws; dependence is probed among those of one batch, in their order, "
     "and not between batches or processes"
@@ -428,6 +674,25 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unproved:
+    """Why a claim is not proved for every input from the source of its code.
+
+    Parameters
+    ----------
+    reason : str
+        What stopped the proof, without a full stop.
+    location : SourceLocation or None
+        The line that stopped it, where it is known.
+    hint : str
+        A change with which the proof may go through; "" where none is known.
+    """
+
+    reason: str
+    location: SourceLocation | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The result of a check.
 
@@ -446,6 +711,8 @@ class Outcome:
         sides; the verdict does not rest on it.
     location : SourceLocation or None
         The line of the code that spends the loss, where it is known.
+    unproved : Unproved or None
+        What stopped a proof from the source, of a claim that the verifier takes and does not prove.
     """
 
     verdict: Verdict
@@ -458,6 +725,7 @@ class Outcome:
     tables: tuple[Table, ...] = ()
     estimates: tuple[Estimate, ...] = ()
     location: SourceLocation | None = None
+    unproved: Unproved | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

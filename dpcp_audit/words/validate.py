@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words.arrays import is_array
-from dpcp_audit.words.plain import shown
+from dpcp_audit.words.errors import shown
 
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import FloatArray, IntArray
@@ -31,7 +31,7 @@ _SEED = "give a seed, such as rng=0"
 
 
 def _fail(name: str, must: str, got: Any, hint: str) -> ValueError:
-    return hints.value_error(f"{name} must {must}, got {_show(got)}", hint)
+    return errors.value_error(f"{name} must {must}, got {_show(got)}", hint)
 
 
 def _show(got: object) -> str:
@@ -44,15 +44,15 @@ def _show(got: object) -> str:
 def _number(name: str, value: Any) -> float:
     given: object = value
     if isinstance(value, bool | np.bool_ | str | bytes) or value is None or _is_complex(value):
-        raise _fail(name, "be a number", given, hints.for_number(given))
+        raise _fail(name, "be a number", given, errors.for_number(given))
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise _fail(name, "be a number", value, hints.for_number(value)) from None
+        raise _fail(name, "be a number", value, errors.for_number(value)) from None
     except OverflowError:
-        raise _fail(name, "be within a float's range", value, hints.for_number(value)) from None
+        raise _fail(name, "be within a float's range", value, errors.for_number(value)) from None
     if math.isnan(number):
-        raise _fail(name, "be a number", value, hints.for_number(value))
+        raise _fail(name, "be a number", value, errors.for_number(value))
     return number
 
 
@@ -71,49 +71,49 @@ def finite(**arguments: object) -> None:
     """Each argument must be a finite number."""
     for name, value in arguments.items():
         if not math.isfinite(_number(name, value)):
-            raise _fail(name, "be finite", value, hints.for_number(value))
+            raise _fail(name, "be finite", value, errors.for_number(value))
 
 
 def positive(**arguments: object) -> None:
     """Each argument must be a finite number above 0."""
     for name, value in arguments.items():
         if not 0 < _number(name, value) < math.inf:
-            raise _fail(name, "be finite and > 0", value, hints.for_number(value))
+            raise _fail(name, "be finite and > 0", value, errors.for_number(value))
 
 
 def non_negative(**arguments: object) -> None:
     """Each argument must be a finite number of at least 0."""
     for name, value in arguments.items():
         if not 0 <= _number(name, value) < math.inf:
-            raise _fail(name, "be finite and >= 0", value, hints.for_number(value))
+            raise _fail(name, "be finite and >= 0", value, errors.for_number(value))
 
 
 def order(**arguments: object) -> None:
     """Each argument must be an order of a Rényi divergence: a number of at least 1."""
     for name, value in arguments.items():
         if not _number(name, value) >= 1:
-            raise _fail(name, "be >= 1", value, hints.for_number(value, "2"))
+            raise _fail(name, "be >= 1", value, errors.for_number(value, "2"))
 
 
 def open_unit(**arguments: object) -> None:
     """Each argument must lie in the open interval (0, 1)."""
     for name, value in arguments.items():
         if not 0 < _number(name, value) < 1:
-            raise _fail(name, "lie in (0, 1)", value, hints.for_probability(value))
+            raise _fail(name, "lie in (0, 1)", value, errors.for_probability(value))
 
 
 def half_open_unit(**arguments: object) -> None:
     """Each argument must lie in [0, 1), the half-open interval."""
     for name, value in arguments.items():
         if not 0 <= _number(name, value) < 1:
-            raise _fail(name, "lie in [0, 1)", value, hints.for_probability(value))
+            raise _fail(name, "lie in [0, 1)", value, errors.for_probability(value))
 
 
 def closed_unit(**arguments: object) -> None:
     """Each argument must lie in the closed interval [0, 1]."""
     for name, value in arguments.items():
         if not 0 <= _number(name, value) <= 1:
-            raise _fail(name, "lie in [0, 1]", value, hints.for_probability(value))
+            raise _fail(name, "lie in [0, 1]", value, errors.for_probability(value))
 
 
 def integer(*, at_least: int, at_most: int | None = _LARGEST_INTEGER, **arguments: object) -> None:
@@ -122,7 +122,7 @@ def integer(*, at_least: int, at_most: int | None = _LARGEST_INTEGER, **argument
     Numbers of more than 64 bits, which no count is, are refused unless ``at_most`` is None.
     """
     for name, value in arguments.items():
-        hint = hints.for_whole(value, at_least=at_least, at_most=at_most)
+        hint = errors.for_whole(value, at_least=at_least, at_most=at_most)
         if isinstance(value, bool | np.bool_):
             raise _fail(name, "be an integer", value, hint)
         try:
@@ -249,7 +249,7 @@ def labels(
         hint = f"number the {n_classes} classes from 0"
         raise _fail(name, f"lie in 0..{n_classes - 1}", result, hint)
     if shape is not None and result.shape != shape:
-        raise hints.value_error(
+        raise errors.value_error(
             f"{name} must have shape {shape}, got shape {result.shape}",
             "give one label for each row",
         )

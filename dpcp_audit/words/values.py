@@ -19,9 +19,8 @@ from enum import StrEnum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
-from dpcp_audit.words import hints
-from dpcp_audit.words.plain import is_sequence, shown
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words import errors
+from dpcp_audit.words.errors import UsageError, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,26 +69,20 @@ class Value(ABC):
         return ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Text(Value):
-    """A text that is not empty."""
+    """A text that is not empty, and without whitespace where it is ``one_word``."""
+
+    one_word: bool = False
 
     def read(self, value: object, name: str) -> str:
         """Return the text."""
         if not isinstance(value, str) or not value.strip():
             raise wrong(name, "a text", value)
-        return value
-
-
-class Word(Text):
-    """A text without whitespace."""
-
-    def read(self, value: object, name: str) -> str:
-        """Return the word."""
-        text = super().read(value, name)
-        if any(map(str.isspace, text)):
-            hint = f"write {'-'.join(text.split())}"
+        if self.one_word and any(map(str.isspace, value)):
+            hint = f"write {'-'.join(value.split())}"
             raise wrong(name, "a text without whitespace", value, hint=hint)
-        return text
+        return value
 
 
 class Words(Value):
@@ -181,7 +174,7 @@ class Whole(Numeric):
 
     def read(self, value: object, name: str) -> int:
         """Return the number."""
-        hint = hints.for_whole(value, at_least=self.at_least, at_most=self.at_most)
+        hint = errors.for_whole(value, at_least=self.at_least, at_most=self.at_most)
         if not is_whole(value) or value < self.at_least:
             raise wrong(name, f"a whole number >= {self.at_least}", value, hint=hint)
         if self.at_most is not None and value > self.at_most:
@@ -191,16 +184,18 @@ class Whole(Numeric):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Positive(Numeric):
-    """A finite number above 0, within a range where one is given."""
+    """A finite number above 0, or above another, and within a range where one is given."""
 
+    above: float = 0.0
     at_least: float = 0.0
     at_most: float = math.inf
 
     def read(self, value: object, name: str) -> float:
         """Return the number."""
         found = number(value, name)
-        if not 0 < found < math.inf:
-            raise wrong(name, "finite and > 0", value, hint=hints.for_number(value))
+        if not self.above < found < math.inf:
+            hint = errors.for_number(value, f"{self.above + 1:g}" if self.above else "0.5")
+            raise wrong(name, f"finite and > {self.above:g}", value, hint=hint)
         if not self.at_least <= found <= self.at_most:
             at_most = f" and at most {self.at_most:g}" if self.at_most < math.inf else ""
             least = f"at least {self.at_least:g}{at_most}"
@@ -216,18 +211,7 @@ class NonNegative(Numeric):
         """Return the number."""
         found = number(value, name)
         if not 0 <= found < math.inf:
-            raise wrong(name, "finite and >= 0", value, hint=hints.for_number(value))
-        return found
-
-
-class Factor(Numeric):
-    """A finite number above 1."""
-
-    def read(self, value: object, name: str) -> float:
-        """Return the number."""
-        found = number(value, name)
-        if not 1 < found < math.inf:
-            raise wrong(name, "finite and > 1", value, hint=hints.for_number(value, "2"))
+            raise wrong(name, "finite and >= 0", value, hint=errors.for_number(value))
         return found
 
 
@@ -241,7 +225,7 @@ class Probability(Numeric):
             least = f", at least {LEAST_PROBABILITY:g}" if 0 < found < 1 else ""
             raise UsageError(
                 f"{name} must lie in (0, 1){least}, got {shown(value, 60)}",
-                hint=hints.for_probability(value),
+                hint=errors.for_probability(value),
             )
         return found
 
@@ -258,10 +242,10 @@ class Sizes(Value):
         for n in value if _is_collection(value) else [value]:
             if not is_whole(n) or n < 1:
                 raise wrong(
-                    name, "a whole number >= 1, or a list of them", value, hint=hints.for_whole(n)
+                    name, "a whole number >= 1, or a list of them", value, hint=errors.for_whole(n)
                 )
             if n > self.at_most:
-                hint = hints.for_whole(n, at_most=self.at_most)
+                hint = errors.for_whole(n, at_most=self.at_most)
                 raise wrong(name, f"at most {self.at_most:,}", n, hint=hint)
             sizes.add(int(n))
         return tuple(sorted(sizes))
@@ -385,14 +369,34 @@ class Duration(Value):
         return found
 
 
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Tell whether the value is a list."""
+    return isinstance(value, list)
+
+
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    """Tell whether the value is a tuple."""
+    return isinstance(value, tuple)
+
+
+def is_sequence(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """Tell whether the value is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
+
+def is_record(value: object) -> TypeGuard[dict[str, Any]]:
+    """Tell whether the value is a dictionary; those of JSON and TOML have texts as keys."""
+    return isinstance(value, dict)
+
+
 def number(value: object, name: str) -> float:
     """Return a number that is one, no truth value, and within a float's range."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise wrong(name, "a number", value, hint=hints.for_number(value))
+        raise wrong(name, "a number", value, hint=errors.for_number(value))
     try:
         return float(value)
     except OverflowError:
-        hint = hints.for_number(value)
+        hint = errors.for_number(value)
         raise wrong(name, "a number within a float's range", value, hint=hint) from None
 
 

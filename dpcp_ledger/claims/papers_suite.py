@@ -95,6 +95,7 @@ class StatementVerdict(StrEnum):
     UNKNOWN = "not in these runs"
 
 
+_NOT_RUN = (StatementVerdict.SEEN, StatementVerdict.UNTESTED, StatementVerdict.UNKNOWN)
 _OWN = {
     Verdict.REFUTED: StatementVerdict.REFUTED,
     Verdict.VACUOUS: StatementVerdict.VACUOUS,
@@ -256,10 +257,11 @@ def summary(found: Found, *, runs: str = "this run tests") -> str:
     as_printed = sum(counts[verdict] for verdict in own)
     told = f", each by one claim or more: {in_words(counts, own)}" if as_printed else ""
     errata, apart = counts[StatementVerdict.ERRATUM], counts[StatementVerdict.APART]
+    rest = "; ".join(in_words(counts, [verdict]) for verdict in _NOT_RUN if counts[verdict])
     return (
         f"Of {sum(counts.values())} statements of the three papers, each counted once, {runs} "
         f"{as_printed} as printed{told}. Errata: {errata}. Tested apart, in another reading, "
-        f"as practice or as controls: {apart}."
+        f"as practice or as controls: {apart}.{f' The others: {rest}.' if rest else ''}"
     )
 
 
@@ -307,7 +309,6 @@ _PAPERS = (
     training_budgets.paper,
     proof_steps.paper,
     printed_accuracies.paper,
-    printed_accuracies.paper,
 )
 """The papers' topics, in the order of the reports."""
 
@@ -348,7 +349,7 @@ SUITE = Suite(
         "pcoqs.proposition-1.zcdp[neighbours=searched]",
         "pcoqs.epsilon-equivalence[audit=sampled]",
         "pipeline.budget",
-        "pcoqs.table-10[model=naive-bayes]",
+        "pcoqs.table-14[resolution=varied]",
         "dpskin.rdp-total[epsilon]",
         "pcoqs.remark-5[attack=threshold]",
         "histlap.privacy[scale=1/epsilon,release=quantile]",

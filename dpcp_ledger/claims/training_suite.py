@@ -24,13 +24,13 @@ from dpcp_audit.extensions.mechanisms import (
     Adam,
     Flaw,
     Poisson,
-    PrivatePipeline,
     SplitConformal,
     SubsampledGaussian,
     require_torch,
 )
 from dpcp_ledger.claims import training_canaries, training_extraction
 from dpcp_ledger.claims.papers_suite import with_statements
+from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training import published_script, training_pipeline
 from dpcp_ledger.training.model_attacks import AttackClassifier, LiRA, LossThreshold, View

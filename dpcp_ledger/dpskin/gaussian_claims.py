@@ -24,11 +24,10 @@ from dpcp_audit.extensions.claims import (
     Verdict,
     number,
 )
-from dpcp_audit.extensions.claims import brent as _brent
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.mechanisms import Calibration, GaussianMechanism
-from dpcp_audit.extensions.statistics import at_most, ball, exact, gaussian_delta
+from dpcp_audit.extensions.statistics import at_most, ball, exact, find_root, gaussian_delta
 from dpcp_ledger.paper import REAL_NOISE, Paper
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def _excess(epsilon: float, delta: float) -> float:
 
 def _limit(delta: float) -> float:
     """Return the ε up to which the classic scale is (ε, δ)-DP."""
-    return _brent.root(lambda e: math.log(_excess(e, delta)), 1e-3, 50.0)
+    return find_root(lambda e: math.log(_excess(e, delta)), 1e-3, 50.0)
 
 
 def _classic_figures() -> tuple[Figure, Figure]:

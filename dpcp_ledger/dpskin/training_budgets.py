@@ -175,6 +175,10 @@ def table_budget(
     substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
     proof = (_poisson_proof if poisson else _shuffled_proof)(training, printed, delta)
     most = proof.premises[list(printed).index(sigma)].left[1] if poisson else printed[sigma]
+    accounted = (
+        f" At σ = {sigma:g} it is {found[sigma]:.4g}; the proof, from a single Rényi order, allows "
+        "a little more."
+    )
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
@@ -188,8 +192,9 @@ def table_budget(
         | {"delta": delta, "sampling": str(sampling), "relation": str(Relation.ZERO_OUT)},
         note=(
             f"Over the table's σ the accounted ε is {_range(found, printed)} times the "
-            "printed one, which is that of a single Gaussian release. Where a person is replaced "
-            f"and not zeroed out, ε is {substituted.epsilon_at(delta):.4g}."
+            "printed one, which is that of a single Gaussian release."
+            f"{accounted if poisson and proof.holds else ''} Where a person is replaced and not "
+            f"zeroed out, ε is {substituted.epsilon_at(delta):.4g}."
         ),
         figures=(table_figure(training, printed, delta),),
     )
@@ -334,9 +339,11 @@ def formula_budget(training: Training, *, delta: float) -> Computation:
         slack=guarantee.epsilon_at(delta) - value,
         witness=training.parameters | {"delta": delta, "alpha": order},
         note=(
-            f"At its best order, α = {order:.4g}, the formula gives ε = {claimed:.4g}; the true ε "
-            f"lies between {value:.4g} and {guarantee.epsilon_at(delta):.4g}, at least "
-            f"{value / claimed:.3g} times as much."
+            f"At its best order, α = {order:.4g}, the formula gives ε = {claimed:.4g}, a number "
+            f"that the thesis does not print; the true ε lies between {value:.4g} and "
+            f"{guarantee.epsilon_at(delta):.4g}, at least {value / claimed:.3g} times as much. The "
+            f"ε that it prints for this σ, {_PRINTED[training.noise_multiplier]:g}, is that of a "
+            "single Gaussian release, and holds (dpskin.epsilon-table, sampling=poisson)."
         ),
         figures=(epochs_figure(training, delta),),
     )

@@ -34,7 +34,6 @@ from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import (
     Classifier,
     Dataset,
-    Uniform,
     aps,
     aps_as_printed,
     classifier_pool,
@@ -42,7 +41,6 @@ from dpcp_audit.extensions.laws import (
 )
 from dpcp_audit.extensions.mechanisms import LDPCPLabels, LDPCPScores, dkw_width, hoeffding_width
 from dpcp_audit.extensions.statistics import at_most, exact
-from dpcp_audit.extensions.theorems import ScoreTheorem
 from dpcp_ledger.mechanisms.score_pools import RAPS_PENALTY, RAPS_SPARED
 from dpcp_ledger.paper import Heading, Paper
 
@@ -411,31 +409,4 @@ def natural_rounds(*, alpha: float, width: float, spacing: float) -> Computation
             f"{math.ceil(math.log2(1 / spacing))} rounds, by the logarithm to the base 2, are "
             "enough. The paper writes log for both logarithms."
         ),
-    )
-
-
-@paper.claim(
-    "ldpcp.algorithm-3[probability=none]",
-    "Algorithms 2 and 3",
-    Verdict.REFUTED,
-    "“Threshold q ensuring private coverage” 1−α−Δ “on true labels”, without a probability: "
-    "Algorithm 3 never covers less.",
-    "P(F(q̂) < 1−α−Δ_S) = 0",
-    subject=Heading.SCORE_ALGORITHM,
-    standing=Standing.ERRATUM,
-    parameters={"probability": "none", "n": 2_400, "epsilon": 4.0, "delta": 0.1},
-    n=2_400,
-    epsilon=4.0,
-    delta=0.1,
-)
-def failure_without_probability(*, n: int, epsilon: float, delta: float) -> Computation:
-    """Compute how often Algorithm 3 covers less than 1−α−Δ_S, which its output line leaves out."""
-    theorem = ScoreTheorem(population=Uniform(), n=n, epsilon=epsilon, delta=delta)
-    return Computation(
-        quantity=Quantity.COVERAGE_FAILURE,
-        value=theorem.failure_probability(),
-        claimed=0.0,
-        error=1e-3,
-        witness=theorem.parameters,
-        note="Theorem 4 says it with probability 1−δ, which holds; the algorithm's line does not.",
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from dpcp_audit.extensions.audits import (
     BlackBoxPrivacy,
@@ -59,6 +60,7 @@ _OF_DEFAULT = {
     "relation": str(Relation.SUBSTITUTION),
 }
 _BALANCED = _DEFAULT.worst_pair(_N)
+_LOG_10 = math.log(10)
 _ORDERS = 1 + np.logspace(-4, 4, 129)
 
 
@@ -176,12 +178,13 @@ def worst_found() -> Computation:
     tried += (beside := list(space.beside(tried[worst])))
     laws += [FinitePair(*_DEFAULT.laws(*each.inputs)) for each in beside]
     value, neighbour = tried[max(range(len(tried)), key=lambda place: laws[place].rho())].inputs
-    return exact_outcome(
+    found = exact_outcome(
         _DEFAULT.guarantee,
         laws,
         witness={"value": value.tolist(), "neighbour": neighbour.tolist()},
         note=f"The worst of {len(tried)} pairs tried, {_N} scores each.",
     )
+    return replace(found, detail="of the worst pair tried")
 
 
 @paper.claim(
@@ -212,10 +215,32 @@ def worst_found() -> Computation:
     "is not like for like.",
 )
 def epsilon_equivalence(mechanism: PCOQS, note: str) -> Computation:
-    """Compute what the balanced pair loses, against 1-DP."""
+    """Compute what the balanced pair loses, against 1-DP; the upper end is the worst pair's loss.
+
+    The balanced pair is shown because its telling event is the likelier one by far.
+    """
     pair, witness = _pair_of(mechanism)
     event, arithmetic = _lowest_output(mechanism)
-    return exact_outcome(PureDP(1.0), [pair], witness=witness | event, note=f"{note} {arithmetic}")
+    largest, worst = _largest_loss(mechanism)
+    found = exact_outcome(
+        PureDP(1.0), [pair], witness=witness | event, note=f"{note} {arithmetic} {worst}"
+    )
+    return replace(found, detail="of the balanced pair", lower=found.evidence.lower, upper=largest)
+
+
+def _largest_loss(mechanism: PCOQS) -> tuple[float, str]:
+    """Return ε over all neighbours of n scores, rounded up, and its pair in words; for r > n/2.
+
+    A moved score changes a count by at most 1. Φ is log-concave, so that no count tells a
+    comparison's answer apart better than 1 against 0, of the answer "at least r"; on one pair all N
+    comparisons on the way to a see these counts.
+    """
+    rank, rounds, scale = mechanism.rank(_N), mechanism.rounds, mechanism.noise_scale
+    here, there = rounds * log_ndtr(np.array([1 - rank, -rank]) / scale)
+    return float(here - there) * (1 + ROUNDING), (
+        f"The largest loss over all neighbours of {_N} scores is {here - there:.4g}, of one score "
+        f"at a against none; there the output has a probability of only 10^{here / _LOG_10:.0f}."
+    )
 
 
 def _lowest_output(mechanism: PCOQS) -> tuple[PlainData, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ from dpcp_audit.extensions.mechanisms import (
 )
 from dpcp_ledger.mechanisms import published_variants
 from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
-from dpcp_ledger.paper import Heading, Paper
+from dpcp_ledger.paper import Heading, Paper, mean_of_runs, share_of_runs
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Model, ModelKind, Scored, sample
 
@@ -33,6 +34,10 @@ paper = Paper(title="P-COQS", subject=Heading.PRINTED_TABLES, standing=Standing.
 
 _N, N_CALIBRATION, ALPHA = 10_000, 2_400, 0.1
 TRIALS = 60
+"""The runs that are repeated, of the 1000 behind the printed numbers: those of the first seeds."""
+_RUNS, _METHODS, _CELLS_OF_METRICS = 1000, 3, 9
+_ROUNDED, _HALF_A_STEP = 5e-5, 5e-3
+"""Half a unit of the last digit: of printed numbers, and of thresholds of two decimals."""
 _PLAIN = Model(kind=ModelKind.NAIVE_BAYES)
 
 
@@ -91,14 +96,13 @@ def repeats_of_table_4() -> Computation:
         for label in labels
         for a, b in zip(cells_of(4, label), cells_of(10, label), strict=True)
     )
-    accuracy = float(np.mean([scored.accuracy for scored, _ in trials_of()]))
     return Computation.counted(
         same,
         detail="numbers of Table 10 that are Table 4's, spreads included",
         witness={"tables": [4, 10], "numbers": 4 * len(labels)},
         note=(
-            f"All numbers but the times are compared. Naive Bayes reaches an accuracy of "
-            f"{accuracy:.4f} on the published draws; Table 10 prints {cells_of(10, labels[0])[3]}."
+            "All numbers but the times are compared. Naive Bayes reaches another accuracy "
+            "('dpcp-audit reproduce pcoqs-table-10')."
         ),
     )
 
@@ -110,8 +114,9 @@ def repeats_of_table_4() -> Computation:
     "P-COQS's results are the same at Δ = 1e-20 and at Δ = 1e-5: no threshold, rounded to two "
     "decimals, changes.",
     parameters={"n": N_CALIBRATION, "epsilon": 1.0, "resolution": [1e-20, 1e-5]},
+    simulated=True,
 )
-def resolution_changes() -> Computation:
+def resolution_changes(*, significance: float) -> Computation:
     """Compute how often Δ = 1e-20 and Δ = 1e-5 give different rounded thresholds."""
     changed = 0
     for trial, (scored, normals) in enumerate(trials_of()):
@@ -122,8 +127,8 @@ def resolution_changes() -> Computation:
         changed += fine != coarse
     return Computation(
         quantity=Quantity.PROBABILITY,
-        detail="share of runs in which the rounded threshold changes",
-        value=changed / TRIALS,
+        detail=f"share of {TRIALS} runs in which the rounded threshold changes",
+        **share_of_runs(changed, TRIALS, significance=significance),
         claimed=0.0,
         witness={"trials": TRIALS, "epsilon": 1.0, "resolutions": [1e-20, 1e-5]},
         note=(
@@ -146,10 +151,11 @@ def _released(scores: FloatArray, resolution: float, noise: FloatArray) -> float
     Verdict.REFUTED,
     "Table 15 gives rank errors: P-COQS's is 0.0040 ranks.",
     parameters={"n": N_CALIBRATION, "epsilon": 1.0, "unit": "ranks"},
+    simulated=True,
 )
-def rank_error() -> Computation:
+def rank_error(*, significance: float) -> Computation:
     """Compute P-COQS's mean error in ranks, against what Table 15 prints."""
-    ranks: list[int] = []
+    ranks: list[float] = []
     distances: list[float] = []
     rank = conformal_rank(N_CALIBRATION, alpha=ALPHA)
     for scored, normals in trials_of():
@@ -162,8 +168,8 @@ def rank_error() -> Computation:
     claimed = value_of(cells_of(15, "1.0 plain")[2])
     return Computation(
         quantity=Quantity.DIFFERENCE,
-        detail="mean |#{s ≤ q} − r| over the published draws, in ranks",
-        value=float(np.mean(ranks)),
+        detail=f"mean |#{{s ≤ q}} − r| in ranks, over {TRIALS} runs",
+        **mean_of_runs(ranks, most=N_CALIBRATION, significance=significance),
         claimed=claimed,
         witness={"trials": TRIALS, "epsilon": 1.0, "n": N_CALIBRATION},
         note=(
@@ -181,8 +187,9 @@ def rank_error() -> Computation:
     "error is 0.",
     standing=Standing.PRACTICE,
     parameters={"n": N_CALIBRATION, "floor": "noise"},
+    simulated=True,
 )
-def rounding_floor() -> Computation:
+def rounding_floor(*, significance: float) -> Computation:
     """Compute the noiseless threshold's error from rounding alone."""
     errors: list[float] = []
     for scored, _ in trials_of():
@@ -192,8 +199,9 @@ def rounding_floor() -> Computation:
         errors.append(abs(round(standard, published_variants.THRESHOLD_DECIMALS) - standard))
     return Computation(
         quantity=Quantity.DIFFERENCE,
-        detail="mean error of the noiseless threshold, rounded to two decimals, in score units",
-        value=float(np.mean(errors)),
+        detail="mean error of the noiseless threshold, rounded to two decimals, in score units, "
+        f"over {TRIALS} runs",
+        **mean_of_runs(errors, most=_HALF_A_STEP, significance=significance),
         claimed=0.0,
         witness={"trials": TRIALS, "epsilon": "infinite"},
         note=f"Table 15 prints {cells_of(15, '10.0 plain')[2]} at ε_CP = 10.",
@@ -205,27 +213,46 @@ def rounding_floor() -> Computation:
     "Captions of Tables 1 to 14",
     Verdict.REFUTED,
     "The number behind a mean is the variance of the metric over the runs.",
-    parameters={"n": N_CALIBRATION, "epsilon": 0.1, "spread": "variance"},
+    parameters={"runs": _RUNS, "spread": "variance"},
 )
 def spread() -> Computation:
-    """Compute the printed spread over the variance that it is said to be."""
-    coverages: list[float] = []
-    for scored, normals in trials_of():
-        scores = published_variants.rounded(scored.calibration)
-        threshold = published_variants.pcoqs_threshold(
-            scores, alpha=ALPHA, rho=0.005, noise=normals
-        )
-        coverages.append(scored.measure(np.array([threshold]), empty_counts=True)[0, 0])
-    printed = cells_of(5, "0.1")[2].partition("±")[2]
-    variance = float(np.var(coverages, ddof=1))
+    """Compare the spreads of printed coverages with the largest variances of shares.
+
+    A number in [0, 1] of mean m has a variance of at most m(1−m): that of a coin.
+    """
+    ratios = {
+        (int(table), label, cell): _least_spread(cell) / _largest_variance(cell)
+        for table, printed in pcoqs_experiments.published().items()
+        for label, row in printed["rows"].items()
+        if len(cells := str(row).split()) == _CELLS_OF_METRICS
+        for cell in cells[:_METHODS]
+    }
+    worst = table, label, cell = max(ratios, key=lambda case: ratios[case])
     return Computation(
         quantity=Quantity.RATIO,
-        detail="printed spread of P-COQS's coverage at ε_CP = 0.1, over the measured variance",
-        value=float(printed) / variance,
+        detail="largest printed spread of a coverage, over the largest variance with its mean",
+        value=ratios[worst],
         claimed=1.0,
-        witness={"trials": TRIALS, "epsilon": 0.1, "table": 5},
-        note=f"Measured: a standard deviation of {variance**0.5:.4f}; Table 5 prints {printed}.",
+        witness={"table": table, "row": label, "printed": cell},
+        note=(
+            f"Table {table} prints {cell}. A coverage with that mean, however it was rounded, has "
+            f"a variance of at most {_largest_variance(cell):.3g} over the runs. "
+            f"{sum(ratio > 1 for ratio in ratios.values())} of {len(ratios)} printed coverages "
+            "have a spread too large for a variance. The spreads are standard deviations "
+            "('dpcp-audit reproduce pcoqs-table-5')."
+        ),
     )
+
+
+def _least_spread(cell: str) -> float:
+    return float(cell.partition("±")[2]) - _ROUNDED
+
+
+def _largest_variance(cell: str) -> float:
+    """Return the largest variance of runs whose mean is printed so, with the divisor runs − 1."""
+    mean = value_of(cell)
+    nearest = min(max(0.5, mean - _ROUNDED), mean + _ROUNDED)  # to 1/2
+    return nearest * (1 - nearest) * _RUNS / (_RUNS - 1)
 
 
 @paper.claim(
@@ -280,24 +307,26 @@ def privacy_gap() -> Computation:
     "Setting negative counts to 0 leaves HistLap's coverage where it was.",
     standing=Standing.PRACTICE,
     parameters={"n": N_CALIBRATION, "epsilon": 0.1, "bias": "none"},
+    simulated=True,
 )
-def clipping_bias() -> Computation:
-    """Compute the coverage that HistLap gains where negative counts are set to 0."""
+def clipping_bias(*, significance: float) -> Computation:
+    """Compute how often HistLap's coverage is higher where negative counts are set to 0."""
     epsilon, scale = 0.1, 10.0
     mechanism = HistLap(alpha=ALPHA, epsilon=epsilon, noise=Relation.ADD_REMOVE)
-    scores = np.concatenate([scored.calibration for scored, _ in trials_of()])
-    counts = np.bincount(bin_index(scores, mechanism.edges), minlength=mechanism.n_bins) / TRIALS
-    clipped = counts + scale / 2 * np.exp(-counts / scale)
-    covered = [
-        int((scores <= mechanism.threshold(histogram[None])[0]).sum())
-        for histogram in (counts, clipped)
-    ]
-    coverages = [count / scores.size for count in covered]
+    coverages: list[FloatArray] = []
+    for scored, _ in trials_of():
+        bins = bin_index(scored.calibration, mechanism.edges)
+        counts = np.bincount(bins, minlength=mechanism.n_bins).astype(np.float64)
+        clipped = counts + scale / 2 * np.exp(-counts / scale)
+        ends = mechanism.threshold(np.stack([counts, clipped]))
+        coverages.append(scored.measure(ends, empty_counts=False)[:, 0])
+    before, after = np.mean(coverages, axis=0)
+    higher = sum(bool(a < b) for a, b in coverages)
     return Computation(
-        quantity=Quantity.DIFFERENCE,
-        detail="coverage gained where every count is the mean of the clipped noisy count",
-        value=(covered[1] - covered[0]) / scores.size,
-        error=0.0,  # of whole numbers
+        quantity=Quantity.PROBABILITY,
+        detail=f"share of {TRIALS} runs in which the means of the clipped noisy counts cover more "
+        "than the counts do",
+        **share_of_runs(higher, TRIALS, significance=significance),
         claimed=0.0,
         witness={
             "trials": TRIALS,
@@ -307,8 +336,8 @@ def clipping_bias() -> Computation:
         },
         note=(
             "E[max(c + L, 0)] = c + (b/2)·exp(−c/b) for Laplace noise L of scale b: bins with few "
-            f"scores, which lie above the median, gain most. Coverage goes from {coverages[0]:.4f} "
-            f"to {coverages[1]:.4f}; Table 5 prints {value_of(cells_of(5, '0.1')[1])}."
+            f"scores, which lie above the median, gain most. Coverage goes from {before:.4f} "
+            f"to {after:.4f}; Table 5 prints {value_of(cells_of(5, '0.1')[1])}."
         ),
     )
 
@@ -354,12 +383,12 @@ models = Paper(title="P-COQS", subject=Heading.PRINTED_TABLES, standing=Standing
         "model": str(ModelKind.PRIVATE_FOREST),
         "under_coverage": "privacy",
     },
+    simulated=True,
     trials=12,
 )
-def rounding_loss(*, trials: int) -> Computation:
-    """Compute the coverage lost to rounding, on private forests and without noise."""
-    rounded: list[float] = []
-    unrounded: list[float] = []
+def rounding_loss(*, trials: int, significance: float) -> Computation:
+    """Compute how often rounding loses coverage, on private forests and without noise."""
+    coverages: list[FloatArray] = []
     model = Model(kind=ModelKind.PRIVATE_FOREST)
     for scored, _ in trials_of(trials, model):
         exact = SplitConformal(alpha=ALPHA).threshold(scored.calibration)
@@ -367,18 +396,18 @@ def rounding_loss(*, trials: int) -> Computation:
             published_variants.rounded(scored.calibration), alpha=ALPHA
         )
         ends = np.array([round(standard, published_variants.THRESHOLD_DECIMALS), exact])
-        coverage = scored.measure(ends, empty_counts=True)[:, 0]
-        rounded.append(coverage[0])
-        unrounded.append(coverage[1])
+        coverages.append(scored.measure(ends, empty_counts=True)[:, 0])
+    rounded, unrounded = np.mean(coverages, axis=0)
+    lower = sum(bool(a < b) for a, b in coverages)
     return Computation(
-        quantity=Quantity.DIFFERENCE,
-        detail="coverage lost to rounding alone, without noise",
-        value=float(np.mean(unrounded) - np.mean(rounded)),
+        quantity=Quantity.PROBABILITY,
+        detail=f"share of {trials} runs in which rounding alone, without noise, loses coverage",
+        **share_of_runs(lower, trials, significance=significance),
         claimed=0.0,
         witness={"trials": trials, "model": str(model.kind), "alpha": ALPHA},
         note=(
-            f"Without noise, coverage is {np.mean(rounded):.4f} with scores rounded to 4 decimals "
-            f"and the threshold to 2, and {np.mean(unrounded):.4f} without; Table 1 prints "
+            f"Without noise, coverage is {rounded:.4f} with scores rounded to 4 decimals "
+            f"and the threshold to 2, and {unrounded:.4f} without; Table 1 prints "
             f"{cells_of(1, '10.0')[2]} for P-COQS at ε_CP = 10."
         ),
     )
@@ -396,10 +425,14 @@ def rounding_loss(*, trials: int) -> Computation:
         "model": str(ModelKind.PRIVATE_NAIVE_BAYES),
         "model_noise": "fresh",
     },
+    simulated=True,
     trials=TRIALS,
 )
-def model_noise(*, trials: int) -> Computation:
-    """Compute the spread of the mean set size where every model has noise of its own."""
+def model_noise(*, trials: int, significance: float) -> Computation:
+    """Compute the spread of the mean set size where every model has noise of its own.
+
+    Its limit is the root of that of half the mean squared difference of two runs, the variance.
+    """
     fixed, fresh = (
         np.array(
             [
@@ -413,11 +446,18 @@ def model_noise(*, trials: int) -> Computation:
         for seed in (published_variants.MODEL_SEED, None)
     )
     printed = cells_of(7, "10.0")[5].partition("±")[2]
+    halves = np.square(fresh[::2] - fresh[1::2]) / 2
+    variance = mean_of_runs(halves.tolist(), most=0.5, significance=significance)
     return Computation(
         quantity=Quantity.VALUE,
         detail="standard deviation of the mean set size with fresh model noise, without "
-        "calibration noise",
-        value=float(np.std(fresh, ddof=1)),
+        f"calibration noise, over {trials} runs",
+        **variance
+        | {
+            "value": float(np.std(fresh, ddof=1)),
+            "lower": math.sqrt(variance["lower"]),
+            "samples": trials,
+        },
         claimed=float(printed),
         witness={"trials": trials, "model": "private naive Bayes", "epsilon": 2.0},
         note=(

@@ -47,8 +47,9 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import loss_of
-from dpcp_audit.extensions.mechanisms import PrivatePipeline, SubsampledGaussian
+from dpcp_audit.extensions.mechanisms import SubsampledGaussian
 from dpcp_audit.extensions.statistics import MeanBets
+from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.model_attacks import View
 
 if TYPE_CHECKING:

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from dpcp_audit.extensions.claims import FloatArray, PrivacyGuarantee
-    from dpcp_audit.extensions.mechanisms import DPSGD, PCOQS, PrivatePipeline
+    from dpcp_audit.extensions.mechanisms import DPSGD, PCOQS
+    from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
     from dpcp_ledger.mechanisms.published_training import PublishedGradients, PublishedStep
 
 

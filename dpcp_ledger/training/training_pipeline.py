@@ -21,15 +21,10 @@ from dpcp_audit.extensions.claims import (
     Verdict,
 )
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import (
-    PCOQS,
-    PrivatePipeline,
-    SplitConformal,
-    SubsampledGaussian,
-    digits,
-)
+from dpcp_audit.extensions.mechanisms import PCOQS, SplitConformal, SubsampledGaussian, digits
 from dpcp_audit.extensions.statistics import at_most, ball, ends, exact
 from dpcp_ledger.dpskin.accountants import renyi_epsilon, sampled_renyi, substituted_renyi
+from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 from dpcp_ledger.training.model_attacks import RELATIONS, Cohort
 

@@ -17,7 +17,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.targets.degenerate import DependentOutputsError
+from dpcp_audit.targets.answers import DegenerateTargetError as DependentOutputsError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP

@@ -21,13 +21,12 @@ from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.function_checks import spec_of
-from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.target_rows import TargetTrace, rows_of_targets, rows_of_traces
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,

@@ -21,7 +21,7 @@ from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.search.stages import stage_plan
 from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.laws.laws import LaplacePair
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.guarantees import (

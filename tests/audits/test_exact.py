@@ -19,7 +19,7 @@ from dpcp_audit.audits.exact import (
 )
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -29,12 +29,11 @@ from dpcp_audit.words.guarantees import (
     PureDP,
     RenyiDP,
 )
-from dpcp_audit.words.proofs import ProofMethod
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_audit.words.results import EvidenceKind, ProofMethod, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.proofs import Proof
+    from dpcp_audit.words.results import Proof
 
 ARGUMENT = "They are all there are."
 

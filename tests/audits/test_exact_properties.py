@@ -15,12 +15,11 @@ from support.theorems import Coin
 
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
 from dpcp_audit.audits.search.feature_cells import best_event
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.reports.document import agree
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, outside
-from dpcp_audit.words.computed import Computation
-from dpcp_audit.words.evidence import reaches
+from dpcp_audit.words.evidence import Computation, reaches
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Verdict

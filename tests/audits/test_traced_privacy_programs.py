@@ -95,8 +95,8 @@ SCORES = np.linspace(0.01, 0.99, 50)
 
 
 def bin_weights(scores, normaliser: float, level: float) -> Any:
-    """Return the weights of 1,000 bins by how far each is from the quantile of a level."""
-    below = np.searchsorted(np.sort(scores), np.linspace(0, 1, 1001)[1:])
+    """Return the weights of 100 bins by how far each is from the quantile of a level."""
+    below = np.searchsorted(np.sort(scores), np.linspace(0, 1, 101)[1:])
     far = np.maximum(below / level, (len(scores) - below) / (1 - level))
     weights = np.exp(-normaliser * (far - far.min()) / 2)
     return weights / weights.sum()
@@ -104,7 +104,7 @@ def bin_weights(scores, normaliser: float, level: float) -> Any:
 
 def private_quantile(scores, *, normaliser=0.1, level=0.98) -> float:
     """Draw a bin by NumPy's global generator; the public code has 0.1 in place of 1 − level."""
-    edges = np.linspace(0, 1, 1001)[1:]
+    edges = np.linspace(0, 1, 101)[1:]
     return np.random.choice(edges, p=bin_weights(scores, normaliser, level))  # noqa: NPY002
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from study import selected
 
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

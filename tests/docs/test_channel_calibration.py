@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from channel_calibration import ChannelCalibration, KaryChannel, UnaryChannel, channel_width
 
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from class_conditional import ClassConditional
 
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 MECHANISM = ClassConditional(search=PCOQS(alpha=0.1, rho=0.5), n_classes=2)
 

@@ -13,7 +13,7 @@ from comparison_map import draw_map
 from support.comparisons import compare
 from update_comparison import ReleaseTime, comparison_of, comparison_page, timings
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_ledger.comparison.calibrator_study import Comparison, Grid
 from dpcp_ledger.comparison.study_heatmaps import comparison_tables
 

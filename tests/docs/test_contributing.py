@@ -62,10 +62,10 @@ TESTS = [
     "tests/test_names.py",
 ]
 """What a change of any kind has to keep, beside the tests that it brings."""
-USES = {
-    "A claim": ["run", "--only", CLAIM, "--profile", "smoke", "--jobs", "1"],
-    "An option of `check`": ["check", "--config", "checks.toml"],
-}
+USES = (
+    ["dpcp_audit", "run", "--only", CLAIM, "--profile", "smoke", "--jobs", "1"],
+    ["dpcp_audit", "check", "--config", "checks.toml"],
+)
 CHECKS = """
 [[check]]
 target = "mine.py:f"
@@ -78,21 +78,18 @@ draws = 1000
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-@pytest.mark.parametrize("name", DIFFS)
-def test_what_a_diff_adds_works(name: str, tmp_path: Path) -> None:
-    """The change is made in a copy; its tests, and what it makes possible, run there."""
+def test_what_the_diffs_add_works(tmp_path: Path) -> None:
+    """All changes are made in one copy; their tests, and what they make possible, run there."""
     copy = tmp_path / "copy"
     git = str(shutil.which("git"))
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_NOT_SOURCES))
-    subprocess.run([git, "apply", "-"], input=DIFFS[name], cwd=copy, text=True, check=True)
-    brought = re.findall(r"^\+\+\+ b/(tests/\S+)", DIFFS[name], re.MULTILINE)
-    commands = [["pytest", "-q", "-p", "no:cacheprovider", *brought, *TESTS]]
-    if name in USES:
-        (copy / "mine.py").write_text("def f(scores):\n    return float(scores.max())\n")
-        (copy / "checks.toml").write_text(CHECKS)
-        commands.append(["dpcp_audit", *USES[name]])
+    for diff in DIFFS.values():
+        subprocess.run([git, "apply", "-"], input=diff, cwd=copy, text=True, check=True)
+    brought = re.findall(r"^\+\+\+ b/(tests/\S+)", "".join(DIFFS.values()), re.MULTILINE)
+    (copy / "mine.py").write_text("def f(scores):\n    return float(scores.max())\n")
+    (copy / "checks.toml").write_text(CHECKS)
     environment = os.environ | {"PYTHONPATH": str(copy)}
-    for command in commands:
+    for command in (["pytest", "-q", "-p", "no:cacheprovider", *brought, *TESTS], *USES):
         done = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=copy,

@@ -16,12 +16,12 @@ import pytest
 from support.unruly import doing, harmless, process_of
 from support.waiting import PATIENCE, wait_until
 
-from dpcp_audit.engine import backends
-from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine import runner as backends
 from dpcp_audit.engine.run_settings import difference, environment
-from dpcp_audit.engine.worker_pool import CellError, Limits
+from dpcp_audit.engine.runner import Engine
+from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,9 @@ def test_clusters_are_used_as_a_whole() -> None:
 
 def test_a_worker_of_another_version_is_refused() -> None:
     here = {**environment(), "numpy": "0.1"}
-    with pytest.raises(CellError, match=r"a worker differs from this run: numpy \S+ there, 0.1 he"):
+    with pytest.raises(
+        RuntimeError, match=r"a worker differs from this run: numpy \S+ there, 0.1 he"
+    ):
         backends.work_remotely(None, limits=Limits(), suite="papers", expected=here)  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ import pytest
 from support.unruly import doing
 
 from dpcp_audit.engine import cell_template
-from dpcp_audit.engine.backends import Engine, hire
+from dpcp_audit.engine.runner import Engine, hire
 from dpcp_audit.engine.tasks import Done, Task, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 from dpcp_audit.words.checks import Context

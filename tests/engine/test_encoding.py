@@ -9,17 +9,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcp_audit.engine.encoding import decode, encode, plain_data, to_json
-from dpcp_audit.words.figures import Figure, FigureKind, Series
-from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+from dpcp_audit.engine.tasks import decode, encode, plain_data, to_json
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import (
     Count,
     Evidence,
     EvidenceKind,
+    Figure,
+    FigureKind,
     Measure,
     Outcome,
+    Premise,
+    Proof,
+    ProofMethod,
     Sample,
+    Series,
     Verdict,
 )
 

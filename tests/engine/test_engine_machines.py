@@ -20,15 +20,17 @@ from support import unruly
 from support.unruly import Sums, doing, harmless, process_of, row
 from support.waiting import PATIENCE, ended
 
-from dpcp_audit.engine.backends import Engine
-from dpcp_audit.engine.encoding import ChunkEntry, FindingEntry, line_of
-from dpcp_audit.engine.journal import Journal, JournalError, read
-from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, RunFinished
+from dpcp_audit.engine.journal import Journal, line_of, read
+from dpcp_audit.engine.journal import _ChunkEntry as ChunkEntry
+from dpcp_audit.engine.journal import _FindingEntry as FindingEntry
 from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import run
+from dpcp_audit.engine.runner import Engine, run
+from dpcp_audit.engine.tasks import CheckFinished, RunFinished
+from dpcp_audit.engine.tasks import Done as ChunkFinished
 from dpcp_audit.engine.worker_pool import Cells, Limits
+from dpcp_audit.words.errors import IncompleteError
+from dpcp_audit.words.errors import UsageError as JournalError
 from dpcp_audit.words.results import Finding
-from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from dpcp_audit.words.checks import Row

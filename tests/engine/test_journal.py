@@ -19,12 +19,12 @@ from support.unruly import Does, Sums, exits, harmless, row
 from support.waiting import PATIENCE, wait_until
 
 from dpcp_audit.engine import run_settings as environment
-from dpcp_audit.engine.backends import Engine
-from dpcp_audit.engine.journal import Journal, JournalError, read
-from dpcp_audit.engine.run_events import CheckFinished, Event, RunFinished
+from dpcp_audit.engine.journal import Journal, read
 from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import Past, run
+from dpcp_audit.engine.runner import Engine, Past, run
+from dpcp_audit.engine.tasks import CheckFinished, Event, RunFinished
 from dpcp_audit.faces.cli.main import main
+from dpcp_audit.words.errors import UsageError as JournalError
 from dpcp_audit.words.results import Finding
 
 if TYPE_CHECKING:

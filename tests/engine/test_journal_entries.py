@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpcp_audit.engine.encoding import line_of
-from dpcp_audit.engine.journal import JournalError, read
+from dpcp_audit.engine.journal import line_of, read
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.errors import UsageError as JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,7 @@ def test_a_line_that_does_not_belong_is_named(
 def test_a_digest_of_what_is_no_json_is_refused(
     whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpcp_audit.engine.encoding.to_json", lambda _: "[" * 100_000)
+    monkeypatch.setattr("dpcp_audit.engine.journal.to_json", lambda _: "[" * 100_000)
     path = written(tmp_path / "run.ndjson", [whole[0], whole[0]])
     with pytest.raises(JournalError, match="line 1 is no JSON"):
         read(path)

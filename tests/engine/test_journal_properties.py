@@ -11,11 +11,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.engine.journal import Journal, JournalError, read
-from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished
+from dpcp_audit.engine.journal import Journal, read
 from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.tasks import CheckFinished
+from dpcp_audit.engine.tasks import Done as ChunkFinished
 from dpcp_audit.words.checks import Row
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.errors import UsageError as JournalError
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Evidence, Finding, Outcome, Source, Verdict
 

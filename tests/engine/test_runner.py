@@ -13,23 +13,24 @@ from support.unruly import CannotTravel, Does, Sums, calls_a_target, hangs_in_c
 from support.waiting import wait_until
 
 from dpcp_audit.engine import runner
-from dpcp_audit.engine.backends import Crew, Engine
-from dpcp_audit.engine.run_events import (
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import Engine, _Crew, check, check_row, run, share
+from dpcp_audit.engine.suites import find, select
+from dpcp_audit.engine.tasks import (
     CallsMade,
     CheckFinished,
     CheckStarted,
-    ChunkFinished,
     RunFinished,
     RunStarted,
     StillRunning,
 )
-from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.engine.runner import check, check_row, run, share
-from dpcp_audit.engine.suites import find, select
+from dpcp_audit.engine.tasks import (
+    Done as ChunkFinished,
+)
 from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def test_what_is_no_exception_ends_the_run_as_what_it_is(monkeypatch: pytest.Mon
     def work(task: Task) -> Done:
         raise EndOfTrace(task.context.name)
 
-    crew = Crew(work=work, stop=lambda: None)
+    crew = _Crew(work=work, stop=lambda: None)
     monkeypatch.setattr(runner, "hire", lambda *_: crew)
     ended: list[BaseException] = []
 

@@ -11,7 +11,7 @@ from support import packages
 
 import dpcp_audit as dp
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ CODE = """
 import sys
 from dataclasses import dataclass, replace
 import geometric_response
-from dpcp_audit.words.whole_files import MissingExtraError
+from dpcp_audit.words.errors import MissingExtraError
 from dpcp_audit.words.checks import Row
 from dpcp_audit.words.checks import Overview
 

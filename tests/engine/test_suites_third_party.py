@@ -10,14 +10,16 @@ import cloudpickle
 import pytest
 from support import packages
 
-from dpcp_audit.engine import backends, encoding, suites
-from dpcp_audit.engine.backends import work_remotely
+from dpcp_audit.engine import runner as backends
+from dpcp_audit.engine import suites
+from dpcp_audit.engine import tasks as encoding
 from dpcp_audit.engine.run_settings import environment
+from dpcp_audit.engine.runner import work_remotely
 from dpcp_audit.engine.tasks import Task
-from dpcp_audit.engine.worker_pool import CellError, Limits
+from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,12 +216,12 @@ def test_a_clusters_worker_runs_it_in_a_process_of_its_own() -> None:
 @pytest.mark.usefixtures("example")
 def test_a_clusters_worker_with_another_edition_is_refused() -> None:
     expected = environment("geometric") | {"geometric-response": "0.9"}
-    with pytest.raises(CellError, match=r"geometric-response 1\.0\.0 there, 0\.9 here"):
+    with pytest.raises(RuntimeError, match=r"geometric-response 1\.0\.0 there, 0\.9 here"):
         work_remotely(task(), limits=Limits(), suite="geometric", expected=expected)
 
 
 def test_a_clusters_worker_without_the_package_is_refused(folder: Path) -> None:
     expected = environment() | {"geometric-response": "1.0.0"}
     nothing = Task(check=b"", context=Context(seed=0, name="any", significance=0.5))
-    with pytest.raises(CellError, match=r"geometric-response none there, 1\.0\.0 here"):
+    with pytest.raises(RuntimeError, match=r"geometric-response none there, 1\.0\.0 here"):
         work_remotely(nothing, limits=Limits(), suite="geometric", expected=expected)

@@ -24,10 +24,9 @@ from support.unruly import (
 from support.waiting import PATIENCE, LateOnce, ended, gone, wait_until
 
 from dpcp_audit.engine import cell_template, worker_pool
-from dpcp_audit.engine import messages as frames
-from dpcp_audit.engine.run_events import MOST_BYTES
+from dpcp_audit.engine import tasks as frames
 from dpcp_audit.engine.tasks import Done, Task, attempt
-from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, WorkerProcess
+from dpcp_audit.engine.worker_pool import MOST_BYTES, Cells, Limits, WorkerProcess
 from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ def test_a_cell_ends_when_its_parent_is_killed() -> None:
 def test_a_process_that_does_not_start_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     monkeypatch.setattr(cell_template, "_templates", {})
-    with pytest.raises(CellError, match="could not be started: the template of cells has ended"):
+    with pytest.raises(RuntimeError, match="could not be started: the template of cells has ended"):
         WorkerProcess()
 
 

@@ -14,24 +14,22 @@ from support.messages import require_line_and_hint
 import dpcp_audit as dp
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces import keywords
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.target_checks.given_inputs import PairOf, RowsOf
 from dpcp_audit.target_checks.target_rows import ESTIMATE_OPTIONS
 from dpcp_audit.theorems.catalogue import CATALOGUE
 from dpcp_audit.words import options, values
+from dpcp_audit.words.options import RUN_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TYPES: dict[type, str] = {
     values.Text: "str",
-    values.Word: "str",
     values.Flag: "bool",
     values.Whole: "int",
     values.Positive: "float",
     values.NonNegative: "float",
-    values.Factor: "float",
     values.Probability: "float",
     values.Duration: "float | str",
     values.Sizes: "int | Collection[int]",

@@ -14,8 +14,8 @@ from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets import Target
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import IncompleteError
 from dpcp_audit.words.guarantees import Coverage, PureDP
-from dpcp_audit.words.whole_files import IncompleteError
 
 BOTH = {"pure-dp": 1, "coverage-at-least": 0.9}
 WANTED = (2**17, 2**14)

@@ -13,7 +13,7 @@ from dpcp_audit.engine import suites
 from dpcp_audit.engine.runner import run
 from dpcp_audit.faces import publishing
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:

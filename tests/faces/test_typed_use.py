@@ -83,6 +83,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.study  # 16 seconds without mypy's cache; .ci/run has it behind mypy of the package
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
 def test_mypy_refuses_wrong_uses_and_no_right_ones(program: Path) -> None:
     cache = f"--cache-dir={ROOT / '.mypy_cache'}"  # shared with mypy of the package

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.scores import (
+from dpcp_audit.laws.pools import (
     aps,
     aps_as_printed,
     hps,

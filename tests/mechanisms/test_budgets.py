@@ -10,14 +10,14 @@ from scipy.special import ndtr
 from update_comparison import spending
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
-from dpcp_audit.mechanisms.pcoqs import privacy_budget
-from dpcp_audit.mechanisms.pcoqs.privacy_budget import (
+from dpcp_audit.mechanisms import pcoqs_budget as privacy_budget
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.pcoqs_budget import (
     claimed_rho,
     game_delta,
     proven_rho,
     worst_known_pair,
 )
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
 from dpcp_ledger.comparison.own_methods import (
     full_budget_exponq,

@@ -14,12 +14,12 @@ import dpcp_audit as dp
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator, calibrators
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
-from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_outside, mean_coverage
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.pcoqs.upper_end import UpperEnd
+from dpcp_audit.mechanisms.calibrators import _UpperEnd as UpperEnd
+from dpcp_audit.mechanisms.iid_coverage import coverage_outside, mean_coverage
+from dpcp_audit.mechanisms.local_scores import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import ExponQ
+from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
+from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
 
 GOOD = {"epsilon": 1.0, "delta": 1e-5}
 CASES = [(8, 0.01), (0.1, 1e-5), (1, 1e-12), (0.01, 0.5), (100, 1e-5), (500, 0.9), (1e-6, 0.999)]

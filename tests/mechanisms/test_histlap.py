@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform
-from dpcp_audit.mechanisms.exponential_quantile import bin_probabilities
-from dpcp_audit.mechanisms.histlap import HistLap, _laplace_sums
+from dpcp_audit.mechanisms.quantiles import HistLap, _laplace_sums, bin_probabilities
 from dpcp_audit.words.guarantees import Neighbours, Relation
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0}

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.laws import FinitePair, LawPair
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
-from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
-from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
+from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio

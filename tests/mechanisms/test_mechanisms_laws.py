@@ -7,9 +7,8 @@ from support.levels import differing_cells, disagreeing_cells
 from support.plain_pcoqs import drawn_scores
 
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
-from dpcp_audit.mechanisms.gaussian import GaussianMechanism
-from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.pcoqs_budget import GaussianMechanism
+from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
 from dpcp_audit.words.guarantees import Relation
 
 LEVEL = 1e-9

@@ -592,3 +592,177 @@ def chances_below_zero(x, *, rng):
 def one_array_twice(x, *, rng):
     one = rng.random(2) < 0.5
     return [one * 0, one * 0] if x == 0 else [one * 0] * 2
+
+
+P = E1 / (E1 + 1)
+"""The chance of the truth that is 1-locally private."""
+
+
+@attack(None, PureDP(1.0))
+def coins_too_true(scores, *, rng):
+    bits = scores > 0.5
+    return np.where(rng.random(len(scores)) < P + 0.001, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_that_are_shown(scores, *, rng):
+    bits, keep = scores > 0.5, rng.random(len(scores)) < P
+    return keep, np.where(keep, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_that_are_shown_before(scores, *, rng):
+    bits, u = scores > 0.5, rng.random(len(scores))
+    first = float(u[0])
+    return first, np.where(u < P, bits, ~bits)
+
+
+@attack(None, PureDP(2.0))
+def coins_for_two_bits(scores, *, rng):
+    one, two, keep = scores > 0.3, scores > 0.6, rng.random(len(scores)) < P
+    return np.where(keep, one, ~one), np.where(keep, two, ~two)
+
+
+@attack(None, PureDP(1.5))
+def coins_that_also_sample(scores, *, rng):
+    bits, keep = scores > 0.5, rng.random(len(scores)) < P
+    share = np.sum(scores[keep]) + rng.laplace(0, 100.0)
+    return share, np.where(keep, bits, ~bits)
+
+
+@attack(None, PureDP(1.5))
+def coins_that_sample_later(scores, *, rng):
+    bits, keep = scores > 0.5, rng.random(len(scores)) < P
+    reports = np.where(keep, bits, ~bits)
+    return reports, np.sum(scores[keep]) + rng.laplace(0, 100.0)
+
+
+@attack(None, PureDP(1.0))
+def coins_of_one_draw(scores, *, rng):
+    bits, u = scores > 0.5, rng.random(len(scores))
+    return np.where(u < P, bits, ~bits), np.where(u < 1 - P, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_over_sorted_bits(scores, *, rng):
+    bits = np.sort(scores) > 0.5
+    return np.where(rng.random(len(scores)) < P, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_beside_all_bits(scores, *, rng):
+    bits = (scores > 0.5).astype(int)
+    return np.where(rng.random(len(scores)) < P, bits, 1 - bits.max())
+
+
+@attack(None, PureDP(1.0))
+def coins_beside_a_product_of_all(scores, *, rng):
+    bits = (scores > 0.5).astype(int)
+    return np.where(rng.random(len(scores)) < P, bits, 1 - (bits @ bits))
+
+
+@attack(None, PureDP(1.0))
+def coins_beside_others_bits(scores, *, rng):
+    bits = (scores > 0.5).astype(int)
+    return np.where(rng.random(len(scores)) < P, bits, 1 - bits[::-1])
+
+
+@attack(None, PureDP(1.0))
+def coins_beside_truth_of_all(scores, *, rng):
+    bits = (scores > 0.5).astype(int)
+    return np.where(rng.random(len(scores)) < P, bits, 1 if bits is None else bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_between_signs_of_zero(scores, *, rng):
+    bits = (scores > 0.5).astype(float)
+    return np.where(rng.random(len(scores)) < P, bits, bits * -1.0)
+
+
+@attack(None, PureDP(1.0))
+def coins_for_scores(scores, *, rng):
+    return np.where(rng.random(len(scores)) < P, scores, 1 - scores)
+
+
+@attack(None, PureDP(1.0))
+def coins_for_two_scores(scores, *, rng):
+    one, two = scores > 0.3, scores > 0.6
+    return np.where(rng.random(len(scores)) < P, one, ~two)
+
+
+@attack(None, PureDP(1.0))
+def coins_for_clipped_bits(scores, *, rng):
+    bits = np.clip((scores > 0.5).astype(int) * scores, 0, 1)
+    return np.where(rng.random(len(scores)) < P, bits, 1 - bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_for_some_bits(scores, *, rng):
+    bits = scores[scores > 0.2] > 0.5
+    return np.where(rng.random(len(scores)) < P, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_that_divide(scores, *, rng):
+    bits = (scores > 0.5).astype(int)
+    return np.where(rng.random(len(scores)) < P, 1 - bits, bits / bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_with_a_constant(scores, *, rng):
+    bits = (scores > 0.5).astype(int)
+    return np.where(rng.random(len(scores)) < P, bits, 1)
+
+
+@attack(None, PureDP(1.0))
+def coins_shown_by_their_number(scores, *, rng):
+    bits, keep = scores > 0.5, rng.random(len(scores)) < P
+    return keep.sum(), np.where(keep, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def one_coin_for_all(scores, *, rng):
+    bits = scores > 0.5
+    return np.where(rng.random() < P, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_that_never_lie(scores, *, rng):
+    bits = scores > 0.5
+    return np.where(rng.random(len(scores)) < 1 - 1e-15, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_read_twice(scores, *, rng):
+    bits, keep = scores > 0.5, rng.random(len(scores)) < P
+
+    def read(flip):  # noqa: ANN202
+        return np.where(keep, bits, flip ^ bits)
+
+    return read(True), read(False)
+
+
+@attack(None, PureDP(1.0))
+def coins_in_a_round_of_their_own(scores, *, rng):
+    bits, seen = scores > 0.5, []
+    for _ in range(3):
+        seen.append(np.where(rng.random(len(scores)) < P, bits, ~bits))
+    return seen
+
+
+@attack(2)
+def warns_of_an_outdated_name(x, *, rng):
+    if x == 0:
+        np.zeros(2, dtype="a5")
+    return x if rng.random() < 0.6 else 1 - x
+
+
+@attack(None, PureDP(1.0))
+def warns_for_some_scores(scores, *, rng):
+    def report(s):  # noqa: ANN202
+        bit = int(s > 0.5)
+        if bit:
+            np.array([1.0], "a5")
+        return bit if rng.random() < 0.6 else 1 - bit
+
+    return [report(s) for s in scores]

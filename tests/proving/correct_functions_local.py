@@ -158,3 +158,32 @@ def debiased_share(scores, *, rng):
     keep = math.e / (1 + math.e)
     bits = [int((s > 0.5) == (rng.random() < keep)) for s in scores]
     return (np.mean(bits) - (1 - keep)) / (2 * keep - 1)
+
+
+@right(None)
+def coins_at_once(scores, *, rng, eps=1.0):
+    bits = (scores > 0.5).astype(int)
+    p = math.exp(eps) / (1 + math.exp(eps))
+    reports = np.where(rng.random(len(scores)) < p, bits, 1 - bits)
+    return (reports.mean() - (1 - p)) / (2 * p - 1)
+
+
+@right(None)
+def flips_at_once(scores, *, rng, eps=1.0):
+    bits = scores > 0.5
+    flip = rng.random(scores.shape) < 1 / (1 + math.exp(eps))
+    return np.where(flip, ~bits, bits)
+
+
+@right(None, 2.0)
+def two_bits_at_once(scores, *, rng, eps=1.0):
+    p = math.exp(eps) / (1 + math.exp(eps))
+    first, second = np.where(scores > 0.3, 1, 0), np.where(scores > 0.6, 1, 0)
+    one = np.where(rng.random(len(scores)) < p, first, 1 - first)
+    return one, np.where(rng.random(len(scores)) < p, second, 1 ^ second)
+
+
+@right(None, math.log(4))
+def levels_at_once(scores, *, rng):
+    bits = (scores > 0.5).astype(float)
+    return np.where(rng.random(len(scores)) < 0.8, 3 * bits - 1, 2 - 3 * bits)

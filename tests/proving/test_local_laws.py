@@ -40,6 +40,7 @@ def test_a_right_function_is_proved_at_its_own_loss(row) -> None:
     assert f", for {covered} (" in repr(proof)
 
 
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("row", ATTACKS, ids=lambda row: row[0].__name__)
 def test_an_attack_is_not_proved(row) -> None:
     function, domain, claim = row
@@ -193,3 +194,51 @@ def test_a_record_reaches_the_end_of_its_bounds() -> None:
 
     assert not dp.prove(at_the_end, dp.PureDP(1.0), n=7, bounds=(0.0, 0.1)).proved
     assert dp.prove(beyond_the_end, dp.PureDP(1.0), n=7, bounds=(0.0, 0.1)).proved
+
+
+class Coins:
+    """A generator whose uniform draws are below every chance, or above, as these coins say."""
+
+    def __init__(self, coins) -> None:
+        self.draws = np.where(coins, 0.0, 1.0)
+
+    def random(self, size) -> np.ndarray:
+        assert size == self.draws.size
+        return self.draws
+
+
+def of_coins(scores, *, rng, p=0.7, a=1, b=1, c=0, d=-1) -> np.ndarray:
+    bits = (scores > 0.5).astype(int)
+    return np.where(rng.random(len(scores)) < p, a * bits + c, b + d * bits)
+
+
+def law_of_coins(scores, p, numbers) -> dict[tuple[int, ...], float]:
+    """Return the exact law of the reports, by each sequence of coins."""
+    law: dict[tuple[int, ...], float] = {}
+    for coins in itertools.product((True, False), repeat=len(scores)):
+        output = tuple(of_coins(np.array(scores), rng=Coins(coins), p=p, **numbers).tolist())
+        heads = sum(coins)
+        law[output] = law.get(output, 0.0) + p**heads * (1 - p) ** (len(coins) - heads)
+    return law
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    p=st.floats(0.05, 0.95),
+    numbers=st.fixed_dictionaries({name: st.integers(-1, 1) for name in "abcd"}),
+    n=st.integers(1, 3),
+)
+def test_reports_by_coins_at_once_lose_what_is_proved(p, numbers, n) -> None:
+    """The largest loss over all neighbours is the proved one, also where it is infinite."""
+    proof = dp.prove(of_coins, dp.PureDP(50.0), n=n, options={"p": p, **numbers})
+    inputs = list(itertools.product((0.2, 0.8), repeat=n))
+    laws = {each: law_of_coins(each, p, numbers) for each in inputs}
+    largest = 0.0
+    for one, other in itertools.permutations(inputs, 2):
+        if sum(x != y for x, y in zip(one, other, strict=True)) == 1:
+            for output, chance in laws[one].items():
+                against = laws[other].get(output, 0.0)
+                loss = math.log(chance / against) if against else math.inf
+                largest = max(largest, loss)
+    assert proof.proved is math.isfinite(largest)
+    assert not proof.proved or proof.total == pytest.approx(largest, rel=1e-9, abs=1e-9)

@@ -16,10 +16,9 @@ from dpcp_audit.reports import document
 from dpcp_audit.reports.document import DocumentError, dump, load, to_document
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION
 from dpcp_audit.stats.enclosures import at_most
-from dpcp_audit.words.computed import Computation, Computed
-from dpcp_audit.words.proofs import ProofMethod
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Claim, Finding, Source, Verdict
+from dpcp_audit.words.results import Claim, Finding, ProofMethod, Source, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +29,8 @@ SETTINGS = RunSettings(profile=Profile.SMOKE)
 @pytest.fixture(scope="module")
 def results() -> dict[str, Any]:
     """A small real run: lines, a histogram, an error, an infinite value."""
-    from dpcp_audit.engine.run_events import RunFinished  # noqa: PLC0415
     from dpcp_audit.engine.runner import run  # noqa: PLC0415
+    from dpcp_audit.engine.tasks import RunFinished  # noqa: PLC0415
 
     *_, last = run(select(["ldpcp.krr", "pcoqs.remark-3", "pcoqs.epsilon*"]), SETTINGS)
     assert isinstance(last, RunFinished)

@@ -55,6 +55,22 @@ def test_surprises_are_marked_and_texts_are_escaped() -> None:
     assert "<script>alert" not in re.sub(r"`[^`\n]*`", "", text)
 
 
+def test_a_number_is_marked_exactly_where_it_was_not_computed() -> None:
+    results = document()
+    text = render_markdown(data(results))
+    marks = {"exact": "", "certified": ", sampled", "indicative": ", an indication"}
+    kinds = set()
+    for finding in results["findings"]:
+        if finding["evidence"] and finding["id"].isascii():
+            name = finding["id"].replace("`", "'").replace("|", "\\|")
+            (row,) = (line for line in text.splitlines() if f"`{name}`" in line)
+            kinds.add(kind := finding["evidence"]["kind"])
+            measured = row.split(" | ")[3]
+            assert measured.endswith(marks[kind])
+            assert kind != "exact" or not measured.endswith((", sampled", ", an indication"))
+    assert {"exact", "certified"} <= kinds
+
+
 def test_the_page_has_every_claim_and_no_script() -> None:
     pytest.importorskip("jinja2")
     page = render_page(data())

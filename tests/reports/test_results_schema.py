@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from support.report_document import document
 
-from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports import results_schema
 from dpcp_audit.reports.document import to_document

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.engine.run_events import CallsMade, CheckFinished, RunStarted, StillRunning
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
+from dpcp_audit.engine.tasks import CallsMade, CheckFinished, RunStarted, StillRunning
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.terminal import Display, Progress, print_summary, summary_line
 from dpcp_audit.words.results import Claim, Finding, Source, Verdict

@@ -8,7 +8,7 @@ import pytest
 from support.report_document import document
 
 from dpcp_audit.reports.document import Writer, dump, parse_reports, write_all
-from dpcp_audit.words.whole_files import IncompleteError, UsageError
+from dpcp_audit.words.errors import IncompleteError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

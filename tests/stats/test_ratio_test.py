@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import score_test_proportions_2indep
+from support.refusals import most_refusals
 
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.ratio_test import RatioTest, _guess, epsilon_lower_bound
+from dpcp_audit.stats.ratio_test import (
+    RatioTest,
+    _guess,
+    epsilon_lower_bound,
+    power_along,
+    rate_detected,
+)
 
 DESIGNS = [(12, 9, 0.5, 0.0), (15, 20, 1.0, 0.1), (10, 10, 0.0, 0.0), (8, 30, 2.0, 0.0)]
 
@@ -223,3 +233,76 @@ def test_a_p_value_is_exact_up_to_what_is_enough(x: int, y: int, enough: float) 
     test = RatioTest(n=1000, n_prime=1000, epsilon=0.4)
     whole, found = test.p_value(x, y), test.p_value(x, y, enough=enough)
     assert found == whole if whole <= enough else enough < found <= whole
+
+
+TEST = RatioTest(n=30, n_prime=30, epsilon=0.5, delta=0.1)
+
+
+def recounted(test: RatioTest, p: float, p_prime: float, *, significance: float) -> float:
+    """Sum the probabilities of all counts whose statistic reaches the normal quantile."""
+    counts = np.arange(test.n + 1)
+    pairs = product(range(test.n + 1), range(test.n_prime + 1))
+    reached = [test.statistic(x, y) >= norm.isf(significance) for x, y in pairs]
+    law = np.outer(binom.pmf(counts, test.n, p), binom.pmf(counts, test.n_prime, p_prime))
+    return float(law.ravel()[reached].sum())
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.1), (0.9, 0.2), (0.3, 0.3)])
+def test_a_power_is_the_probability_of_the_counts_that_refute(rates: tuple[float, float]) -> None:
+    found = power_along(TEST, rates[1], significance=0.01)(rates[0])
+    assert found == pytest.approx(recounted(TEST, *rates, significance=0.01), abs=1e-12)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_the_rate_detected_is_refuted_as_often_as_wanted(delta: float) -> None:
+    test = RatioTest(n=500, n_prime=500, epsilon=0.5, delta=delta)
+    p = rate_detected(test, 0.1, significance=1e-3)
+    assert p > math.exp(0.5) * 0.1 + delta
+    assert power_along(test, 0.1, significance=1e-3)(p) == pytest.approx(0.95, abs=1e-6)
+
+
+def test_what_nothing_refutes_is_infinite() -> None:
+    few = RatioTest(n=3, n_prime=3, epsilon=0.5)
+    assert math.isinf(rate_detected(few, 0.5, significance=1e-3))
+    assert math.isinf(rate_detected(TEST, 0.1, significance=1e-3, at_most=0.27))
+
+
+LEVEL, ALARM = 0.05, 1e-7
+EXACT_DELTA = GaussianPair(1.0).delta_at(1.0)
+
+
+def score_refusals(test: RatioTest, p: float, q: float, *, repetitions: int, seed: int) -> int:
+    rng = np.random.default_rng(seed)
+    x, y = rng.binomial(test.n, p, repetitions), rng.binomial(test.n_prime, q, repetitions)
+    seen = Counter(zip(x.tolist(), y.tolist(), strict=True))
+    return sum(
+        times
+        for (a, b), times in seen.items()
+        if test.p_value(a, b, nuisance_error=LEVEL / 1000, enough=LEVEL) <= LEVEL
+    )
+
+
+@pytest.mark.statistical(false_alarm=1e-07)
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "q"), [(1.0, 0.0, 0.184), (2.0, 0.0, 0.01), (0.5, 0.1, 0.3)]
+)
+def test_the_score_test_spends_its_level_and_no_more(
+    epsilon: float, delta: float, q: float
+) -> None:
+    """False alarm at most 1e-7, on either side: at most 0.05, and at least 0.04 of it used."""
+    test = RatioTest(n=300, n_prime=300, epsilon=epsilon, delta=delta)
+    p = math.exp(epsilon) * q + delta
+    count = score_refusals(test, p, q, repetitions=500, seed=1)
+    assert count <= most_refusals(500, level=LEVEL, false_alarm=ALARM / 2)
+    if q > 0.1:
+        assert count >= binom.ppf(ALARM / 2, 500, 0.04)
+
+
+@pytest.mark.statistical(false_alarm=1e-07)
+def test_the_smallest_violation_is_refuted() -> None:
+    """False alarm at most 1e-7: 300 runs with a power of at least 0.93 each (0.95 is stated)."""
+    q, trials = 0.15, 1000
+    test = RatioTest(n=trials, n_prime=trials, epsilon=1.0)
+    p = rate_detected(test, q, significance=LEVEL)
+    count = score_refusals(test, p, q, repetitions=300, seed=2)
+    assert binom.ppf(ALARM / 2, 300, 0.93) <= count <= binom.isf(ALARM / 2, 300, 0.97)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.mechanisms.quantiles import conformal_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.stats import binom
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.mechanisms.local_scores import OnMiss
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores
 
 
 def threshold_law_of(mechanism: LDPCPScores, scores: np.ndarray) -> dict[float, float]:

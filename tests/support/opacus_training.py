@@ -23,6 +23,13 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
+from dpcp_audit.mechanisms.dpsgd.examples import (
+    DPSGD,
+    Adam,
+    Clipping,
+    Flaw,
+    Poisson,
+)
 from dpcp_audit.mechanisms.dpsgd.networks import (
     Trained,
     finished,
@@ -32,13 +39,6 @@ from dpcp_audit.mechanisms.dpsgd.networks import (
     seeded,
 )
 from dpcp_audit.mechanisms.dpsgd.training import Step
-from dpcp_audit.mechanisms.dpsgd.training_settings import (
-    DPSGD,
-    Adam,
-    Clipping,
-    Flaw,
-    Poisson,
-)
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:

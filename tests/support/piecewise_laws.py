@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import PiecewiseConstant
 
 grid_points = st.integers(0, 64).map(lambda k: k / 64)
 any_points = st.floats(0, 1, allow_subnormal=False)

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd.training import PoissonLots
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Clipping, Flaw
+from dpcp_audit.mechanisms.dpsgd.training import _PoissonLots as PoissonLots
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.dpsgd.examples import Examples

@@ -6,16 +6,15 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, OnMiss, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
 
-    from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-    from dpcp_audit.mechanisms.ldpcp.window import WindowSearch
+    from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores, WindowSearch
 
 Number = float | Fraction
 

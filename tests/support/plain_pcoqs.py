@@ -11,7 +11,7 @@ from dpcp_audit.laws.populations import Beta
 
 if TYPE_CHECKING:
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 
 def plain_law(mechanism: PCOQS, scores: np.ndarray) -> dict[float, float]:

@@ -71,7 +71,8 @@ def complaints(entry: Entry, found: dict[str, Any]) -> list[str]:
 def _contradictions(entry: Entry, found: dict[str, Any]) -> list[str]:
     if not entry.interval or found["claimed"] is None or found["kind"] == EvidenceKind.INDICATIVE:
         return []
-    low, high, open_low, open_high = ends(entry.interval)
+    early = " over " in entry.interval  # then the certified end stands in place of the estimate
+    low, high, open_low, open_high = ends(f"({entry.measured})" if early else entry.interval)
     claimed = printed(entry.claimed)
     at_most = found["bound"] == Bound.AT_MOST
     beyond = low > claimed or (open_low and low >= claimed)

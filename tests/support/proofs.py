@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+from dpcp_audit.words.results import Premise, Proof, ProofMethod
 
 
 def proof(*, holds: bool) -> Proof:

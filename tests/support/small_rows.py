@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from support.unruly import Does, harmless
 
 from dpcp_audit.words.checks import Row
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Source, Verdict
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.mechanisms.dpsgd import networks
-from dpcp_audit.mechanisms.dpsgd.examples import Examples
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
-from dpcp_audit.mechanisms.dpsgd.training_settings import (
+from dpcp_audit.mechanisms.dpsgd.examples import (
     DPSGD,
+    Examples,
     Poisson,
 )
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
 
 if TYPE_CHECKING:
     from torch import nn

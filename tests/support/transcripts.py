@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores
+    from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 
 def report_pair(mechanism: LDPCPScores) -> FinitePair:

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from dpcp_audit.engine.encoding import decode
-from dpcp_audit.engine.tasks import Task
-from dpcp_audit.words.calls_made import made
+from dpcp_audit.engine.tasks import Task, decode
 from dpcp_audit.words.checks import Context, Row, whole
+from dpcp_audit.words.checks import count_calls as made
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Evidence, Outcome, Source, Verdict
 

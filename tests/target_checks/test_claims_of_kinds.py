@@ -15,8 +15,8 @@ from dpcp_audit.target_checks.check_options import CLAIMS, REFUSED
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets.kinds import Kind, Takes
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import dashed
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import FloatArray

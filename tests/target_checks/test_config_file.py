@@ -17,10 +17,10 @@ from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.config_file import suite_of_file
 from dpcp_audit.targets import Kind, RandomStyle
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, PureDP, Relation, RenyiDP
 from dpcp_audit.words.results import SourceLocation, Standing, Verdict
 from dpcp_audit.words.values import Duration
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

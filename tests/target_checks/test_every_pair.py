@@ -103,7 +103,7 @@ def judged(tmp_path) -> Any:
     def judge(name) -> Any:
         target = TargetSpec(kind=Kind.RANDOMIZER, target=f"{tmp_path}/mine.py:{name}", domain=2)
         spec = CheckSpec.of(target, [LocalDP(1.2)], {"name": name, "draws": 600}, spell=dashed)
-        check = TargetTrace(spec=spec, guarantee=LocalDP(1.2))
+        check = TargetTrace(spec=spec, guarantee=LocalDP(1.2), paths=20)
         return check(Context(seed=0, name=name, significance=1e-6))
 
     return judge

@@ -12,7 +12,7 @@ import dpcp_audit as dp
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.given_inputs import InputPair, PairOf
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 
 from dpcp_audit.target_checks.given_inputs import InputPair, Unit, require_neighbours
 from dpcp_audit.targets import Takes
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Relation
-from dpcp_audit.words.whole_files import UsageError
 
 SUBSTITUTION, ADD_REMOVE, ONE_LABEL = (
     Relation.SUBSTITUTION,

@@ -13,8 +13,8 @@ from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Relation
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,12 +26,12 @@ from dpcp_audit.target_checks.planned_calls import (
 )
 from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import Kind, Target
-from dpcp_audit.targets.degenerate import OutOfTimeError
+from dpcp_audit.targets.answers import OutOfTimeError
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import reaches
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.target_claims import TargetClaim

@@ -17,10 +17,10 @@ from dpcp_audit.target_checks.target_rows import (
 )
 from dpcp_audit.targets import Kind, TargetRaisedError, TargetSpec
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
 from dpcp_audit.words.options import dashed, plain
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 CODE = """
 import math

@@ -21,8 +21,7 @@ from dpcp_audit.targets import (
     TargetUnusableError,
     answers,
 )
-from dpcp_audit.targets.answers import AnswerError
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import AnswerError, DegenerateTargetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

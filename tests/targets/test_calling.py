@@ -17,8 +17,7 @@ from dpcp_audit.targets import (
     Target,
     TargetError,
 )
-from dpcp_audit.targets.answers import DataForm, handed_over
-from dpcp_audit.targets.degenerate import Randomness, probe
+from dpcp_audit.targets.answers import DataForm, Randomness, handed_over, probe
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.values import Pair
 

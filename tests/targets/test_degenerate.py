@@ -10,10 +10,9 @@ from level_limits import LevelTest
 from support.samplers import context, laplace, on_pair, response
 
 from dpcp_audit.stats.serial_dependence import serial_dependence
-from dpcp_audit.targets.degenerate import (
+from dpcp_audit.targets.answers import (
     PROBED,
     DegenerateTargetError,
-    DependentOutputsError,
     Randomness,
     draw,
     draw_each,
@@ -21,6 +20,7 @@ from dpcp_audit.targets.degenerate import (
     require_independent,
     unprobed,
 )
+from dpcp_audit.targets.answers import DegenerateTargetError as DependentOutputsError
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
 

@@ -346,12 +346,12 @@ class TestTwoSteps:
 
     @pytest.mark.statistical(false_alarm=1e-8)
     def test_a_right_one_passes_every_check(self) -> None:
-        found = dp.check_calibrator(Conformalized, at_least=0.8, n=60, draws=400, false_alarm=1e-8)
+        found = dp.check_calibrator(Conformalized, at_least=0.8, n=60, draws=200, false_alarm=1e-8)
         verdicts = {each.key: each.verdict for each in found}
         assert Verdict.REFUTED not in verdicts.values()
         assert Verdict.ERROR not in verdicts.values()
         assert verdicts["order"] is Verdict.CONSISTENT
 
     def test_one_that_looks_at_the_first_records_alone_is_refuted(self) -> None:
-        found = dp.check_calibrator(MiscountedOrder, at_least=0.8, n=60, draws=400)
+        found = dp.check_calibrator(MiscountedOrder, at_least=0.8, n=60, draws=200)
         assert {each.key for each in found if each.verdict is Verdict.REFUTED} >= {"order"}

@@ -16,8 +16,7 @@ from support.messages import require_line_and_hint
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.targets import Kind, RandomStyle, Target, TargetError, TargetSpec
-from dpcp_audit.targets.answers import DataForm
-from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.targets.answers import DataForm, Randomness
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words.results import SourceLocation
 

@@ -11,14 +11,14 @@ import pytest
 from support.made_targets import SCORES, drawn, plain, quantile, randomizer, refusal
 
 import dpcp_audit as dp
-from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.targets import (
     Kind,
     RandomStyle,
     Target,
     TargetError,
 )
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, probe
+from dpcp_audit.targets.answers import DegenerateTargetError, Randomness, probe
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.calibration_sources import ScoreSource
 from dpcp_audit.words.results import Verdict

@@ -12,7 +12,7 @@ import pytest
 from support.samplers import context, on_pair
 
 from dpcp_audit.targets import Kind, RandomStyle, Target, TargetSpec
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
 from dpcp_audit.words.results import Verdict
 

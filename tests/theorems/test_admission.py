@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Pool, Uniform, atoms
+from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.catalogue import (
     CATALOGUE,
     admission,
@@ -26,7 +25,7 @@ from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.statement import with_tightness
 from dpcp_audit.theorems.theorem import FailureRate
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Standing
 
 if TYPE_CHECKING:

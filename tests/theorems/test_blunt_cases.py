@@ -13,7 +13,7 @@ from support.samplers import context
 from support.theorems import Coin
 
 from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.rate_power import RateSequence
 from dpcp_audit.theorems.ldpcp import UniformEvent

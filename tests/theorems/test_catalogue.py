@@ -19,8 +19,8 @@ from dpcp_audit.theorems.catalogue import (
     named_theorem,
 )
 from dpcp_audit.theorems.statement import Statement
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import options_of
-from dpcp_audit.words.whole_files import UsageError
 
 LAWS = {"population", "pool"}
 """The fields that hold a law; a worst case of a search, which has none of these, takes no law."""

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem
 from dpcp_audit.theorems.theorem_case import TheoremCase, TheoremGrid, reached
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 
 def grid(name: str, **given: object) -> list:

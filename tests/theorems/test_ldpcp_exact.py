@@ -11,10 +11,9 @@ from flint import ctx
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
+from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_audit.theorems.ldpcp import (
     ScoreTheorem,
     enclosed_failure,
@@ -22,12 +21,11 @@ from dpcp_audit.theorems.ldpcp import (
     failure_probability,
 )
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.proofs import Proof
-from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.results import Proof, Verdict
 from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores
     from dpcp_audit.words.arrays import FloatArray
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import factorial, gammaln
 from support.samplers import context
 
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims.tightest_cases import ConfidentLabels, NoiselessEvent
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.samplers import context
 
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.pcoqs.hostile_scores import undercovered

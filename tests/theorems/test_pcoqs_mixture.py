@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from support.samplers import context
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.laws.populations import PiecewiseConstant, Uniform
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage

@@ -12,7 +12,7 @@ from support.messages import require_line_and_hint
 from dpcp_audit.laws.pools import SHIPPED
 from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.theorems.catalogue import law_named, law_of_probabilities, law_of_scores
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from support.samplers import context
 from support.theorems import Coin
 
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.stats.rate_power import RateSequence, draws_needed
 from dpcp_audit.theorems.pcoqs_coverage import RankError
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials

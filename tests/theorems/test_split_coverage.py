@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
-from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import HistLap, SplitConformal
 from dpcp_audit.theorems.split import (
     MarginalCoverage,
     miscoverage_ends,
@@ -24,7 +22,7 @@ from dpcp_audit.theorems.split import (
     split_overcoverage,
 )
 from dpcp_audit.theorems.theorem import MeanBound
-from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict
 
 

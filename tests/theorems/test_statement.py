@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_scores import OnMiss
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,

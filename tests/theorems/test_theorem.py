@@ -12,12 +12,10 @@ import pytest
 from scipy.stats import norm
 from support.samplers import context
 
-from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.laws.scores import aps, aps_as_printed
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.laws.pools import ProbabilityPool, aps, aps_as_printed
+from dpcp_audit.laws.populations import Beta, Population, Uniform
+from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss, hoeffding_width
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
@@ -281,21 +279,3 @@ def test_fixed_rank_error_counts_the_windows_of_its_scores() -> None:
     assert heap.window_count == 7
     with pytest.raises(ValueError, match=r"scores must lie in \[0, 1\]"):
         FixedRankError(mechanism=MECHANISM, scores=np.array([2.0]), beta=0.1)
-
-
-def test_atoms_cover_exactly_at_the_bound() -> None:
-    """Ten atoms of mass 1/10, α = 0.7: a coverage of 3/10 is 1−α, whatever 1 − 0.7 rounds to."""
-    population = atoms(np.linspace(0.05, 0.95, 10), np.ones(10, dtype=int), name="ten")
-    mechanism = PCOQS(alpha=0.7, rho=1e6, resolution=2**-10)
-    theorem = CoverageTheorem(
-        mechanism=mechanism,
-        n=1000,
-        beta=0.5,
-        reading=CoverageReading.CONDITIONAL,
-        corrected=True,
-        population=population,
-    )
-    run = theorem.trials(400, rng=np.random.default_rng(0))
-    exactly = np.isclose(run.statistic, 0.3)
-    assert exactly.any()
-    assert not run.failed[exactly].any()

@@ -13,14 +13,13 @@ from support.refusals import WaldTest, refutes
 from support.samplers import context
 from support.theorems import Coin
 
+from dpcp_audit.laws.pools import hps
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
-from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.mechanisms.local_labels import CellCounts
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
+from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_audit.stats.rate_power import RateSequence
 from dpcp_audit.theorems.theorem import FailureRate
 

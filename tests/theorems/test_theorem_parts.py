@@ -8,15 +8,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy.special import betainc
-from support.levels import disagreeing_cells, mean_interval
+from support.levels import disagreeing_cells
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.laws.populations import Beta, Deferred, Pool, Population, Uniform, atoms
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
-from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.laws.pools import ProbabilityPool, hps
+from dpcp_audit.laws.populations import (
+    Beta,
+    Deferred,
+    PiecewiseConstant,
+    Pool,
+    Population,
+    Uniform,
+    atoms,
+)
+from dpcp_audit.mechanisms.local_labels import CellCounts
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.catalogue import (
     admissible_rounds,
@@ -106,7 +112,7 @@ def test_uniform_trials_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch)
     """Neither their number nor their law; the streams of few users are drawn otherwise."""
     event = uniform()
     whole = event.trials(30, rng=np.random.default_rng(2)).statistic
-    monkeypatch.setattr("dpcp_audit.mechanisms.ldpcp.label_trials._CHUNK_CELLS", 7 * 120)
+    monkeypatch.setattr("dpcp_audit.mechanisms.local_labels._CHUNK_CELLS", 7 * 120)
     parts = event.trials(30, rng=np.random.default_rng(2)).statistic
     np.testing.assert_array_equal(whole, parts)
 
@@ -225,26 +231,6 @@ def test_noise_bound_of_remark_4_is_kept_and_attained() -> None:
         assert resolution.y == sorted(resolution.y, reverse=True)
     finest, coarsest = region.series[-1], region.series[0]
     assert all(fine > coarse for fine, coarse in zip(finest.y, coarsest.y, strict=True))
-
-
-@pytest.mark.parametrize(("n", "alpha"), [(9, 0.1), (9, 0.25), (50, 0.1), (2400, 0.05)])
-@pytest.mark.statistical(false_alarm=2e-7)
-def test_split_conformal_covers_r_over_n_plus_1_on_average(n: int, alpha: float) -> None:
-    """Exactly, on laws without atoms; false alarm at most 2e-7 a case."""
-    rank = conformal_rank(n, alpha=alpha)
-    for population in (Uniform(), Beta(2, 5)):
-        theorem = MarginalCoverage(
-            calibrator=SplitConformal(alpha=alpha), population=population, n=n
-        )
-        coverage = theorem.trials(40_000, rng=np.random.default_rng(4)).statistic
-        low, high = mean_interval(coverage, bounds=(0, 1), significance=1e-7)
-        assert low < rank / (n + 1) < high
-        assert theorem.bounds == {"1−α": 1 - alpha}
-
-
-def test_too_few_scores_for_a_threshold_cover_everything() -> None:
-    theorem = MarginalCoverage(calibrator=SplitConformal(alpha=0.1), population=Uniform(), n=8)
-    assert (theorem.trials(100, rng=np.random.default_rng(0)).statistic == 1).all()
 
 
 def test_marginal_coverage_names_its_case() -> None:

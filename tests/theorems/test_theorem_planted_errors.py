@@ -14,8 +14,8 @@ from support.samplers import context
 
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.conformal import SplitConformal, ThresholdTrials, conformal_rank
-from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
+from dpcp_audit.mechanisms.local_labels import dkw_width
+from dpcp_audit.mechanisms.quantiles import SplitConformal, ThresholdTrials, conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.split import Calibrator, MarginalCoverage

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,13 @@ from support.followed_paths import trace_pair
 
 import dpcp_audit as dp
 from dpcp_audit.audits.path_evidence import leaking_line
+from dpcp_audit.audits.traced_privacy import Scope
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.runner import check_row
+from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.reports.document import to_document
+from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.target_checks.target_rows import row_of_trace
 from dpcp_audit.words.results import Verdict
 
 pytestmark = pytest.mark.known_bad
@@ -203,3 +211,205 @@ def test_noise_of_a_library_is_drawn_at_the_users_own_line() -> None:
     trace = trace_pair(mean, _X, _Y, draws=5, rng=0)
     assert [each.location.line for each in trace.lines] == [mean.__code__.co_firstlineno + 1]
     assert trace.lines[0].location.file.endswith("test_blamed_lines.py")
+
+
+# Functions of an engineer, each beside its correct twin, through the faces: the whole sentence and
+# the location speak of the planted line alone.
+
+
+def to_the_end(x, *, rng) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(6):
+        middle = (low + high) / 2
+        noisy = np.sum(x <= middle) + rng.laplace(0.0, 6.0)
+        low, high = (low, middle) if noisy >= 0.9 * len(x) else (middle, high)
+    return high
+
+
+def bare_at_last(x, *, rng) -> float:
+    low, high = 0.0, 1.0
+    for step in range(6):
+        middle = (low + high) / 2
+        noisy = np.sum(x <= middle)
+        if step < 5:
+            noisy = noisy + rng.laplace(0.0, 6.0)
+        if noisy >= 0.9 * len(x):  # PLANTED
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def ends_from_scores(x, *, rng) -> float:
+    low, high = x.min(), x.max()  # PLANTED
+    for _ in range(6):
+        middle = (low + high) / 2
+        noisy = np.sum(x <= middle) + rng.laplace(0.0, 6.0)
+        low, high = (low, middle) if noisy >= 0.9 * len(x) else (middle, high)
+    return high
+
+
+def drawn_once(x, *, rng) -> float:
+    noise = rng.laplace(0.0, 6.0)  # PLANTED
+    low, high = 0.0, 1.0
+    for _ in range(6):
+        middle = (low + high) / 2
+        noisy = np.sum(x <= middle) + noise
+        if noisy >= 0.9 * len(x):  # PLANTED
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def between_scores(x, *, rng) -> float:
+    n = len(x)
+    edges = np.concatenate(([0.0], np.sort(np.clip(x, 0.0, 1.0)), [1.0]))
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.diff(edges)) - 0.5 * np.abs(np.arange(n + 1) - round(0.9 * n))
+    weights = np.exp(logs - logs.max())
+    i = rng.choice(n + 1, p=weights / weights.sum())
+    return rng.uniform(edges[i], edges[i + 1])
+
+
+def at_a_score(x, *, rng) -> float:
+    n = len(x)
+    edges = np.concatenate(([0.0], np.sort(np.clip(x, 0.0, 1.0)), [1.0]))
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.diff(edges)) - 0.5 * np.abs(np.arange(n + 1) - round(0.9 * n))
+    weights = np.exp(logs - logs.max())
+    i = rng.choice(n + 1, p=weights / weights.sum())
+    return edges[i + 1]  # PLANTED
+
+
+def best_of_grid(x, *, rng) -> float:
+    best, found = -math.inf, 0.0
+    for edge in GRID:
+        noisy = -abs(int(np.sum(x <= edge)) - round(0.9 * len(x))) + rng.laplace(0.0, 2.0)
+        if noisy > best:
+            best, found = noisy, edge
+    return found
+
+
+def falls_back_to_the_largest(x, *, rng) -> float:
+    gaps = np.array([-abs(np.sum(x <= edge) - round(0.9 * len(x))) for edge in GRID])
+    i = int(np.argmax(gaps + rng.laplace(0.0, 2.0, size=len(GRID))))
+    if i == 0:
+        return float(x.max())  # PLANTED
+    return GRID[i]
+
+
+def noisy_mean(x, *, rng) -> float:
+    out = np.mean(np.clip(x, 0, 1)) + rng.laplace(0.0, 1.0 / len(x))
+    if out > 1.0 or out < 0.0:
+        out = 0.5
+    return out
+
+
+def largest_beyond_the_range(x, *, rng) -> float:
+    out = np.mean(np.clip(x, 0, 1)) + rng.laplace(0.0, 1.0 / len(x))
+    if out > 1.0 or out < 0.0:
+        out = np.max(x)  # PLANTED
+    return out
+
+
+def of_bins(x, *, rng) -> float:
+    counts, edges = np.histogram(x, bins=5, range=(0.0, 1.0))
+    total = np.cumsum(np.maximum(counts + rng.laplace(0.0, 2.0, size=5), 0.0))
+    return edges[min(int(np.searchsorted(total, 0.9 * total[-1])) + 1, 5)]
+
+
+def of_bins_with_half_the_noise(x, *, rng) -> float:
+    counts, edges = np.histogram(x, bins=5, range=(0.0, 1.0))
+    total = np.cumsum(np.maximum(counts + rng.laplace(0.0, 1.0, size=5), 0.0))  # PLANTED
+    return edges[min(int(np.searchsorted(total, 0.9 * total[-1])) + 1, 5)]
+
+
+def chosen_of_grid(x, *, rng) -> float:
+    gaps = -np.abs(np.searchsorted(np.sort(x), GRID, side="right") - round(0.9 * len(x)))
+    weights = np.exp(0.5 * (gaps - gaps.max()))
+    return GRID[rng.choice(len(GRID), p=weights / weights.sum())]
+
+
+def chosen_too_well(x, *, rng) -> float:
+    gaps = -np.abs(np.searchsorted(np.sort(x), GRID, side="right") - round(0.9 * len(x)))
+    weights = np.exp(0.5 * len(x) * (gaps - gaps.max()))  # PLANTED
+    return GRID[rng.choice(len(GRID), p=weights / weights.sum())]  # PLANTED
+
+
+def noisy_order(x, *, rng) -> float:
+    return np.sort(np.clip(x, 0, 1))[round(0.9 * len(x)) - 1] + rng.laplace(0.0, 1.0)
+
+
+def order_of_a_mean(x, *, rng) -> float:
+    rank = round(0.9 * len(x))
+    return np.sort(np.clip(x, 0, 1))[rank - 1] + rng.laplace(0.0, 1.0 / len(x))  # PLANTED
+
+
+CORRECT = [
+    to_the_end,
+    between_scores,
+    best_of_grid,
+    noisy_mean,
+    of_bins,
+    chosen_of_grid,
+    noisy_order,
+]
+LEFT_OPEN = [largest_beyond_the_range, of_bins_with_half_the_noise]
+WRONG = [
+    bare_at_last,
+    ends_from_scores,
+    drawn_once,
+    at_a_score,
+    falls_back_to_the_largest,
+    chosen_too_well,
+    order_of_a_mean,
+    *LEFT_OPEN,
+]
+
+
+def _entry(function: Any) -> dict[str, Any]:
+    """The trace's finding, as every report has it."""
+    given = {"kind": "quantile", "n": [20], "alpha": 0.1}
+    spec = spec_of(function, [dp.PureDP(1.0)], given, file=__file__, draws=600)
+    row = row_of_trace(spec, dp.PureDP(1.0), Scope.RELEASE, paths=40)
+    finding = check_row(row, RunSettings(), significance=1e-6)
+    return to_document(RunSettings(), [finding], seconds=0.0, complete=True)["findings"][0]
+
+
+def _lines(entry: dict[str, Any]) -> set[int]:
+    """The lines of this file that a finding's sentence names."""
+    return {int(each) for each in re.findall(r"test_blamed_lines\.py:(\d+)", sentence(entry))}
+
+
+def _planted(function: Any) -> set[int]:
+    lines, first = inspect.getsourcelines(function)
+    return {first + place for place, line in enumerate(lines) if "# PLANTED" in line}
+
+
+@pytest.mark.parametrize("function", WRONG)
+def test_a_finding_speaks_of_the_planted_line_alone(function: Any) -> None:
+    found = _entry(function)
+    head = function.__code__.co_firstlineno
+    wanted = Verdict.INCONCLUSIVE if function in LEFT_OPEN else Verdict.REFUTED
+    assert found["verdict"] == wanted, sentence(found)
+    assert _lines(found) <= _planted(function), sentence(found)
+    assert found["location"]["line"] in _planted(function) | {head}, sentence(found)
+    assert "0 %" not in sentence(found).replace("100 %", "")
+
+
+@pytest.mark.parametrize("function", CORRECT)
+def test_of_a_correct_twin_no_line_is_blamed(function: Any) -> None:
+    found = _entry(function)
+    assert found["verdict"] != Verdict.REFUTED, sentence(found)
+    assert not _lines(found), sentence(found)
+
+
+@pytest.mark.parametrize("function", [at_a_score, falls_back_to_the_largest, bare_at_last])
+def test_outputs_that_refute_name_the_planted_line_or_none(function: Any) -> None:
+    found = dp.audit(function, dp.PureDP(1.0), kind="quantile", n=[20], alpha=0.1, draws=4000)
+    (entry,) = found.document["findings"]
+    head = function.__code__.co_firstlineno
+    assert entry["verdict"] == Verdict.REFUTED
+    assert _lines(entry) <= _planted(function), sentence(entry)
+    assert entry["location"]["line"] in _planted(function) | {head}

@@ -13,7 +13,7 @@ from support import user_mechanisms as mine
 from support.followed_paths import trace_pair
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 SCORES = np.linspace(0.02, 0.98, 25)
 NEIGHBOUR = np.concatenate([SCORES[1:], [0.99]])

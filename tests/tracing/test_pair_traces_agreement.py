@@ -18,9 +18,9 @@ from support.followed_paths import enumerated, trace_pair
 from support.transcripts import report_pair
 
 from dpcp_audit.laws.laws import FinitePair, LaplacePair
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_scores import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import ExponQ
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.tracing.pair_traces import LossSample
 from dpcp_audit.tracing.path_losses import path_loss

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.tracing.draws import NeedsValuesError, TraceEnd, UnfollowableError
@@ -143,6 +143,8 @@ def path_of(target, x, seed) -> Any:
     return None
 
 
+@example(program=[("geometric", 0, 0), ("pickle", 2, 0)], seed=0)
+@example(program=[("normal", 0, 0), ("geometric", 0, 0), ("pickle", 3, 0)], seed=0)
 @given(program=programs(DRAWS), seed=st.integers(0, 1000))
 @settings(max_examples=250, deadline=None)
 def test_a_trace_shows_what_an_untraced_run_does(program, seed) -> None:

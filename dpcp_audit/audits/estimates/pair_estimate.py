@@ -25,18 +25,20 @@ from dpcp_audit.audits.estimates.shown_losses import (
 )
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import input_as_data
-from dpcp_audit.targets.degenerate import Randomness, require_independent
+from dpcp_audit.targets.answers import Randomness, require_independent
 from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import decide, exact_power, refutes
 from dpcp_audit.words.formatting import interval, number
 from dpcp_audit.words.guarantees import ApproxDP
-from dpcp_audit.words.outcome_tables import (
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
     Table,
     TableColumn,
 )
-from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.estimates.loss_bracket import Asked
@@ -45,9 +47,8 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.figures import Figure
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import Estimate, PlainData
+    from dpcp_audit.words.results import Estimate, Figure, PlainData
 
 
 TITLE = "The privacy loss on the pair"

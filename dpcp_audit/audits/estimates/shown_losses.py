@@ -10,9 +10,8 @@ import numpy as np
 from dpcp_audit.audits.search.event_search import quantile_cuts
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.roc import RocCurve, log_ratio_limits
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.formatting import limits, number
-from dpcp_audit.words.results import Estimate
+from dpcp_audit.words.results import Estimate, Figure, FigureKind, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from dpcp_audit.audits.guessing.experts import LogOdds, settled, smoothed_expert
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
 from dpcp_audit.laws.losses import log_ratio, loss_of
 from dpcp_audit.stats.guessing import delta_bound, epsilon_bound
-from dpcp_audit.words import brent as _brent
+from dpcp_audit.stats.roots import find_least
 from dpcp_audit.words.evidence import of_loss
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def least_loss(loss: Loss, ratio: float, delta: float) -> float:
         return loss.of_event(min(1.0, delta + ratio * wrong), wrong)
 
     best = min((_LEAST_LOG + _STEP * place for place in range(_GRID)), key=at)
-    return 0.0 if best == _LEAST_LOG else _brent.least(at, best - _STEP, best + _STEP)
+    return 0.0 if best == _LEAST_LOG else find_least(at, best - _STEP, best + _STEP)
 
 
 _FEWEST = 30

@@ -125,7 +125,7 @@ class PilotCounts(NamedTuple):
 
 
 class Unions(NamedTuple):
-    """The orders of the cells among which ``best_cells`` chooses, one a row.
+    """The orders of the cells among which ``CutFeature`` chooses, one a row.
 
     Parameters
     ----------
@@ -178,27 +178,40 @@ class Unions(NamedTuple):
         )
 
 
-def best_cells(
-    guarantee: PrivacyGuarantee,
-    feature: Feature,
-    samples: tuple[FloatArray, FloatArray],
-    *,
-    cells: int = CELLS,
-    trials: int | None = None,
-) -> PilotEvent:
-    """Return the best event of a feature: unions of cells by likelihood ratio, and half-lines.
+class CutFeature(NamedTuple):
+    """A feature cut into cells, from which the best event against any claim is taken.
 
     One half of the samples orders the cells, the other says how many to take: judged on the
     samples that ordered them, the luckiest cells would look best. Among many cells a union must
     promise one standard error more than a half-line to be taken.
-
-    At most ``cells`` cells part the feature's range; ``trials`` is the size of the certification,
-    the samples' own unless given.
     """
-    values = feature(samples[0]), feature(samples[1])
-    cuts = quantile_cuts(np.concatenate(values), cells=cells)
-    unions = Unions.of(PilotCounts.of(values, cuts))
-    return unions.best(guarantee, feature, trials=trials or values[0].size)
+
+    feature: Feature
+    unions: Unions
+    trials: int
+    """The size of the certification."""
+
+    @classmethod
+    def of(
+        cls,
+        feature: Feature,
+        samples: tuple[FloatArray, FloatArray],
+        *,
+        cells: int = CELLS,
+        trials: int | None = None,
+    ) -> CutFeature:
+        """Cut a feature's range into at most ``cells`` cells.
+
+        ``trials`` is the number of samples unless given.
+        """
+        values = feature(samples[0]), feature(samples[1])
+        cuts = quantile_cuts(np.concatenate(values), cells=cells)
+        unions = Unions.of(PilotCounts.of(values, cuts))
+        return cls(feature, unions, trials or values[0].size)
+
+    def best(self, guarantee: PrivacyGuarantee) -> PilotEvent:
+        """Return the best event against a claim: a half-line, or a union by likelihood ratio."""
+        return self.unions.best(guarantee, self.feature, trials=self.trials)
 
 
 def _shares(counts: IntArray) -> FloatArray:

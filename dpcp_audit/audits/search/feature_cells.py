@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpcp_audit.audits.certificates import linear_claim
-from dpcp_audit.audits.search.event_search import best_cells
+from dpcp_audit.audits.search.event_search import CutFeature
 from dpcp_audit.audits.search.features import (
     Coordinate,
     Quadratic,
@@ -26,6 +26,8 @@ from dpcp_audit.audits.search.features import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcp_audit.audits.search.event_search import PilotEvent
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.words.arrays import FloatArray
@@ -48,43 +50,57 @@ def best_event(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
     samples : tuple of ndarray, shape (size,) or (size, d)
         Samples of the input and of its neighbour.
     """
+    return best_of(guarantee, cut_features(samples))
+
+
+def best_of(guarantee: PrivacyGuarantee, cuts: Sequence[CutFeature]) -> PilotEvent:
+    """Return the event that promises most, the first of several that promise the same."""
+    return max((each.best(guarantee) for each in cuts), key=lambda choice: choice.excess)
+
+
+def cut_features(samples: Samples) -> list[CutFeature]:
+    """Return the features of the outputs' shape, cut into cells whatever the claim."""
     if samples[0].ndim == 1:
-        return best_cells(guarantee, ScalarValue(), samples)
+        return [CutFeature.of(ScalarValue(), samples)]
     searches = (of_coordinates, of_listed, of_classifier, of_squashed)
-    return max((search(guarantee, samples) for search in searches), key=_excess)
+    return [cut for search in searches for cut in search(samples)]
 
 
-def of_coordinates(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
-    """Return the event of the coordinate that promises most."""
-    features = map(Coordinate, range(samples[0].shape[1]))
-    return max((best_cells(guarantee, each, samples) for each in features), key=_excess)
+def of_coordinates(samples: Samples) -> list[CutFeature]:
+    """Return the coordinates."""
+    return [CutFeature.of(Coordinate(i), samples) for i in range(samples[0].shape[1])]
 
 
-def of_listed(guarantee: PrivacyGuarantee, samples: Samples, *, most: int = _LISTED) -> PilotEvent:
-    """Return the best set of outputs, vectors too, of which the most frequent stand alone."""
+def of_listed(samples: Samples, *, most: int = _LISTED) -> list[CutFeature]:
+    """Return the places of outputs, vectors too, of which the most frequent stand alone.
+
+    Nothing, if no output came up twice.
+    """
     listed, counts = np.unique(np.concatenate(samples), axis=0, return_counts=True)
+    if counts.max() == 1:
+        return []
     frequent = np.sort(np.argsort(-counts, kind="stable")[:most])
-    return best_cells(guarantee, Rank(listed[frequent]), samples, cells=most + 1)
+    return [CutFeature.of(Rank(listed[frequent]), samples, cells=most + 1)]
 
 
-def of_classifier(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
-    """Return the event of a logistic regression on a vector's coordinates and their products.
+def of_classifier(samples: Samples) -> list[CutFeature]:
+    """Return a logistic regression on a vector's coordinates and their products.
 
-    It is fitted on every other pilot output; the event is cut out of the score on the rest.
+    It is fitted on every other pilot output; events are cut out of the score on the rest.
     """
     score = classifier_score(*(sample[::2] for sample in samples))
-    return best_cells(guarantee, score, _held_out(samples), trials=len(samples[0]))
+    return [CutFeature.of(score, _held_out(samples), trials=len(samples[0]))]
 
 
-def of_squashed(guarantee: PrivacyGuarantee, samples: Samples) -> PilotEvent:
-    """Return the event of a linear score of squashed coordinates, for noise with heavy tails.
+def of_squashed(samples: Samples) -> list[CutFeature]:
+    """Return a linear score of squashed coordinates, for noise with heavy tails.
 
     Fitted and cut on different outputs, likewise.
     """
     first, second = (sample[::2] for sample in samples)
     pooled = np.concatenate([first, second])
     score = squashed_score(pooled, np.arange(len(pooled)) < len(first))
-    return best_cells(guarantee, score, _held_out(samples), trials=len(samples[0]))
+    return [CutFeature.of(score, _held_out(samples), trials=len(samples[0]))]
 
 
 def classifier_score(
@@ -109,10 +125,6 @@ def classifier_score(
 
 def _held_out(samples: Samples) -> Samples:
     return samples[0][1::2], samples[1][1::2]
-
-
-def _excess(choice: PilotEvent) -> float:
-    return choice.excess
 
 
 _AHEAD = 1.0

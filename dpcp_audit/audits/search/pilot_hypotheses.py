@@ -25,7 +25,7 @@ from dpcp_audit.audits.search.event_search import (
     promised_excess,
     view_of,
 )
-from dpcp_audit.audits.search.feature_cells import best_event
+from dpcp_audit.audits.search.feature_cells import best_event, best_of, cut_features
 from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
 from dpcp_audit.laws.losses import loss_of
 
@@ -251,10 +251,9 @@ def total_promise(
     samples = outputs, neighbour_outputs
     claims = [(eased(guarantee, factor), weight) for factor, weight in _EASED]
     if outputs.ndim == 2:
-        return sum(
-            weight * event_test(claim, best_event(claim, samples), samples).promise
-            for claim, weight in claims
-        )
+        cuts = cut_features(samples)
+        total = sum(weight * best_of(claim, cuts).excess for claim, weight in claims)
+        return total / math.sqrt(len(outputs))
     features = looked_at(np.concatenate(samples), bounds, thorough=False)
     views = [view_of(feature, samples, marks) for feature in features]
     looks = [(view, _moments(guarantee, view, thorough=False)) for view in views]

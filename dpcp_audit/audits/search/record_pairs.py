@@ -16,7 +16,7 @@ from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbou
 from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.mechanisms.shuffle import hidden_laws
+from dpcp_audit.mechanisms.randomized_response import hidden_laws
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Neighbours, Relation
 
@@ -131,10 +131,6 @@ class RecordPairs:
         """Return the records with distinct scores."""
         found = self.scores.untied(candidate)
         return None if found is None else self._records(found)
-
-    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield the records one step away."""
-        yield from (self._records(each) for each in self.scores.beside(candidate))
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return records near others."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.event_search import best_cells
+from dpcp_audit.audits.search.event_search import CutFeature
+from dpcp_audit.audits.search.feature_cells import best_of
 from dpcp_audit.audits.search.features import LastBits, TrailingZeros
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import event_test
@@ -129,8 +130,7 @@ def _judged(
 
 
 def _best(guarantee: PrivacyGuarantee, pilot: tuple[FloatArray, FloatArray]) -> PilotEvent:
-    choices = [best_cells(guarantee, feature, pilot) for feature in _features(pilot[0])]
-    return max(choices, key=lambda each: each.excess)
+    return best_of(guarantee, [CutFeature.of(each, pilot) for each in _features(pilot[0])])
 
 
 def _promise(guarantee: PrivacyGuarantee, pilot: tuple[FloatArray, FloatArray]) -> float:

@@ -11,15 +11,15 @@ from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import PairSpace, input_as_data
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.audits.search.score_arrays import RecordOrder
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import DETECT
-from dpcp_audit.words.figures import (
+from dpcp_audit.words.formatting import counted
+from dpcp_audit.words.results import (
     Figure,
     FigureKind,
     Series,
 )
-from dpcp_audit.words.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -176,8 +176,9 @@ def figure_of(stages: list[Stage]) -> Figure:
             Series(name="claimed", x=[x[0], x[-1]], y=[claimed, claimed]),
         ],
         description=(
-            f"The lower bound of {name} that each stage certifies ends at {losses[-1]:.4g} after "
-            f"{stages[-1].spent} outputs; claimed is {claimed:.4g}."
+            f"Each stage certifies a lower bound of {name} on the pair and event that it found: "
+            f"the last {losses[-1]:.4g}, after {stages[-1].spent} outputs; claimed is "
+            f"{claimed:.4g}. A refuted claim may be shown on a simpler pair, and its bound there."
         ),
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.search.score_arrays import ScorePair
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

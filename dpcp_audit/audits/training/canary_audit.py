@@ -32,10 +32,19 @@ from dpcp_audit.audits.training.one_run import (
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, of_loss
-from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Assumption, Estimate, Evidence, Outcome, PlainData, Power
+from dpcp_audit.words.results import (
+    Assumption,
+    Estimate,
+    Evidence,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Power,
+    Series,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,7 @@ from dpcp_audit.audits.accounting import AccountedSteps
 from dpcp_audit.audits.training.canary_games import GameResults
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.plain import shown
+from dpcp_audit.words.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -11,12 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcp_audit.reports.formats import menu
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS, claims_with
-from dpcp_audit.words.options import REMOVED, Group, dashed, described, flag_of, parser_of
-from dpcp_audit.words.plain import shown
+from dpcp_audit.target_checks.check_options import claims_with
+from dpcp_audit.words.errors import HINT, UsageError, shown
+from dpcp_audit.words.options import (
+    REMOVED,
+    RUN_OPTIONS,
+    Group,
+    dashed,
+    described,
+    flag_of,
+    parser_of,
+)
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.values import Duration, is_whole, whole_of
-from dpcp_audit.words.whole_files import HINT, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

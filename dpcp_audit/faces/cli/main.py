@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from dpcp_audit import __version__
 from dpcp_audit.engine import cell_template
 from dpcp_audit.faces.cli.commands import EXIT_CODES, add_commands
-from dpcp_audit.words.whole_files import HINT, IncompleteError, MissingExtraError, UsageError
+from dpcp_audit.words.errors import HINT, IncompleteError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

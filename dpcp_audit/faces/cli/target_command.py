@@ -7,11 +7,10 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.words.options import Group, dashed, read
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.options import RUN_OPTIONS, Group, dashed, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ def no_target() -> UsageError:
 def kinds() -> str:
     """Return a line for each kind of target: how its function is written."""
     wide = max(len(kind) for kind in Kind)
-    lines = (f"--kind {kind.value:<{wide}}  {kind.row.form}" for kind in Kind)
+    lines = (f"--kind {kind.value:<{wide}}  {kind.form}" for kind in Kind)
     return textwrap.indent("\n".join(lines), "  ")
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.engine.encoding import plain_record
+from dpcp_audit.engine.tasks import plain_record
 from dpcp_audit.reports.document import load
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.two_runs import Movement, compare

@@ -7,14 +7,13 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.encoding import plain_data
-from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.engine.tasks import plain_data
+from dpcp_audit.reports.sentences import note_of, sentence
 from dpcp_audit.reports.witness import short, telling
-from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.formatting import confidence, number
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.results import Claim, Outcome
+    from dpcp_audit.words.results import Claim, Outcome, Unproved
 
 
 _WIDTH = 68
@@ -32,7 +31,8 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
     replay : str
         The command that runs the test again.
     """
-    evidence: Any = plain_data(asdict(outcome.evidence))
+    found: Any = plain_data(asdict(outcome))
+    evidence = found["evidence"]
     surety = "computed, without samples"
     if evidence["n_samples"] is not None:
         surety = (
@@ -42,25 +42,24 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
         )
     lines = [
         *_head(where, "breaks its promise", claim),
-        *_wrapped("found", sentence(_plain(outcome))),
+        *_wrapped("found", sentence(found)),
         *_wrapped("evidence", surety),
         *_line(outcome),
-        *_wrapped("note", outcome.note),
+        *_wrapped("note", note_of(found)),
         *_witness(outcome.witness),
         f"  replay    {replay}",
     ]
     return "\n".join(lines)
 
 
-def unproved(where: str, claim: Claim, outcome: Outcome) -> str:
+def not_proved(where: str, claim: Claim, outcome: Outcome, unproved: Unproved) -> str:
     """Return the lines of the failure of a claim that must be proved and is not."""
-    reason, _, remedy = outcome.note.partition(" Hint: ")
     return "\n".join(
         [
-            *_head(where, f"is {NOT_PROVED}", claim),
-            *_wrapped("reason", reason.partition(": ")[2]),
+            *_head(where, "is not proved for every input", claim),
+            *_wrapped("reason", unproved.reason),
             *_line(outcome),
-            *_wrapped("remedy", remedy),
+            *_wrapped("remedy", unproved.hint),
             *_wrapped("source", "dpcp-audit prove prints it, each line with what it costs"),
         ]
     )
@@ -80,11 +79,6 @@ def _line(outcome: Outcome) -> list[str]:
     linecache.checkcache(place.file)
     code = linecache.getline(place.file, place.line).strip()
     return [f"  line      {place.file}:{place.line}: {code}".rstrip(": ")]
-
-
-def _plain(outcome: Outcome) -> Any:
-    """Return the outcome as a finding of a results document has it."""
-    return plain_data(asdict(outcome))
 
 
 def _wrapped(name: str, text: str) -> list[str]:

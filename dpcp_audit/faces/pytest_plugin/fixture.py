@@ -29,10 +29,9 @@ from dpcp_audit.faces.pytest_plugin.baseline import (
     reference,
     worsening,
 )
-from dpcp_audit.faces.pytest_plugin.failure import failure, unproved
+from dpcp_audit.faces.pytest_plugin.failure import failure, not_proved
 from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
 from dpcp_audit.targets import Kind
-from dpcp_audit.targets.answers import NOT_PROVED
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice
@@ -241,6 +240,8 @@ class DPAudit:
         )
         audited = self._run(spec, row, context)
         self.session.audited[row.claim.id] = audited
+        if scope == _EVERY_INPUT:
+            _require_proof(audited.finding, where)
         return self._judge(audited, where)
 
     def _run(
@@ -293,12 +294,7 @@ class DPAudit:
         finding = audited.finding
         outcome = finding.outcome
         if outcome is None:
-            unread = finding.error.startswith(NOT_PROVED)
-            _fail(f"{where} {'is' if unread else 'could not be audited:'} {finding.error}")
-        if "scope" not in finding.claim.parameters and outcome.note.startswith(
-            NOT_PROVED.capitalize()
-        ):
-            _fail(unproved(where, finding.claim, outcome))
+            _fail(f"{where} could not be audited: {finding.error}")
         if outcome.verdict is Verdict.REFUTED:
             _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
         if audited.worse:
@@ -347,6 +343,15 @@ class DPAudit:
             f"pytest {shlex.quote(f'{file}{colons}{name}')} --dp-audit-seed={self.session.seed} "
             f"--dp-audit-false-alarm={share!r}{draws}"
         )
+
+
+def _require_proof(finding: Finding, where: str) -> None:
+    """Fail the test unless its claim is proved for every input."""
+    __tracebackhide__ = True
+    if finding.outcome is None:
+        _fail(f"{where} is not proved for every input: {finding.error}")
+    if finding.outcome.unproved is not None:
+        _fail(not_proved(where, finding.claim, finding.outcome, finding.outcome.unproved))
 
 
 def _calls(spec: CheckSpec) -> int:

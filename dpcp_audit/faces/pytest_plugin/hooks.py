@@ -23,10 +23,9 @@ import pytest
 
 from dpcp_audit.faces.pytest_plugin.audit_session import AuditSession
 from dpcp_audit.reports.formats import menu
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
-from dpcp_audit.words.options import Option, dashed, described, parser_of
-from dpcp_audit.words.values import MOST_DRAWS, Factor, Whole
-from dpcp_audit.words.whole_files import HINT
+from dpcp_audit.words.errors import HINT
+from dpcp_audit.words.options import RUN_OPTIONS, Option, dashed, described, parser_of
+from dpcp_audit.words.values import MOST_DRAWS, Positive, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -45,7 +44,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _DETECT_OPTION = Option(
     name="detect",
-    value=Factor(),
+    value=Positive(above=1),
     help="the violation to detect where a test does not say: noise that is smaller by this factor, "
     "from which the number of calls follows; for a nightly run 1.2",
     metavar="FACTOR",

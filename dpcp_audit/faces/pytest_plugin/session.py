@@ -14,9 +14,9 @@ from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.document import parse_reports, write_all
 from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.words.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.words.formatting import counted
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import IncompleteError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

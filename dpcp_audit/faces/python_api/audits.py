@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from dpcp_audit.engine import runner, suites
-from dpcp_audit.engine.backends import Engine
-from dpcp_audit.engine.run_events import CheckFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import Engine
+from dpcp_audit.engine.tasks import CheckFinished
 from dpcp_audit.faces.function_checks import coverage_of, label, spec_of, telling_calls
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, seed_of, takes_options
 from dpcp_audit.faces.python_api.result import ClaimResult, Result
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.target_checks.battery import Duty, DutyCheck, FittedCalls
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS, key_of
+from dpcp_audit.target_checks.check_options import key_of
 from dpcp_audit.target_checks.given_inputs import rows_for
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets import Kind
@@ -26,12 +26,12 @@ from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
+from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
-from dpcp_audit.words.plain import is_sequence, shown
+from dpcp_audit.words.options import RUN_OPTIONS
 from dpcp_audit.words.results import Claim, Source, Verdict
-from dpcp_audit.words.values import Choice, wrong
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.values import Choice, is_sequence, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

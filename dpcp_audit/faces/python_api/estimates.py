@@ -15,7 +15,6 @@ from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_optio
 from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.faces.python_api.audits import checked_here
 from dpcp_audit.faces.python_api.result_text import frame_of
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.target_rows import (
     ESTIMATE_DRAWS,
     ESTIMATE_OPTIONS,
@@ -27,9 +26,10 @@ from dpcp_audit.target_checks.target_rows import (
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Context, Row
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import PrivacyGuarantee
+from dpcp_audit.words.options import RUN_OPTIONS
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.python_api.result import Result
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.results import Claim, Estimate, Outcome, PlainData
+    from dpcp_audit.words.results import Claim, Estimate, Outcome, PlainData, Table
 
 
 _HERE = "__main__"

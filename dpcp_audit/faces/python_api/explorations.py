@@ -12,13 +12,12 @@ from dpcp_audit.faces.keywords import seed_of
 from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.faces.python_api.traces import law_given
 from dpcp_audit.reports.chart_axes import plot_figure
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.theorems.theorem_case import CONFIDENCE, GridCell, TheoremGrid
 from dpcp_audit.words import options as tables
-from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.formatting import DASH, number, setting
-from dpcp_audit.words.outcome_tables import Table, TableColumn
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.options import RUN_OPTIONS
+from dpcp_audit.words.results import Figure, FigureKind, Series, Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

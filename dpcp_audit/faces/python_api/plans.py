@@ -14,9 +14,9 @@ from dpcp_audit.faces.keywords import RUN_DEFAULTS, takes_options
 from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import Kind
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import reaches
 from dpcp_audit.words.values import Choice, Probability
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,21 +12,19 @@ from dpcp_audit.faces.python_api.result_text import frame_of
 from dpcp_audit.reports.document import agree, format_for, require_writable
 from dpcp_audit.reports.sentences import shown_estimate
 from dpcp_audit.reports.severity import headline
-from dpcp_audit.words import hints
+from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.errors import write_whole
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import write_whole
+from dpcp_audit.words.results import Figure, FigureKind, Series, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from matplotlib.axes import Axes
 
-    from dpcp_audit.words.proofs import Proof
-    from dpcp_audit.words.results import Evidence, Finding, PlainData, Power
+    from dpcp_audit.words.results import Evidence, Finding, PlainData, Power, Proof
 
 
 _WORST_FIRST = (
@@ -135,7 +133,7 @@ class ClaimResult:
         _validate.integer(figure=figure, at_least=0)
         figures = self.figures or _interval(self.entry)
         if figure >= len(figures):
-            raise hints.value_error(
+            raise errors.value_error(
                 f"figure must be below {len(figures)}, the number of figures of {self.key!r}, "
                 f"got {figure!r}",
                 "0 is the first",

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.entry import OWN, STANDINGS
-from dpcp_audit.reports.sentences import sentence, shown_estimate
+from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate
 from dpcp_audit.reports.severity import named, proof_text
 from dpcp_audit.reports.summary import read
 from dpcp_audit.reports.witness import one_line
@@ -27,8 +27,7 @@ from dpcp_audit.words.results import Standing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.words.outcome_tables import Table
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.results import PlainData, Table
 
 
 COLUMNS = (
@@ -117,7 +116,7 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
         facts["samples"] = number(entry["evidence"]["n_samples"])
     facts["proof"] = printable(proof_text(entry.get("proof")))
     facts["witness"] = printable(one_line(entry["witness"], limit=_MOST_LINES * width))
-    facts["note"] = printable(entry["note"])
+    facts["note"] = printable(note_of(entry))
     lines = [f"{entry['verdict']}: {clipped(printable(key), _WIDTH - 14)}"]
     for name, text in facts.items():
         lines_of = _MOST_LINES + (name in {"found", "claim"})

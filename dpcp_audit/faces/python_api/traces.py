@@ -18,7 +18,6 @@ from dpcp_audit.faces.python_api.result_text import (
     frame_of,
     preformatted,
 )
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.given_inputs import require_inputs_one_apart
 from dpcp_audit.targets.loading import load
 from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
@@ -28,11 +27,12 @@ from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee, Relation
+from dpcp_audit.words.options import RUN_OPTIONS
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Estimate, Source, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice, KeywordTable
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

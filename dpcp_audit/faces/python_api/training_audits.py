@@ -10,8 +10,8 @@ from dpcp_audit.faces.python_api.audits import checked_here
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.results import Claim, Source, Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,12 +1,12 @@
 """DP-SGD and DP-Adam: the reference trainings, many models side by side.
 
-``settings``, ``examples`` and ``canaries`` need nothing beyond NumPy; everything else needs the
-extra ``dpsgd`` (PyTorch, Opacus).
+``examples`` and ``subsampled_gaussian`` need nothing beyond NumPy; everything else needs the extra
+``dpsgd`` (PyTorch, Opacus).
 """
 
 from __future__ import annotations
 
-from dpcp_audit.words.whole_files import require_package
+from dpcp_audit.words.errors import require_package
 
 
 def require_torch() -> None:

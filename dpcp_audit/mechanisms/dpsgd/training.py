@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 
 from dpcp_audit.mechanisms.dpsgd import linear
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Augmentation, Flaw
 from dpcp_audit.mechanisms.dpsgd.gradients import (
     AdamMoments,
     FlatModel,
@@ -25,7 +26,6 @@ from dpcp_audit.mechanisms.dpsgd.networks import (
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Augmentation, Flaw
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PoissonLots:
+class _PoissonLots:
     """Draws lots of every replica's members, each on its own with probability ``rate``.
 
     What is drawn is the gaps between those that enter, which are geometric: a lot takes about as
@@ -198,7 +198,7 @@ class _Run:
     inputs: Tensor = field(init=False)
     labels: Tensor = field(init=False)
     canary_members: Tensor | None = field(init=False, default=None)
-    canary_lots: PoissonLots | None = field(init=False, default=None)
+    canary_lots: _PoissonLots | None = field(init=False, default=None)
     coordinates: Tensor | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -221,14 +221,14 @@ class _Run:
             raise ValueError(f"coordinates must be below {self.model.size}, the parameters' number")
         self.canary_members = torch.as_tensor(self.canaries.members).to(place)
         rate = self.settings.sampling.rate
-        self.canary_lots = PoissonLots(self.canary_members, rate, self.sampler)
+        self.canary_lots = _PoissonLots(self.canary_members, rate, self.sampler)
         self.coordinates = torch.as_tensor(self.canaries.coordinates).to(place)
 
     def descend(self, flat: Tensor, observer: Observer | None) -> Tensor:
         """Take all steps from ``flat``, shape (replicas, d), and return where they lead."""
         adam, divisor = self.settings.optimiser, self._divisor()
         moments = AdamMoments(adam, flat) if isinstance(adam, Adam) else None
-        lots = PoissonLots(self.members, self.settings.sampling.rate, self.sampler)
+        lots = _PoissonLots(self.members, self.settings.sampling.rate, self.sampler)
         for index in range(self.settings.steps):
             places, weights = lots.draw()
             clean = self._sum(flat, places, weights)

@@ -10,9 +10,9 @@ from dpcp_audit.reports.families import TICKS, position
 from dpcp_audit.reports.figure_files import image
 from dpcp_audit.reports.summary import read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric
+from dpcp_audit.words.errors import require_package
 from dpcp_audit.words.formatting import clipped, counted, gist, printable
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import require_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from dpcp_audit.words.formatting import clipped, counted, printable
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dpcp_audit.reports.entry import Entry
     from dpcp_audit.reports.families import Family
@@ -65,7 +65,7 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     reading = read(document)
     facts = "\n".join(f"- {name}: {_inline(value)}" for name, value in run_facts(document))
     run = f"<details><summary>This run</summary>\n\n{facts}\n\n</details>"
-    tables = [run, *(_folded_table(table) for _, table in tables_of(document))]
+    tables = [run, *(_folded_table(id_, table) for id_, table in tables_of(document))]
     tool = document["tool"]
     foot = (
         f"<sub>{escaped(tool['name'])} {escaped(tool['version'])}, profile "
@@ -94,20 +94,23 @@ def _parts(reading: Reading) -> list[str]:
     parts += _folded(rest, f"{counted(len(rest), 'claim')} not refuted")
     if len(refuted) <= _MOST_DETAILED:
         parts += [_details(entry) for entry in refuted]
-    return parts + _grounds([e for e in rest if e.verdict is Verdict.PROVED])
+    limits = "\n".join(f"- {limit}" for limit in reading.limits)
+    head = "<details><summary>What a clean result does not mean</summary>"
+    return [*parts, *_grounds(rest), f"{head}\n\n{limits}\n\n</details>"]
 
 
-def _grounds(proved: Sequence[Entry]) -> list[str]:
-    """Return what each proof has shown, its rules and its assumptions, folded."""
-    if not proved:
+def _grounds(rest: Sequence[Entry]) -> list[str]:
+    """Return what was found of each claim, and the rules and assumptions of its proof, folded."""
+    decided = [entry for entry in rest if entry.verdict in {Verdict.PROVED, Verdict.CONSISTENT}]
+    if not decided:
         return []
     lines: list[str] = []
-    for entry in proved:
+    for entry in decided:
         rules = "; ".join(value for name, value in entry.facts if name == "Rule")
         grounds = {"Rules": rules, "Assumes": dict(entry.facts).get("Assumptions", "")}
         said = [entry.sentence, *(f"{name}: {of}." for name, of in grounds.items() if of)]
         lines.append(f"- <code>{_cell(entry.id)}</code>: {_paragraph(' '.join(said))}")
-    head = "<details><summary>What the proofs rest on</summary>"
+    head = "<details><summary>What was found of each, and what it rests on</summary>"
     return [f"{head}\n\n{_shortened(lines, _TABLE)}\n\n</details>"]
 
 
@@ -135,6 +138,8 @@ def _banner(reading: Reading) -> list[str]:
     bold = "**" if reading.contradicting else ""
     standing = f"{bold}{reading.expectations}{bold} " if reading.expectations else ""
     counted = [f"{count} {verdict.lower()}" for verdict, count in reading.tally]
+    if reading.caught:
+        counted.append(f"{reading.caught} caught: controls, known to be false")
     apart, refuted = reading.counted_apart
     counted += [f"{apart} counted separately ({refuted} refuted)"] if apart else []
     claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted) or 'none'}."
@@ -151,22 +156,25 @@ def _banner(reading: Reading) -> list[str]:
 
 
 def _broken(reading: Reading) -> str:
-    rows = [_family(family) for family in reading.broken]
-    rows += [_family(family, " (counted separately)") for family in reading.apart]
-    rows += [_family(family, " (a control)") for family in reading.controls]
+    rows = [row for family in reading.broken for row in _promises(family)]
+    rows += [row for each in reading.apart for row in _promises(each, " (counted separately)")]
+    rows += [row for family in reading.controls for row in _promises(family, " (a control)")]
     return _shortened([_BROKEN_HEAD, _BROKEN_RULE, *rows], _TABLE)
 
 
-def _family(family: Family, remark: str = "") -> str:
-    worst = family.reasons[0]
-    cells = (
-        f"**{_cell(family.name)}**{remark}",
-        f"{worst.breach.consequence}: {_cell(worst.statement)}",
-        f"{worst.breach.promised} {_cell(worst.breach.quantity)}".strip(),
-        f"**{worst.breach.found}**, {worst.breach.surety}",
-        "<br>".join(f"{found} of {all_} {words}".rstrip() for found, all_, words in family.shares),
-    )
-    return f"| {' | '.join(cells)} |"
+def _promises(family: Family, remark: str = "") -> Iterator[str]:
+    """Yield the worst refuted claim of each kind of failure, a row each."""
+    worst = {entry.breach.consequence: entry for entry in reversed(family.reasons)}
+    shares = [f"{found} of {all_} {words}".rstrip() for found, all_, words in family.shares]
+    for entry in sorted(worst.values(), key=lambda entry: entry.rank):
+        cells = (
+            f"**{_cell(family.name)}**{remark}",
+            f"{entry.breach.consequence}: {_cell(entry.statement)}",
+            f"{entry.breach.promised}<br>{_cell(entry.breach.quantity)}".removesuffix("<br>"),
+            f"**{entry.breach.found}**, {entry.breach.surety}",
+            "<br>".join(shares),
+        )
+        yield f"| {' | '.join(cells)} |"
 
 
 def _folded(entries: Sequence[Entry], summary: str) -> list[str]:
@@ -177,9 +185,12 @@ def _folded(entries: Sequence[Entry], summary: str) -> list[str]:
     ]
 
 
-def _folded_table(table: Mapping[str, Any]) -> str:
-    head = f"<details><summary>{html.escape(clipped(table['title'], _CELL))}</summary>"
-    return "\n\n".join([head, _shortened(markdown_table(table), _TABLE), "</details>"])
+def _folded_table(id_: str, table: Mapping[str, Any]) -> str:
+    of = f": <code>{html.escape(clipped(id_, _CELL))}</code>" if id_ else ""
+    head = f"<details><summary>{html.escape(clipped(table['title'], _CELL))}{of}</summary>"
+    notes = "\n".join(f"- {_paragraph(note)}" for note in table["notes"])
+    parts = [head, _shortened(markdown_table(table), _TABLE), notes, "</details>"]
+    return "\n\n".join(part for part in parts if part)
 
 
 def markdown_table(table: Mapping[str, Any]) -> list[str]:

@@ -72,10 +72,16 @@ RULES = {
     ),
 }
 """Kinds of failure by their codes: what each is called, and what it means."""
-_NEXT = (
-    "The message has the evidence; the property 'replay' is the command that runs the case again. "
-    "Add noise, correct the sensitivity, or weaken the claim; then run the audit again."
+_MESSAGE = (
+    "The message has the evidence; the property 'replay' is the command that runs the case again."
 )
+_NEXT = {
+    "DP1": "Add noise, correct the sensitivity, or weaken the claim",
+    "DP2": "Correct the rank of the threshold, or change the claim",
+    "DP3": "Correct the statement",
+    "DP9": "Correct the code, or the verdict that is recorded",
+}
+"""What to do about a kind of failure, by the beginning of its code."""
 _LISTED = ("estimates", "tables")
 """Lists of a finding, which are left out where they are empty."""
 
@@ -141,7 +147,7 @@ def _rules(findings: Sequence[Mapping[str, Any]]) -> list[PlainData]:
             "name": "".join(word.capitalize() for word in name.split()),
             "shortDescription": {"text": f"{name}."},
             "fullDescription": {"text": f"{name}. {means}"},
-            "help": {"text": f"{name}. {means}\n\n{_NEXT}"},
+            "help": {"text": f"{name}. {means}\n\n{_MESSAGE} {_NEXT[code[:3]]}."},
             "helpUri": _CODES,
             "defaultConfiguration": {"level": "error"},
             "properties": {"tags": ["privacy" if code < "DP2" else "statistics"]},

@@ -9,7 +9,7 @@ from support.blackbox import laplace_mean
 from dpcp_audit.audits.estimates.pair_estimate import LossEstimation
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
 from dpcp_audit.words.quantities import Quantity

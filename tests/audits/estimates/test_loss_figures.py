@@ -7,7 +7,7 @@ import pytest
 
 from dpcp_audit.audits.estimates.shown_losses import exact_law, loss_along_outputs
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.words.figures import FigureKind
+from dpcp_audit.words.results import FigureKind
 
 
 def test_the_law_of_randomised_response_has_two_losses() -> None:

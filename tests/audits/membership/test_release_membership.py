@@ -19,13 +19,11 @@ from dpcp_audit.audits.membership_attacks import (
     CellLikelihood,
 )
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
-from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.targets.degenerate import unprobed
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.local_scores import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser, SplitConformal
+from dpcp_audit.targets.answers import unprobed
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.mechanisms.release_games import (

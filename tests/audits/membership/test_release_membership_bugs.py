@@ -9,10 +9,10 @@ from support.membership import game, played
 from support.refusals import most_refusals
 from support.samplers import context, laplace
 
-from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.local_scores import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.words.guarantees import LocalDP, PureDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.mechanisms.release_games import (

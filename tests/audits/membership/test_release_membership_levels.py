@@ -15,11 +15,11 @@ from support.refusals import WaldTest, refutes
 from support.samplers import context, laplace
 
 from dpcp_audit.audits.membership_attacks import membership_pvalues
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, rate_detected
-from dpcp_audit.targets.degenerate import PROBED
+from dpcp_audit.targets.answers import PROBED
 from dpcp_audit.words.guarantees import (
     ApproxDP,
     PureDP,

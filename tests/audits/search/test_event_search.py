@@ -12,15 +12,17 @@ from support.samplers import context, gaussian, pair
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.event_search import (
+    CutFeature,
     Event,
     PilotCounts,
     Unions,
-    best_cells,
     promised_excess,
     quantile_cuts,
 )
 from dpcp_audit.audits.search.feature_cells import (
     best_event,
+    best_of,
+    cut_features,
     of_classifier,
     of_coordinates,
     of_listed,
@@ -38,7 +40,7 @@ from dpcp_audit.audits.search.features import (
 )
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, event_test
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
 
@@ -46,10 +48,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.search.event_search import PilotEvent
     from dpcp_audit.words.guarantees import PrivacyGuarantee
 
-    Search = Callable[..., PilotEvent]
+    Search = Callable[..., list[CutFeature]]
 
 BISECTION = PCOQS(alpha=0.1, rho=0.5)
 QUADRATIC = Quadratic(
@@ -77,7 +78,7 @@ def chosen(sample: Any, search: Search, guarantee: PrivacyGuarantee) -> EventTes
     """Return the test of the event that a pilot of a third of the outputs chooses."""
     pilot = tuple(sample(x, PILOT, rng=np.random.default_rng([0, x])) for x in (0, 1))
     samples = pilot[0], pilot[1]
-    return event_test(guarantee, search(guarantee, samples), samples)
+    return event_test(guarantee, best_of(guarantee, search(samples)), samples)
 
 
 def audit(sample: Any, search: Search, guarantee: PrivacyGuarantee) -> Judgement:
@@ -129,7 +130,7 @@ def test_bits_follow_the_resolution() -> None:
     assert Ones(bounds=(0.0, 1.0), rounds=8)(outputs).tolist() != read.tolist()
 
 
-@pytest.mark.parametrize("search", [of_classifier, best_event])
+@pytest.mark.parametrize("search", [of_classifier, cut_features])
 def test_a_classifier_finds_a_correlation(search: Search) -> None:
     assert audit(correlated, search, PureDP(1.0)).refuted
 
@@ -141,7 +142,7 @@ def leaf(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
 
 def test_a_score_of_squashed_coordinates_shows_more_than_the_best_single_one() -> None:
     """No coordinate loses more than 1; all together lose 4."""
-    assert audit(leaf, best_event, PureDP(2.0)).refuted
+    assert audit(leaf, cut_features, PureDP(2.0)).refuted
     assert not audit(leaf, of_coordinates, PureDP(1.0)).refuted
 
 
@@ -149,18 +150,23 @@ def test_no_single_coordinate_shows_a_correlation() -> None:
     assert not audit(correlated, of_coordinates, PureDP(1.0)).refuted
 
 
-@pytest.mark.parametrize("search", [of_listed, pytest.param(best_event, marks=pytest.mark.study)])
+@pytest.mark.parametrize("search", [of_listed, pytest.param(cut_features, marks=pytest.mark.study)])
 def test_a_parity_is_found_among_discrete_vectors(search: Search) -> None:
     """P(odd) is 0.1 against 0.9: ε = log 9 = 2.197."""
     assert audit(cells, search, PureDP(2.0)).refuted
     assert not audit(cells, search, PureDP(2.2)).refuted
 
 
+def test_outputs_that_never_come_twice_are_not_listed() -> None:
+    samples = np.random.default_rng(0).normal(size=(2, 100, 3))
+    assert of_listed((samples[0], samples[1])) == []
+
+
 def test_discrete_stands_up_to_many_values() -> None:
     """Beyond so many outputs the rare ones are one cell, and unseen ones lie in it."""
     rng = np.random.default_rng(0)
     samples = rng.integers(0, 50, 1000).astype(float), np.zeros(1000)
-    rank = of_listed(PureDP(1.0), samples, most=2).event.feature
+    rank = of_listed(samples, most=2)[0].feature
     assert isinstance(rank, Rank)
     assert len(rank.listed) == 2
     assert rank(np.array([-7.0, 0.0])).tolist() == [2.0, 0.0]
@@ -179,14 +185,15 @@ def test_the_best_of_several_is_taken() -> None:
     samples = correlated(0.0, 4000, rng=rng), correlated(1.0, 4000, rng=rng)
     best = best_event(PureDP(1.0), samples)
     assert isinstance(best.event.feature, Quadratic)
-    assert best.excess == of_classifier(PureDP(1.0), samples).excess
-    assert best.excess > of_coordinates(PureDP(1.0), samples).excess
+    (of_score,) = of_classifier(samples)
+    assert best.excess == of_score.best(PureDP(1.0)).excess
+    assert best.excess > best_of(PureDP(1.0), of_coordinates(samples)).excess
 
 
 @pytest.mark.parametrize(
     ("sample", "search"),
     [
-        (gaussian(0.5), best_event),
+        (gaussian(0.5), cut_features),
         (correlated, of_classifier),
         (leaf, of_squashed),
         (lambda v, n, *, rng: v + rng.normal(size=(n, 2)), of_coordinates),
@@ -284,7 +291,7 @@ def test_one_half_orders_the_cells_and_the_other_says_how_many_to_take() -> None
         return found
 
     samples = (outputs([72, 58, 70], [50, 100, 50]), outputs([60, 70, 70], [90, 20, 90]))
-    found = best_cells(PureDP(0.1), ScalarValue(), samples)
+    found = CutFeature.of(ScalarValue(), samples).best(PureDP(0.1))
     assert found.event.inside.tolist() == [True, True, False]
     assert found.excess < 2.0
 

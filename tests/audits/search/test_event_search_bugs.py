@@ -8,8 +8,8 @@ from support.refusals import most_refusals, refusals
 from support.samplers import context, on_pair
 
 from dpcp_audit.audits.search.feature_cells import classifier_score
-from dpcp_audit.targets import degenerate
-from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
+from dpcp_audit.targets import answers as degenerate
+from dpcp_audit.targets.answers import DegenerateTargetError, probe
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
 

@@ -14,7 +14,7 @@ from dpcp_audit.audits.search.pair_space import (
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
 from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_ledger.zoo.broken_mechanisms import gaps
 

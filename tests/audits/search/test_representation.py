@@ -18,7 +18,7 @@ from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.public_grid import PublicGrid
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.representation import written_leak
-from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.targets.answers import Randomness
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import Representation
 from dpcp_audit.words.guarantees import LocalDP, PureDP

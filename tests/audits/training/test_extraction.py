@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcp_audit.laws.scores import hps, prediction_sets, true_label_scores
-from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.dpsgd.examples import digits
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
+from dpcp_audit.laws.pools import hps, prediction_sets, true_label_scores
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
+from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.words.checks import Context
 from dpcp_ledger.training import extraction as surrogates
 from dpcp_ledger.training.extraction import Answers, HarderToExtract, Splits, Victim

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpcp_audit.mechanisms.dpsgd.examples import digits
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.training.extraction import Answers, HarderToExtract, Splits, Victim

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
 from dpcp_audit.mechanisms.dpsgd.networks import Trained, head, logistic
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.training.inversion import (

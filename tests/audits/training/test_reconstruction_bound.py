@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 from dpcp_ledger.training.reconstruction import Prior, TraceAttack, simplex_prior
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-8)

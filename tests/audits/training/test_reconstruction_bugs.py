@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Flaw, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Flaw, Poisson
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.training.reconstruction import Reconstruction, TraceAttack, simplex_prior

@@ -319,7 +319,6 @@ def test_a_reader_that_leaves_is_met_with_silence() -> None:
     [
         ("dpcp-audit list > /dev/full", 3, "No space left on device"),
         ("dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr >&-", 0, ""),
-        ("dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr <&-", 0, ""),
         ("dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr <&- >&- 2>&-", 0, ""),
         (
             "dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr --report json=- >&-",

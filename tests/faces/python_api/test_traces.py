@@ -10,7 +10,7 @@ import pytest
 from support import user_mechanisms as mine
 
 import dpcp_audit as dp
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 
 def noisy_sum(x, *, rng, scale=1.0) -> float:

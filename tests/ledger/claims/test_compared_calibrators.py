@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 from support.comparisons import compare
 
-from dpcp_audit.engine import encoding
+from dpcp_audit.engine import tasks as encoding
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.engine.suites import suite

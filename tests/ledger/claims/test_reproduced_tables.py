@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.engine import encoding
+from dpcp_audit.engine import tasks as encoding
 from dpcp_audit.engine.run_settings import Profile
 from dpcp_audit.engine.suites import row_of, suite
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.checks import Chunked, Context
-from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
-from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.claims import reproduced_tables
 from dpcp_ledger.claims.reproduced_tables import Reproduced, WithPrivateModels
 from dpcp_ledger.reproduce import experiments, simulation

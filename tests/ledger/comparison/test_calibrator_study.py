@@ -10,11 +10,17 @@ import pytest
 from support.absences import output_without
 from support.comparisons import compare
 
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.laws.scores import hps, prediction_sets, true_label_scores
+from dpcp_audit.laws.pools import (
+    Classifier,
+    Dataset,
+    classifier_pool,
+    hps,
+    prediction_sets,
+    true_label_scores,
+)
 from dpcp_audit.mechanisms.calibrators import calibrators
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import ExponQ
 from dpcp_audit.words.guarantees import ApproxDP, Relation
 from dpcp_ledger.comparison import calibrator_study
 from dpcp_ledger.comparison.calibrator_study import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_ledger.comparison.calibrator_study import ComparisonRow, measure, method
 from dpcp_ledger.comparison.method import Case, subject

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.mechanisms import gaussian
+from dpcp_audit.mechanisms import pcoqs_budget as gaussian
 from dpcp_audit.words.guarantees import RenyiDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.dpskin.gaussian_claims import (

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dpcp_audit.words.figures import FigureKind
-from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.results import FigureKind, Verdict
 from dpcp_ledger.dpskin import subsampled_claims
 from dpcp_ledger.dpskin.accountants import Training
 from dpcp_ledger.dpskin.subsampled_claims import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.ldpcp_scores import common_label_failure, common_score_failure
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels, dkw_width
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, hps
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels, NoiseAwareLabels, dkw_width
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.table_rows import label_pairs, search_ends_at_its_target
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.mechanisms.ldpcp import label_trials as cell_counts
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms import local_labels as cell_counts
+from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp import table_rows
 

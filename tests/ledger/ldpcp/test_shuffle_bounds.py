@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.mechanisms.shuffle import hidden_laws
+from dpcp_audit.mechanisms.randomized_response import hidden_laws
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.shuffling import (
     ShuffleTable,

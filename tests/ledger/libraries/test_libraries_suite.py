@@ -17,8 +17,8 @@ from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.recipes import Recipe, load
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.libraries import libraries_suite, randomizer_adapters
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pytest
 
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.target_checks import recipes
 from dpcp_audit.target_checks.recipes import Recipe
 from dpcp_audit.words.checks import Skipped
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 from dpcp_ledger.libraries import classifier_adapters, noise_adapters
 
 if TYPE_CHECKING:

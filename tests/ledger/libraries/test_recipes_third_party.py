@@ -10,7 +10,7 @@ from support import packages
 
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks import recipes
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

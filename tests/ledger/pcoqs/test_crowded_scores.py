@@ -17,7 +17,7 @@ from dpcp_audit.extensions.theorems import (
     ScoreTheorem,
     noise_rank_error,
 )
-from dpcp_audit.mechanisms.ldpcp.score_calibration import hoeffding_width
+from dpcp_audit.mechanisms.local_scores import hoeffding_width
 from dpcp_ledger.pcoqs.hostile_scores import (
     CrowdedCoverage,
     CrowdedRankError,

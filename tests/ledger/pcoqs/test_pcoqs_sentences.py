@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.transcripts import transcript_pair
 
-from dpcp_audit.laws.laws import GaussianPair
+from dpcp_audit.laws.laws import FinitePair, GaussianPair
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.pcoqs import pcoqs_theorems, privacy, remarks, zcdp
@@ -126,3 +126,20 @@ def test_the_witness_of_the_rank_error_is_reached_by_hand() -> None:
     witness = quiet.exact().witness
     assert (witness["rank"], witness["count"], witness["error"]) == (504, count, count - 504)
     assert witness["probability"] == pytest.approx(1.0)
+
+
+def test_no_pair_loses_more_than_the_largest_loss_and_one_loses_as_much() -> None:
+    """Over all neighbours whose 50 scores lie at a, at b or between, by the search's exact laws."""
+    mechanism = PCOQS(alpha=0.1, rho=2e-3, resolution=1 / 8)
+    largest, _ = privacy._largest_loss(mechanism)
+    losses = {}
+    for left in range(50):
+        for middle in range(50 - left):
+            rest = np.repeat([0.0, 0.4, 1.0], [left, middle, 49 - left - middle])
+            for old, new in ((0.0, 1.0), (0.0, 0.4), (0.4, 1.0)):
+                laws = mechanism.laws(np.append(rest, old), np.append(rest, new))
+                pair = FinitePair(*laws)
+                loss = max(pair.max_divergence(), pair.reversed().max_divergence())
+                losses[left, middle, old, new] = loss
+    assert max(losses.values()) == pytest.approx(largest, rel=1e-8)
+    assert max(losses, key=lambda case: losses[case])[::3] == (0, 1.0)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_ledger.pcoqs import algorithm
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)

@@ -7,6 +7,7 @@ import pytest
 
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Outcome, Verdict
+from dpcp_ledger.paper import mean_of_runs, share_of_runs
 from dpcp_ledger.pcoqs import published_tables
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Scored
@@ -61,7 +62,29 @@ def test_clipping_equal_counts_gains_nothing(monkeypatch: pytest.MonkeyPatch) ->
         np.zeros(34),
     )
     monkeypatch.setattr(published_tables, "trials_of", lambda: (even,) * 12)
-    assert outcome("histlap.tables[bias=none]").verdict is Verdict.CONSISTENT
+    found = outcome("histlap.tables[bias=none]")
+    assert found.verdict is not Verdict.REFUTED
+    assert found.evidence.value == 0
+
+
+@pytest.mark.known_bad
+def test_a_spread_that_a_variance_can_be_is_not_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coverage that is 0 or 1 has the variance m(1−m), the largest; no rounding refutes it."""
+    row = " ".join(["0.9000±0.0901", *["0.5±0.1"] * 8])
+    monkeypatch.setattr(pcoqs_experiments, "published", lambda: {"2": {"rows": {"100": row}}})
+    found = outcome("pcoqs.tables[spread=variance]")
+    assert found.verdict is not Verdict.REFUTED
+    assert found.evidence.value == pytest.approx(1, abs=2e-3)
+
+
+@pytest.mark.statistical(false_alarm=3e-8)
+def test_limits_over_runs_lie_below_the_mean_and_about_the_share() -> None:
+    values = np.random.default_rng(0).beta(1, 9, size=60)
+    mean = mean_of_runs(5 * values, most=5.0, significance=1e-8)
+    assert 0 < mean["lower"] < 0.5 < mean["upper"]
+    assert mean["confidence"] == 1 - 1e-8
+    share = share_of_runs(int((values > 0.1).sum()), 60, significance=1e-8)
+    assert share["lower"] < 0.9**9 < share["upper"]
 
 
 def test_rank_errors_are_whole_numbers_and_distances_are_what_is_printed() -> None:

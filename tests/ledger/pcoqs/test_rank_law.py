@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_ledger.pcoqs.marginal_grid import held_out_law, rank_law
 
 MECHANISM = PCOQS(alpha=0.2, rho=0.5, resolution=2**-12)

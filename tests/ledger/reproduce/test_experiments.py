@@ -7,8 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.words.whole_files import UsageError
-from dpcp_ledger.reproduce import experiments, ldpcp_experiments, pcoqs_experiments, simulation
+from dpcp_audit.words.errors import UsageError
+from dpcp_ledger.reproduce import (
+    experiments,
+    ldpcp_experiments,
+    pcoqs_experiments,
+    simulation,
+)
 from dpcp_ledger.reproduce.simulation import Condition, Demand, Model, ModelKind
 from dpcp_ledger.reproduce.table_cells import Form, Inputs, Printed, ReproducedNumber, TableCell
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.mechanisms.dpsgd.examples import Poisson
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.mechanisms.dpsgd.training_settings import Poisson
 from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.mechanisms.score_pools import Network, _settings, dpsgd_pool
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.mechanisms.dpsgd.training_settings import SGD, Adam, Flaw
+from dpcp_audit.mechanisms.dpsgd.examples import SGD, Adam, Flaw
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import Verdict

@@ -7,9 +7,8 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.training import Step
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
 from dpcp_ledger.training.canary_games import (
     BlackBoxGame,
     CanaryStatistic,

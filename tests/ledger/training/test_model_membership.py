@@ -8,10 +8,10 @@ from support.cohorts import Gossip, Responses, cohort, three_labels
 from support.samplers import context
 
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import ApproxDP, PureDP, Relation
 from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.model_attacks import (
     Cohort,
     LiRA,

@@ -11,14 +11,14 @@ from support.cohorts import Gossip
 from support.refusals import most_refusals
 from support.samplers import context
 
-from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Flaw, Poisson
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Flaw, Poisson
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, Relation
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.model_attacks import LiRA, LossThreshold, ShadowAttack, View
 from dpcp_ledger.training.model_membership import ModelMembership
 from dpcp_ledger.training.published_script import PipelineCanary, pipeline_canary

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpcp_audit.mechanisms.dpsgd.training_settings import Flaw
+from dpcp_audit.mechanisms.dpsgd.examples import Flaw
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims import training_canaries
 from dpcp_ledger.claims.training_canaries import (

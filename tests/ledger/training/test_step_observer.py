@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson
 from dpcp_ledger.training.canary_games import CanaryStatistic, Watcher
 
 

@@ -15,8 +15,8 @@ from dpcp_audit.engine import suites
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks import recipes
 from dpcp_audit.target_checks.recipes import Recipe
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_audit.words.whole_files import UsageError
 from dpcp_ledger.wild import adapters, wild_suite
 
 if TYPE_CHECKING:

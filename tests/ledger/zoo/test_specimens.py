@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.results import Standing, Verdict

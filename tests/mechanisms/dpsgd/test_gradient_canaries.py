@@ -15,14 +15,14 @@ from support.small_trainings import (
     settings,
 )
 
-from dpcp_audit.mechanisms.dpsgd.examples import GradientCanaries
-from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import (
+from dpcp_audit.mechanisms.dpsgd.examples import (
     DPSGD,
     Clipping,
     Flaw,
+    GradientCanaries,
     Poisson,
 )
+from dpcp_audit.mechanisms.dpsgd.training import train
 
 
 class TestCanaries:

@@ -15,16 +15,17 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from dpcp_audit.mechanisms.dpsgd import linear, networks
-from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import (
+from dpcp_audit.mechanisms.dpsgd.examples import (
     DPSGD,
     SGD,
     Adam,
     Clipping,
+    Examples,
     Poisson,
+    digits,
 )
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
+from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_ledger.mechanisms.residual_networks import _block
 
 DIGITS = digits().take(np.arange(40))

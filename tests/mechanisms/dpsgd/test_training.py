@@ -23,19 +23,19 @@ from support.small_trainings import (
 from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import gradients, networks, training
-from dpcp_audit.mechanisms.dpsgd.examples import Examples
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.networks import Trained
-from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import (
+from dpcp_audit.mechanisms.dpsgd.examples import (
     DPSGD,
     SGD,
     Adam,
     Augmentation,
     Clipping,
+    Examples,
     Flaw,
     Poisson,
 )
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
+from dpcp_audit.mechanisms.dpsgd.networks import Trained
+from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_ledger.mechanisms.residual_networks import resnet18
 
 IMAGES = Examples(

@@ -12,9 +12,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from dpcp_audit.mechanisms.dpsgd import networks
-from dpcp_audit.mechanisms.dpsgd.examples import Examples
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Clipping, Examples, Flaw, Poisson
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw, Poisson
 
 pytestmark = pytest.mark.known_bad
 

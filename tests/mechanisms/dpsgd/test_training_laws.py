@@ -13,9 +13,8 @@ from support.opacus_training import opacus_train
 from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import training as lots
-from dpcp_audit.mechanisms.dpsgd.examples import Examples
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Clipping, Examples, Poisson
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
@@ -83,7 +82,7 @@ def test_the_test_of_noise_sees_a_scale_ten_percent_off() -> None:
     assert chi2.sf(squares, 4800) < 1e-10
 
 
-def entered(drawn: lots.PoissonLots) -> np.ndarray:
+def entered(drawn: lots._PoissonLots) -> np.ndarray:
     """Return which examples entered the next lot of each replica, shape (replicas, n)."""
     places, weights = drawn.draw()
     counts = torch.zeros(drawn.members.shape).scatter_add_(1, places, weights)
@@ -99,7 +98,7 @@ def test_every_set_of_members_is_a_lot_with_its_poisson_probability(rate) -> Non
     """
     trials, members = 100_000, torch.tensor([True, True, False, True, True])
     generator = torch.Generator().manual_seed(3)
-    drawn = lots.PoissonLots(members.expand(trials // 10, -1), rate, generator)
+    drawn = lots._PoissonLots(members.expand(trials // 10, -1), rate, generator)
     chosen = np.concatenate([entered(drawn) for _ in range(10)])
     assert not chosen[:, 2].any()
     counts = np.bincount(chosen @ np.array([1, 2, 0, 4, 8]), minlength=16)
@@ -111,7 +110,7 @@ def test_every_set_of_members_is_a_lot_with_its_poisson_probability(rate) -> Non
 def test_lots_of_successive_steps_are_independent() -> None:
     """False alarm: 1e-7."""
     generator, members = torch.Generator().manual_seed(4), torch.ones(50_000, 1, dtype=torch.bool)
-    drawn = lots.PoissonLots(members, 0.3, generator)
+    drawn = lots._PoissonLots(members, 0.3, generator)
     steps = [entered(drawn)[:, 0] for _ in range(3)]
     counts = np.bincount(np.stack(steps, axis=1) @ np.array([1, 2, 4]), minlength=8)
     sizes = np.array([sum(bits) for bits in product([0, 1], repeat=3)])

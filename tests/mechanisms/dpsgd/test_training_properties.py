@@ -11,8 +11,8 @@ from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import gradients, linear, networks
 from dpcp_audit.mechanisms.dpsgd import training as lots
+from dpcp_audit.mechanisms.dpsgd.examples import Clipping
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped
-from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
 
 FEATURES, CLASSES, B, R = 4, 3, 5, 2
 clippings = st.sampled_from(list(Clipping))
@@ -139,7 +139,7 @@ masks = st.integers(1, 4).flatmap(
 @given(masks, seeds, st.floats(0.01, 1))
 def test_a_lot_holds_members_alone_each_once_and_padding_weighs_nothing(mask, seed, rate) -> None:
     members = torch.tensor(mask)
-    drawn = lots.PoissonLots(members, rate, torch.Generator().manual_seed(seed))
+    drawn = lots._PoissonLots(members, rate, torch.Generator().manual_seed(seed))
     for _ in range(3):
         places, weights = drawn.draw()
         assert places.shape == weights.shape

@@ -10,15 +10,16 @@ import torch
 from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import linear, networks
-from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
-from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_audit.mechanisms.dpsgd.training_settings import (
+from dpcp_audit.mechanisms.dpsgd.examples import (
     DPSGD,
     SGD,
     Adam,
+    Examples,
     Flaw,
     Poisson,
+    digits,
 )
+from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_ledger.mechanisms import residual_networks
 
 GOOD = {"sampling": Poisson(0.1), "lot_size": 4, "steps": 3, "noise_multiplier": 1.0}

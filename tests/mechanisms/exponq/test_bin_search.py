@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 from dpcp_ledger.mechanisms.published_variants import ExponQSearch, Tuning
 
 SCORES = {

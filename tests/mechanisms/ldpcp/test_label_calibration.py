@@ -6,12 +6,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.laws.pools import (
+    Classifier,
+    Dataset,
+    aps_as_printed,
+    classifier_pool,
+    hps,
+    true_label_scores,
+)
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.laws.scores import aps_as_printed, hps, true_label_scores
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels, dkw_width
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LDPCPScores,
+    OnMiss,
+    Window,
+    hoeffding_width,
+)
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import LocalDP
 

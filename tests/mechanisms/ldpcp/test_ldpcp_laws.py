@@ -6,16 +6,15 @@ from support.levels import differing_cells, disagreeing_cells
 from support.plain_ldpcp import plain_scores
 from support.plain_pcoqs import drawn_scores
 
+from dpcp_audit.laws.pools import hps, true_label_scores
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.laws.scores import hps, true_label_scores
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
+from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)

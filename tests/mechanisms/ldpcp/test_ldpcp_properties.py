@@ -7,10 +7,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.plain_ldpcp import plain_blocks, plain_labels, plain_scores, plain_search
 
-from dpcp_audit.laws.scores import aps, aps_as_printed
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window, WindowSearch
+from dpcp_audit.laws.pools import aps, aps_as_printed
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LDPCPScores,
+    OnMiss,
+    Window,
+    WindowSearch,
+)
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 search_fields = {

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels, dkw_width
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, hps
+from dpcp_audit.mechanisms.local_labels import LDPCPLabels, NoiseAwareLabels, dkw_width
 
 SETTING = {"alpha": 0.1, "epsilon": 4.0, "k": 10, "window_width": 0.02}
 

@@ -9,9 +9,8 @@ from support.fixed_users import threshold_law_of, threshold_pair
 from support.transcripts import report_pair, transcript_pair
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.reports import threshold_leak

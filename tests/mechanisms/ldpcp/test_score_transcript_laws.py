@@ -6,11 +6,9 @@ from support.fixed_users import threshold_law_of
 from support.levels import disagreeing_cells
 from support.transcripts import transcript_pair
 
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, OnMiss, Window
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle import hidden_laws
+from dpcp_audit.mechanisms.local_scores import Blocks, LDPCPScores, OnMiss, Window
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, hidden_laws
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

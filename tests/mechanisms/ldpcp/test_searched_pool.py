@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from support.levels import differing_cells
 
-from dpcp_audit.laws.scores import hps
-from dpcp_audit.mechanisms.ldpcp import label_trials as searched_pool
-from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, NoiseAwareLabels
-from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts, SearchedPool, estimate_error
+from dpcp_audit.laws.pools import hps
+from dpcp_audit.mechanisms import local_labels as searched_pool
+from dpcp_audit.mechanisms.local_labels import (
+    CellCounts,
+    LDPCPLabels,
+    NoiseAwareLabels,
+    estimate_error,
+)
+from dpcp_audit.mechanisms.local_labels import (
+    _SearchedPool as SearchedPool,
+)
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 TRIALS = 20_000

@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import (
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LDPCPScores,
+    OnMiss,
+    Window,
+    hoeffding_width,
+)
+from dpcp_audit.mechanisms.window_law import (
     EnclosedSearch,
     enclosed_hoeffding_width,
     threshold_law,

@@ -13,9 +13,8 @@ import pytest
 from scipy.stats import norm
 
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.window_law import (
+from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
+from dpcp_audit.mechanisms.window_law import (
     ThresholdLaw,
     _binomial_below,
     _binomial_from,

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval, binomial_masses, log_choices
+from dpcp_audit.mechanisms.iid_coverage import _CountLaw as CountLaw
+from dpcp_audit.mechanisms.iid_coverage import _Interval as Interval
+from dpcp_audit.mechanisms.iid_coverage import binomial_masses, log_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable

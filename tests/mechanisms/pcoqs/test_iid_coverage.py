@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from support.plain_pcoqs import plain_trials
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform, atoms
-from dpcp_audit.mechanisms.pcoqs import iid_coverage
-from dpcp_audit.mechanisms.pcoqs.iid_coverage import (
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Pool, Population, Uniform, atoms
+from dpcp_audit.mechanisms import iid_coverage
+from dpcp_audit.mechanisms.iid_coverage import (
     MeanCoverage,
     coverage_given_noise,
     coverage_outside,
 )
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 FOUR = atoms([0.1, 0.35, 0.6, 0.95], [4, 3, 2, 1], name="four")
 POPULATIONS = (

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_ledger.pcoqs.zcdp import PrivatelyBounded
 
 BOUND = PCOQS(alpha=0.02, rho=0.5, bounds=(0.0, 1e6), resolution=1.0)

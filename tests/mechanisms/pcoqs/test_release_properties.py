@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.plain_pcoqs import plain_law
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 mechanisms = st.builds(
     PCOQS,

@@ -11,7 +11,7 @@ from scipy.special import log_ndtr, logsumexp
 from scipy.stats import norm
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.pcoqs.release import largest_bit_divergence, search_laws
+from dpcp_audit.mechanisms.pcoqs import largest_bit_divergence, search_laws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from support.plain_pcoqs import plain_law, plain_trials
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

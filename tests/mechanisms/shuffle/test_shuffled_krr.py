@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle import hidden_laws
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, hidden_laws
 from dpcp_ledger.mechanisms.shuffled_response import (
     Others,
     ShuffledBinaryResponse,

@@ -14,7 +14,7 @@ from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.features import Ones
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.two_runs import RunDifferences, compare
 from dpcp_audit.words.evidence import conclude

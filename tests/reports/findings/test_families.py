@@ -15,6 +15,7 @@ from dpcp_audit.engine.runner import check
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.families import FARTHEST, families, lanes, position
+from dpcp_audit.reports.sentences import shown_numbers
 from dpcp_audit.reports.severity import breach
 from dpcp_audit.reports.summary import read
 from dpcp_audit.words.formatting import clipped, gist, printable, share
@@ -80,6 +81,33 @@ def test_the_end_of_the_interval_that_is_nearest_to_the_claim_counts() -> None:
         quantity="coverage", value=0.5, lower=0.4, upper=0.72, claimed=0.9, bound="at least"
     )
     assert breach(covers).times == pytest.approx(2.8)
+
+
+@pytest.mark.parametrize(
+    ("upper", "found"), [(7.2, "ε = 7.2"), (91.7, "ε ≥ 7.2"), ("inf", "ε ≥ 7.2")]
+)
+def test_a_computed_number_known_from_below_alone_is_not_said_to_be_the_loss(
+    upper: object, found: str
+) -> None:
+    assert breach(evidence(value=7.2, lower=7.2, upper=upper, kind="exact")).found == found
+
+
+def test_of_calls_that_stopped_when_they_refuted_the_certified_end_is_what_was_found() -> None:
+    few = evidence(
+        kind="certified",
+        quantity="coverage",
+        bound="at least",
+        claimed=0.9,
+        value=0.2,
+        lower=0.0,
+        upper=0.888,
+        n_samples=10,
+        sample={"any_time": True},
+    )
+    found = breach(few)
+    assert (found.found, found.surety) == ("≤ 88.8 %", "sampled, 20 % over 10 calls")
+    assert shown_numbers(few) == ("≤ 0.888", "(0.2 over 10 calls)")
+    assert breach(few | {"upper": 0.95}).found == "20 %"
 
 
 @pytest.mark.parametrize("quantity", list(Quantity))
@@ -325,4 +353,5 @@ def test_controls_alone_have_a_headline_of_their_own(placed: dict[str, Any]) -> 
     ]
     reading = read(placed | {"findings": controls, "overview": None})
     assert reading.headline == "2 of 2 controls, known to be false, are caught"
-    assert reading.caught == reading.counted_apart[0] == 2
+    assert reading.caught == 2
+    assert reading.counted_apart == (0, 0)

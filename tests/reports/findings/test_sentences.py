@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.report_document import evidence, finding
 
@@ -124,3 +124,15 @@ def test_an_estimate_of_another_quantity_is_not_mixed_in() -> None:
     other |= {"value": 1.6, "lower": 1.0, "upper": 3.0}
     found = finding("x", "REFUTED", "", evidence=decided, estimates=[other])
     assert shown_estimate(found) == decided | {"value": 1.5}
+
+
+@given(note=st.text())
+@example(note="Not proved for every input: mine.py:13: no noise is added. Hint: add noise.")
+def test_a_sentence_comes_from_fields_and_never_from_the_words_of_a_note(note: str) -> None:
+    stopped = {"reason": "no noise is added", "location": {"file": "mine.py", "line": 13}}
+    bound = evidence(kind="exact", lower=0.0, value=5.0, upper=5.0)
+    for unproved in (None, stopped | {"hint": "add noise"}):
+        fields = {"evidence": bound, "unproved": unproved}
+        told = sentence(finding("x", "INCONCLUSIVE", "INCONCLUSIVE", **fields, note=note))
+        assert told.startswith("Not proved for every input: mine.py:13: ") == bool(unproved)
+        assert told.endswith(" Hint: add noise.") == bool(unproved)

@@ -14,8 +14,7 @@ from dpcp_audit.reports.sentences import power_sentence
 from dpcp_audit.reports.severity import breach
 from dpcp_audit.reports.summary import read
 from dpcp_audit.reports.terminal import summary_line
-from dpcp_audit.words.formatting import confidence, interval, number, telling_digits
-from dpcp_audit.words.plain import plain
+from dpcp_audit.words.formatting import confidence, interval, number, plain, telling_digits
 
 
 def test_contradictions_stand_first_then_the_worst_verdicts_then_the_documents_order() -> None:

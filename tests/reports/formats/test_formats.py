@@ -12,7 +12,7 @@ import pytest
 from dpcp_audit.reports import formats
 from dpcp_audit.reports.document import format_for, parse_reports, write_all
 from dpcp_audit.reports.formats import format_names, menu, report_format
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 PLANTED = '''\
 """How many findings there are."""

@@ -30,6 +30,19 @@ def test_the_worst_of_each_mechanism_is_named_before_anything_is_folded(text: st
     assert "| ε ≤ 1 | **ε = ∞**, exact | 1 of 1 as printed |" in head
 
 
+def test_a_target_that_breaks_two_promises_has_a_row_for_each() -> None:
+    covers = evidence(
+        quantity="coverage", bound="at least", value=0.5, lower=0.5, upper=0.5, claimed=0.9
+    )
+    claims = {"x[puredp:epsilon=1]": evidence(), "x[zcdp:rho=1]": evidence(quantity="rho")}
+    claims |= {"x[coverage>=0.9]": covers}
+    found = [finding(id_, "REFUTED", "REFUTED", evidence=of) for id_, of in claims.items()]
+    text = render_markdown(document(*found))
+    head = text[: text.index("<details>")]
+    assert head.count("| Leaks more than promised: ") == 1
+    assert head.count("| Covers less than promised: ") == 1
+
+
 def test_hostile_texts_are_printed_as_they_are() -> None:
     claim = finding("x", "REFUTED", "REFUTED", statement=HOSTILE, evidence=evidence(detail=HOSTILE))
     page = rendered(render_markdown(document(claim)))
@@ -43,7 +56,7 @@ def test_hostile_texts_make_no_elements(text: str) -> None:
     page = rendered(text)
     assert "<script" not in page
     assert "<a " not in page
-    assert page.count("<details>") == page.count("</details>") == 9
+    assert page.count("<details>") == page.count("</details>") == 10
     assert "<h1>" not in page
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from support.report_document import document, finding
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.reports.formats.cells import render_cells
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.formats.tables import render_tables
 from dpcp_audit.reports.terminal import print_tables
-from dpcp_audit.words.outcome_tables import Table, TableColumn
+from dpcp_audit.words.results import Table, TableColumn
 
 HOSTILE = "<script>|=1+1"
 TABLE = Table(

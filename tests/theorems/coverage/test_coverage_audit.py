@@ -12,21 +12,19 @@ from scipy.stats import beta
 from support.calibrators import of_rows, rounded_down, split, true_score
 from support.samplers import context
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.pools import ProbabilityPool
-from dpcp_audit.laws.populations import Pool
+from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.calibration_sources import LabelledSource, RowSource, ScoreSource
 from dpcp_audit.theorems.coverage_audit import CoverageAudit, confirm
 from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.worst_law import sides
-from dpcp_audit.words.figures import FigureKind
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.quantities import Bound
-from dpcp_audit.words.results import Measure, Verdict
+from dpcp_audit.words.results import FigureKind, Measure, Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.worst_law import Calibrate
@@ -99,6 +97,8 @@ def test_a_refuted_target_is_refuted_on_a_simple_law() -> None:
         assert outcome.verdict is Verdict.REFUTED
         assert outcome.evidence.upper < 0.9
         assert outcome.evidence.sample.measure is Measure.MEAN
+        assert outcome.evidence.sample.any_time
+        assert outcome.evidence.detail.startswith("scores ")
         assert "the last of them refuted the claim" in outcome.note
         found.add(outcome.witness["law"]["family"])
     assert "piecewise" in found

@@ -20,11 +20,10 @@ from support.calibrators import (
 )
 from support.samplers import context
 
+from dpcp_audit.laws.pools import aps_as_printed
 from dpcp_audit.laws.populations import Pool
-from dpcp_audit.laws.scores import aps_as_printed
-from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss
+from dpcp_audit.mechanisms.quantiles import HistLap
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue

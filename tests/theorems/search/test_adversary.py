@@ -8,10 +8,9 @@ import pytest
 from hypothesis import find, settings
 from support.piecewise_laws import piecewise_laws
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Beta, Uniform
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
-from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Uniform
+from dpcp_audit.mechanisms.local_scores import OnMiss
+from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, complexity, shrink
 from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Check, Context

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.populations import Population, Uniform
-from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.laws.populations import PiecewiseConstant, Population, Uniform
+from dpcp_audit.mechanisms.local_scores import OnMiss
 from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Context
@@ -18,7 +17,7 @@ from dpcp_audit.words.results import Outcome, Verdict
 from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.mechanisms.local_scores import LDPCPScores
     from dpcp_audit.words.arrays import FloatArray
 
 pytestmark = pytest.mark.known_bad

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.catalogue import largest_interval_mass
 from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem

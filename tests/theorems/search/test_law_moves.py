@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.theorems.law_space import move
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments, target_command
 from dpcp_audit.target_checks import config_file
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.check_spec import TABLE
-from dpcp_audit.words.options import Group
+from dpcp_audit.words.options import RUN_OPTIONS, Group
 
 if TYPE_CHECKING:
     import argparse
@@ -91,7 +90,7 @@ def _planned(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
 
     from dpcp_audit.engine import cell_template
     from dpcp_audit.faces.planning import plan
-    from dpcp_audit.words.whole_files import IncompleteError
+    from dpcp_audit.words.errors import IncompleteError
 
     cell_template.prepare()  # before the console starts a thread
     try:
@@ -127,7 +126,7 @@ def _chosen(options: argparse.Namespace, config: Config) -> dict[str, Any]:
 
 
 def _config(options: argparse.Namespace) -> Config:
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.errors import UsageError
 
     given = arguments.given(options, TABLE)
     if not {"target", "command"} & given.keys():
@@ -151,7 +150,7 @@ def _config(options: argparse.Namespace) -> Config:
 def _recipes(options: argparse.Namespace) -> tuple[Config, tuple[Skipped, ...]]:
     """Return the checks of the recipes, and the recipes that cannot run here."""
     from dpcp_audit.target_checks import recipes
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.errors import UsageError
 
     given = arguments.given(options, TABLE)
     efforts = {key: given.pop(key) for key in recipes.EFFORTS if key in given}

@@ -70,7 +70,7 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Compare the two files and print what changed."""
-    from dpcp_audit.engine.encoding import plain_record
+    from dpcp_audit.engine.tasks import plain_record
     from dpcp_audit.reports.differences import (
         comparison_data,
         print_comparison,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import target_command
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
 from dpcp_audit.target_checks.target_rows import ESTIMATE_OPTIONS
+from dpcp_audit.words.options import RUN_OPTIONS
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,7 +109,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 def _installed() -> dict[str, str]:
     """Return what each installed suite with claims of its own tests; of a broken one, why."""
     from dpcp_audit.engine import suites
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.errors import UsageError
 
     found: dict[str, str] = {}
     for name in suites.names():

@@ -74,7 +74,7 @@ def _suites() -> Iterator[dict[str, Any]]:
 
 def _summary(name: str) -> str:
     from dpcp_audit.engine.suites import find
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.errors import UsageError
 
     try:
         return find(name).summary
@@ -85,7 +85,7 @@ def _summary(name: str) -> str:
 def _print_json(lines: Sequence[dict[str, Any]]) -> None:
     import json
 
-    from dpcp_audit.engine.encoding import plain_data
+    from dpcp_audit.engine.tasks import plain_data
 
     print(json.dumps(plain_data(list(lines)), ensure_ascii=False, indent=2))
 

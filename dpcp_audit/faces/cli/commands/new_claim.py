@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcp_audit.words.whole_files import UsageError, write_whole
+from dpcp_audit.words.errors import UsageError, write_whole
 
 if TYPE_CHECKING:
     import argparse

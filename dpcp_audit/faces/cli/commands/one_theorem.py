@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
 from dpcp_audit.faces.cli.commands.run import add_suite_options, run_suite
-from dpcp_audit.words.plain import is_list
+from dpcp_audit.words.values import is_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,8 +77,8 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.reports.figure_files import require_figure_file, save_figure
     from dpcp_audit.theorems.catalogue import named_theorem
     from dpcp_audit.theorems.theorem_case import writes_several
+    from dpcp_audit.words.errors import UsageError
     from dpcp_audit.words.results import Verdict
-    from dpcp_audit.words.whole_files import UsageError
 
     if options.list:
         return _list()
@@ -184,8 +184,8 @@ def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Nam
     from dpcp_audit.faces.python_api.explorations import exploration
     from dpcp_audit.reports.figure_files import save_figure
     from dpcp_audit.theorems.theorem_case import TheoremGrid
+    from dpcp_audit.words.errors import UsageError
     from dpcp_audit.words.options import dashed, in_place
-    from dpcp_audit.words.whole_files import UsageError
 
     for name in _OF_ONE_CASE:
         if getattr(parsed, name) not in (None, False, []):
@@ -226,7 +226,7 @@ def _show(
 
 
 def _figure(results: dict[str, Any]) -> dict[str, Any]:
-    from dpcp_audit.words.whole_files import IncompleteError
+    from dpcp_audit.words.errors import IncompleteError
 
     for finding in results["findings"]:
         for figure in finding["figures"]:

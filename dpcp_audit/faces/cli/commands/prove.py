@@ -49,10 +49,10 @@ def execute(options: argparse.Namespace) -> int:
     """Load the target, read its source and print the proof for each number of scores."""
     from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
     from dpcp_audit.proving.prover import prove
-    from dpcp_audit.target_checks.check_options import RUN_OPTIONS
     from dpcp_audit.targets import Kind, TargetError
     from dpcp_audit.targets.loading import load
-    from dpcp_audit.words.whole_files import HINT, UsageError
+    from dpcp_audit.words.errors import UsageError
+    from dpcp_audit.words.options import RUN_OPTIONS
 
     (spec,) = target_command.config_of(options, "proofs").checks
     privacy, coverage = spec.privacy, spec.coverage
@@ -67,8 +67,8 @@ def execute(options: argparse.Namespace) -> int:
     try:
         function = load(spec.target.target)
     except TargetError as error:
-        message, _, hint = str(error).partition(HINT)
-        raise UsageError(message, hint=hint or "TARGET is FILE.py:FUNCTION") from None
+        hint = "" if error.hint else "TARGET is FILE.py:FUNCTION"
+        raise UsageError(str(error), hint=hint) from None
     bounds, given = spec.target.bounds, spec.target.options
     proofs: list[ProofResult] = []
     if local:

@@ -9,8 +9,8 @@ from dpcp_audit.faces.cli import arguments
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.terminal_findings import plain_line
 from dpcp_audit.reports.witness import one_line
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     import argparse

@@ -74,7 +74,7 @@ def run_suite(
     from dpcp_audit.engine.suites import find, select
     from dpcp_audit.faces.publishing import publish, resumed, watch
     from dpcp_audit.reports.document import parse_reports
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.errors import UsageError
 
     writers = parse_reports(options.report)
     chosen = _chosen(options) | dict(fixed or {})
@@ -113,7 +113,7 @@ def _chosen(options: argparse.Namespace) -> dict[str, Any]:
 
 def refuse_others(chosen: Mapping[str, Any], settings: RunSettings) -> None:
     """Raise ``UsageError`` where what is chosen is not what the resumed run was begun with."""
-    from dpcp_audit.words.whole_files import UsageError
+    from dpcp_audit.words.errors import UsageError
 
     for name, value in chosen.items():
         if (recorded := getattr(settings, name)) != value:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcp_audit.faces.cli import target_command
-from dpcp_audit.target_checks.check_options import RUN_OPTIONS
-from dpcp_audit.words.options import Group
+from dpcp_audit.words.options import RUN_OPTIONS, Group
 
 if TYPE_CHECKING:
     import argparse

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from dpcp_audit.engine.encoding import line_of
+from dpcp_audit.engine.journal import line_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.engine.tasks import Done, Task
@@ -15,8 +15,8 @@ from dpcp_audit.faces import planning
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.words.errors import IncompleteError
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -398,6 +398,6 @@ def test_a_first_few_calls_have_no_more_time_than_the_budget(
             return Done(id=task.context.name, index=0, error="stopped after it", stopped=True)
 
     spec = CheckSpec.from_data({"target": "a:b", "kind": "quantile", "pure-dp": 1} | effort)
-    with pytest.raises(IncompleteError, match="does it hang?"):
+    with pytest.raises(IncompleteError, match="called a first few times: stopped after it"):
         planning._timed(spec, cast("WorkerProcess", Cell()))
     assert given == [seconds]

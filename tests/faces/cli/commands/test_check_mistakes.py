@@ -11,8 +11,8 @@ from dpcp_audit.faces import planning
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.targets import answers as target_errors
+from dpcp_audit.words.errors import IncompleteError
 from dpcp_audit.words.guarantees import PureDP
-from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
-from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.differences import (
     comparison_data,
@@ -207,6 +207,8 @@ def test_new_and_gone_claims_are_told() -> None:
         ("a", "no longer checked"),
     ]
     assert [c.id for c in comparison.worsenings] == ["b"]
+    assert not comparison.complete
+    assert compare(document(good), document(good, bad), false_alarm=ALPHA).complete
     expected = finding("b", "REFUTED", "REFUTED")
     assert not compare(document(good), document(expected), false_alarm=ALPHA).worsenings
 

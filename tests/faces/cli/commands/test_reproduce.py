@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KILLED = """
 import os, signal, sys
 from dpcp_audit.engine.journal import Journal
-from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished
+from dpcp_audit.engine.tasks import CheckFinished, Done as ChunkFinished
 from dpcp_audit.faces.cli.main import main
 
 record = Journal.record

@@ -1,1 +1,0 @@
-"""LDP-CP: calibration from randomised labels or scores, with its laws."""

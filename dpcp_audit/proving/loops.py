@@ -1,0 +1,156 @@
+"""Loops: through known entries, over records, and until another round changes nothing."""
+
+# pyright: reportUnknownArgumentType=false
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from dpcp_audit.proving import selections
+from dpcp_audit.proving.arithmetic import kind
+from dpcp_audit.proving.distances import Public, Records, Refusal, Value, sources_of
+from dpcp_audit.proving.paths import is_settled, join_paths
+from dpcp_audit.proving.statements import Ends, Statements
+
+if TYPE_CHECKING:
+    from dpcp_audit.proving.paths import Path
+
+MOST_STEPS = 200_000
+"""Expressions that are read at most."""
+_MOST_ROUNDS = 5_000
+"""Rounds of a loop by ``while``."""
+_MOST_EXITS = 500
+"""Rounds of a loop that each may be the last, as far as is known: each has paths of its own."""
+_TRIES = 8
+
+
+class Loops(Statements):
+    """The part of the interpreter that reads loops."""
+
+    def _do_For(self, node: ast.For) -> Ends:
+        chosen = selections.permute_and_flip(self, node)
+        if chosen is not None:
+            ends = self.block(chosen)
+            if ends.after or ends.continued:
+                raise self.refuse("permute-and-flip goes on after a coin shows heads")
+            return self._left(ends, None, node)
+        iterable = self.read(node.iter)
+        if isinstance(iterable, Records):
+            if self.reports is not None and self.reports.draws(self._reader, *node.body):
+                self.reports.RecordReports(self._reader, iterable, node.target).loop(node)
+            else:
+                self._accumulate(node, iterable)
+            return self.block(node.orelse)
+        if isinstance(iterable, range) and len(iterable) * _least_steps(node) > MOST_STEPS:
+            raise self.too_long()
+        items = self.entries_or_none(iterable)
+        if items is None and isinstance(iterable, Public):
+            return self._until_settled(node, iterable)
+        if items is None:
+            raise self.refuse(f"a loop goes through {kind(iterable)}")
+        before = len(self.iterated)
+        self.iterated += sources_of(iterable)
+        kept = selections.running_maximum(self, node, items)
+        ends = Ends(self.path) if kept else self._rounds_of(node, items)
+        del self.iterated[before:]
+        return ends
+
+    def too_long(self) -> Refusal:
+        """Return the refusal of a program that takes too many steps to be read."""
+        refusal: Refusal = self.refuse(
+            "the program takes too many steps to be read",
+            "bound its rounds, or draw all noise at once: size=...",
+        )
+        return refusal
+
+    def _rounds_of(self, node: ast.For, items: tuple[Value, ...]) -> Ends:
+        """Read the rounds of a loop through known entries, one after the other."""
+        left = Ends()
+        for item in items:
+            self.bind(node.target, item)
+            found = self.block(node.body)
+            live = join_paths(found.after, found.continued, node.lineno)
+            left = left.join(Ends(None, found.broken, None, found.returned), node.lineno)
+            if live is None:
+                return self._left(left, None, node)
+            self.path = live
+        return self._left(left, self.path, node)
+
+    def _left(self, left: Ends, end: Path | None, node: ast.For | ast.While) -> Ends:
+        """Return the ends of a loop: by break, by return, or at its end by way of ``else``."""
+        done = Ends(end) if end is None or not node.orelse else self.branch(end, node.orelse)
+        return done.join(Ends(left.broken, None, None, left.returned), node.lineno)
+
+    def _do_While(self, node: ast.While) -> Ends:
+        left, exits = Ends(), 0
+        for _ in range(_MOST_ROUNDS):
+            before = self.path.fork()
+            known = self.truth(self.read(node.test))
+            if known is None:
+                self.path = before
+                return self._left_by(left, self._until_settled(node, None), node)
+            if not known:
+                return self._left(left, self.path, node)
+            found = self.block(node.body)
+            live = join_paths(found.after, found.continued, node.lineno)
+            left = left.join(Ends(None, found.broken, None, found.returned), node.lineno)
+            if live is None:
+                return self._left(left, None, node)
+            self.path = live
+            exits += found.broken is not None or found.returned is not None
+            if exits == _MOST_EXITS:
+                break
+        raise self.refuse("a loop is not seen to end", "bound its rounds: for _ in range(k)")
+
+    @staticmethod
+    def _left_by(left: Ends, found: Ends, node: ast.While) -> Ends:
+        return found.join(Ends(left.broken, None, None, left.returned), node.lineno)
+
+    def _until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
+        """Read a loop of unknown length: until another round changes nothing that is known."""
+        outer, self.unbounded = self.unbounded, True
+        ends = self._rounds_until_settled(node, iterable)
+        self.unbounded = outer
+        return ends
+
+    def _rounds_until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
+        left = Ends()
+        for _ in range(_TRIES):
+            start = self.path.fork()
+            if isinstance(node, ast.While):
+                known = self.truth(self.read(node.test))
+                if known is False:
+                    return self._left(left, self.path, node)
+            elif iterable is not None:
+                rest = None if iterable.shape is None else iterable.shape[1:]
+                self.bind(node.target, Public(rest))
+            out = self.path.fork() if isinstance(node, ast.While) else start.fork()
+            found = self.block(node.body)
+            left = left.join(Ends(None, found.broken, None, found.returned), node.lineno)
+            live = join_paths(found.after, found.continued, node.lineno)
+            if live is None:
+                return self._left(left, out, node)
+            merged = join_paths(start.fork(), live, node.lineno)
+            if merged is None:
+                raise AssertionError("two live paths have a join")
+            try:
+                settled = is_settled(start, merged)
+            except ValueError:
+                self.line = node.lineno
+                raise self.refuse(
+                    "a loop whose length is not known beforehand uses noise in each round",
+                    "bound the number of rounds: for _ in range(k)",
+                ) from None
+            self.path = merged
+            if settled:
+                end = join_paths(out, merged, node.lineno)
+                return self._left(left, end, node)
+        raise self.refuse("a loop whose length is not known beforehand does not settle")
+
+
+def _least_steps(node: ast.For) -> int:
+    """Return a number of expressions that each round reads; 0 where a round may be the last."""
+    ends = (ast.Break, ast.Return, ast.Raise)
+    if any(isinstance(each, ends) for part in node.body for each in ast.walk(part)):
+        return 0
+    return 1 + sum(isinstance(part, ast.Assign | ast.AugAssign) for part in node.body)
