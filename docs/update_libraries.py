@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.reports.document import load
 from dpcp_audit.reports.entry import entries_of
 from dpcp_audit.reports.formats.markdown import escaped
+from dpcp_audit.reports.sentences import violation
+from dpcp_audit.words.formatting import printable
 from dpcp_ledger.libraries.libraries_suite import REWRITTEN, library_recipes
 from dpcp_ledger.wild.wild_suite import wild_recipes
 
@@ -147,7 +149,7 @@ def page(document: dict[str, Any], recipes: Sequence[Recipe]) -> str:
     parts += [_report(entry, recipe_of.get(entry.heading)) for entry in faults]
     if readings:
         parts += [_READINGS, *(_report(entry, recipe_of.get(entry.heading)) for entry in readings)]
-    parts += ["## All claims\n", claims_table(entries), "## What is promised\n"]
+    parts += ["## All claims\n", _claims_table(entries, document), "## What is promised\n"]
     parts += [promises_table(recipes), _skipped(document)]
     parts += [_not_run(), _PROVED, _WILD_READING] if wild else [_READING]
     return "\n".join(filter(None, parts))
@@ -200,7 +202,6 @@ def _report(entry: Entry, recipe: Recipe | None) -> str:
     else:
         lines += [f"{fact}\n" for name, fact in entry.facts if name == "Assumptions"]
     lines += [f"Promised: {breach.promised}. Found: {breach.found} ({breach.surety}).", ""]
-    lines += [f"{_plain(entry.note)}\n"] if entry.note else []
     if recipe and recipe.repository:
         again = f"DPCP_CHECKOUTS=clones dpcp-audit check --recipe {recipe.name}"
     else:
@@ -210,14 +211,17 @@ def _report(entry: Entry, recipe: Recipe | None) -> str:
     return "\n".join(lines)
 
 
-def claims_table(entries: Sequence[Entry]) -> str:
-    """Return every claim with its verdict as a Markdown table."""
-    lines = ["| claim | library | verdict | measured | what was tried |", "|:--|:--|:--|:--|:--|"]
+def _claims_table(entries: Sequence[Entry], document: Mapping[str, Any]) -> str:
+    """Return every claim with its verdict, and the violation that its check would catch."""
+    names = ("claim", "library", "verdict", "measured", "would be caught", "to know")
+    lines = [f"| {' | '.join(names)} |", f"|{':--|' * len(names)}"]
+    powers = {printable(each["id"]): each["power"] for each in document["findings"]}
     for entry in entries:
-        said = [_CAVEATS.get(entry.heading, ""), entry.note or entry.error, entry.power]
-        tried = _plain(" ".join(filter(None, said)))
+        known = " ".join(filter(None, [_CAVEATS.get(entry.heading, ""), _plain(entry.error)]))
         measured = f"{entry.measured} {entry.interval}".strip()
-        lines.append(_row(f"`{entry.id}`", entry.paper, str(entry.verdict), measured, tried))
+        caught = violation(powers[entry.id]) if powers[entry.id] else ""
+        found = (entry.paper, str(entry.verdict), measured, caught, known)
+        lines.append(_row(f"`{entry.id}`", *found))
     return "\n".join([*lines, ""])
 
 

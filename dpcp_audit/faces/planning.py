@@ -163,12 +163,12 @@ def announcement(row: Row, significance: float) -> str:
     calls = check.spec.calls(check.guarantee)
     context = Context(seed=0, name=row.claim.id, significance=significance)
     power = check.smallest_violation(context)
-    seen = power_sentence(asdict(power) | {"factor": power.factor}, calls)
+    seen = power_sentence(asdict(power) | {"factor": power.factor})
     cut = cut_words(check, calls)
     again = f" {cut} --draws {calls} repeats them." if cut else ""
     short = short_words(check, power)
     beyond = f" {short}" if short else ""
-    return f"{seen}{beyond}{again}"
+    return f"{calls:,} calls are planned. {seen}{beyond}{again}"
 
 
 def time_limit(spec: CheckSpec) -> float:

@@ -382,8 +382,6 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
         facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
     if told := power_sentence(finding.get("power"), calls_of(finding)):
         facts.append(("Power", told))
-    if of := (finding.get("power") or {}).get("detail"):
-        facts.append(("Power is of violations", printable(of)))
     facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
     if taken := _TAKEN[Assumption(evidence.get("assumption") or Assumption.NONE)]:
         facts.append(("The interval assumes", taken))

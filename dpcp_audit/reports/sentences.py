@@ -207,27 +207,26 @@ def calls_of(finding: Mapping[str, Any]) -> int | None:
 
 
 def power_sentence(power: Mapping[str, Any] | None, calls: int | None = None) -> str:
-    """Return the violation that a check would have caught; "" where that is unknown.
+    """Return the violations that a check would have caught; "" where that is unknown.
 
     Examples
     --------
     >>> power = {"quantity": "rho", "bound": "at most", "smallest": 1.08, "claimed": 0.5,
     ...          "detection": 0.95, "factor": 2.16, "at": {}, "detail": "if Gaussian"}
-    >>> power_sentence(power, 131072)
-    'These 131,072 calls would catch ρ ≥ 1.08 (2.16 × the claim) with 95 % probability.'
+    >>> power_sentence(power, 600)
+    'These 600 calls would catch ρ ≥ 1.08 (2.16 × the claim), if Gaussian, with 95 % probability.'
     """
     if not power:
         return ""
     tested = f"These {number(calls)} calls" if calls else "This check"
     if math.isinf(to_float(power["smallest"])):
         return f"{tested} would catch no violation."
+    of = f", {power['detail']}," if power.get("detail") else ""
     if math.isclose(to_float(power["smallest"]), to_float(power["claimed"]), rel_tol=1e-9):
-        detail = str(power.get("detail") or "")
-        where = f" {detail}" if detail.startswith("on ") else ""
-        return f"{tested} would catch anything beyond the claim{where}."
+        return f"{tested} would catch anything beyond the claim{of}".rstrip(",") + "."
     detection = to_float(power["detection"])
     sure = f" with {share(detection)} probability" if detection < 1 else ""
-    return f"{tested} would catch {violation(power)}{sure}."
+    return f"{tested} would catch {violation(power)}{of}{sure}".rstrip(",") + "."
 
 
 def violation(power: Mapping[str, Any]) -> str:

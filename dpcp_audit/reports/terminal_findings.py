@@ -210,12 +210,10 @@ def _print_stacked(line: _Line, console: Console) -> None:
 
 
 def _print_details(finding: Mapping[str, Any], console: Console) -> None:
-    power = finding.get("power") or {}
-    of = f"The power is of violations {power['detail']}." if power.get("detail") else ""
     assumed = f"Assumes: {finding['assumptions']}." if finding["assumptions"] else ""
     rules = rules_of(finding["proof"]) if finding.get("proof") else []
     by = f"Rules: {'; '.join(rules)}." if rules else ""
-    for text in (finding["statement"], note_of(finding), by, assumed, of):
+    for text in (finding["statement"], note_of(finding), by, assumed):
         print_indented(text, console)
 
 

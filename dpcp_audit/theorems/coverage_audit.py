@@ -440,7 +440,7 @@ class CoverageAudit:
             n_values=max(1, round(_LAST_CASE * context.samples(self.draws))),
             significance=context.significance / 4,
         )
-        return side.power(shortfall, "of coverage that varies as split conformal prediction's")
+        return side.power(shortfall, "where it varies as in split conformal prediction")
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
         """Return a ``draws`` that refutes such a coverage, likewise; infinity where none does."""

@@ -117,7 +117,7 @@ def test_what_is_timed_is_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_calls_and_power_are_announced() -> None:
     (row,) = rows_of_targets([planned(spec(**{"pure-dp": 1}), {})])
     said = announcement(row, 1e-3)
-    assert said.startswith("These 131,072 calls would catch ε ≥ 1.")
+    assert said.startswith("131,072 calls are planned. This check would catch ε ≥ 1.")
     assert said.endswith("with 95 % probability.")
 
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from support import packages
 
+from dpcp_audit.engine import backends
+from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.document import dump, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "command_line.md"
 CODE = """
@@ -25,11 +33,35 @@ def wrong(scores):
 def count(scores, *, rng):
     return np.count_nonzero(scores <= 0.5) + rng.laplace(scale=1)
 
+def exposed(scores, *, rng):
+    return scores.mean() + rng.laplace(scale=1e-3)
+
 def nothing(scores, *, rng):
     raise ValueError("no")
 """
+SUITE = """
+from dataclasses import replace
+
+from dpcp_audit.extensions.claims import Row, Suite, Verdict
+from dpcp_ledger.related import related_works
+
+class Fails:
+    sampled = False
+
+    def __call__(self, context):
+        raise RuntimeError("no")
+
+def rows():
+    row = next(each for each in related_works.SUITE.rows() if each.claim.id == "zhu.feedback")
+    for id_, expected in {"refuted": Verdict.REFUTED, "open": Verdict.PROVED}.items():
+        yield Row(claim=replace(row.claim, id=id_, expected=expected), check=row.check)
+    yield Row(claim=replace(row.claim, id="fails"), check=Fails())
+
+SUITE = Suite(summary="One check.", rows=rows)
+"""
 COVERS = "--kind quantile --coverage-at-least 0.9 --n 20"
 PRIVATE = "--kind quantile --n 5 --seed 1 --false-alarm 1e-9"
+THEOREM = "ldpcp-4 --n 20000 --epsilon 2 --delta 0.05 --profile smoke --false-alarm 1e-9 --jobs 1"
 EXAMPLES = {
     ("check", 0): f"check code.py:right {COVERS}",
     ("check", 1): f"check code.py:wrong {COVERS}",
@@ -44,6 +76,18 @@ EXAMPLES = {
     ("compare", 3): "compare right.json cut.json",
     ("replay", 0): "replay {claim} wrong.json",
     ("replay", 1): "replay {claim} mended.json",
+    ("run", 0): "run --suite mine --only refuted --jobs 1",
+    ("run", 1): "run --suite mine --only open --jobs 1",
+    ("run", 3): "run --suite mine --only fails --jobs 1",
+    ("ledger", 0): "ledger right.json",
+    ("ledger", 1): "ledger wrong.json",
+    ("ledger", 3): "ledger cut.json",
+    ("theorem", 0): f"theorem {THEOREM} --scores uniform",
+    ("theorem", 1): f"theorem {THEOREM} --scores beta(5,0.2)",
+    ("theorem", 3): f"theorem {THEOREM} --scores uniform --memory 1MiB",
+    ("estimate", 0): f"estimate code.py:count {PRIVATE} --draws 600 --paths 0",
+    ("estimate", 1): f"estimate code.py:exposed {PRIVATE} --pure-dp 1 --draws 600 --paths 0",
+    ("estimate", 3): f"estimate code.py:nothing {PRIVATE} --draws 600 --paths 0",
     ("report", 0): "report wrong.json --report markdown=wrong.md",
 }
 
@@ -63,8 +107,11 @@ def told() -> dict[tuple[str, int], str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
+    Path("three_claims.py").write_text(SUITE, "utf-8")
+    packages.register(tmp_path, "three-claims", mine="three_claims:SUITE")
+    packages.use(tmp_path, monkeypatch)
     Path("code.py").write_text(CODE, "utf-8")
     for name in ("right", "wrong"):
         main(f"check code.py:{name} --name it {COVERS} -q --report json={name}.json".split())
@@ -74,7 +121,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     targets = wrong["targets"]
     Path("mended.json").write_text(dump(right | {"targets": targets}), "utf-8")
     Path("id").write_text(json.dumps(finding["id"]), "utf-8")
-    return tmp_path
+    yield tmp_path
+    sys.modules.pop("three_claims", None)
+    backends._cells(Limits(), apart=False).stop()
+    backends._cells.cache_clear()
+    packages.clear()
 
 
 @pytest.mark.known_bad

@@ -93,7 +93,7 @@ def test_a_claim_that_withstands_says_what_would_have_been_caught() -> None:
     told = finding("x", "CONSISTENT", "CONSISTENT", evidence=shown, power=power)
     assert sentence(told) == (
         "Found ε ≥ 0 (no upper limit); promised ε ≤ 1. These 2000 calls would catch ε ≥ 1.25 "
-        "(1.25 × the claim) with 95 % probability."
+        "(1.25 × the claim), of a Laplace mechanism, with 95 % probability."
     )
 
 

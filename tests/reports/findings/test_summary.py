@@ -172,7 +172,8 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
     assert "; a violation of 1.6 times what is allowed, or more, would have" in reading.meaning
     (entry,) = reading.entries
     assert entry.power == (
-        "This check would catch ρ ≥ 0.8 (1.6 × the claim) with 95 % probability."
+        "This check would catch ρ ≥ 0.8 (1.6 × the claim), if the release is Gaussian, with 95 % "
+        "probability."
     )
 
 
