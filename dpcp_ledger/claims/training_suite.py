@@ -30,13 +30,12 @@ from dpcp_audit.extensions.mechanisms import (
 )
 from dpcp_ledger.claims import training_canaries, training_extraction
 from dpcp_ledger.claims.papers_suite import with_statements
-from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training import published_script, training_pipeline
 from dpcp_ledger.training.model_attacks import AttackClassifier, LiRA, LossThreshold, View
 from dpcp_ledger.training.model_membership import ModelMembership
 from dpcp_ledger.training.published_script import PipelineCanary, pipeline_canary
-from dpcp_ledger.training.training_pipeline import DELTA, PIPELINE, DigitModels
+from dpcp_ledger.training.training_pipeline import DELTA, PIPELINE, DigitModels, PrivatePipeline
 
 if TYPE_CHECKING:
     from dpcp_ledger.training.model_attacks import ShadowAttack

@@ -49,8 +49,8 @@ from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import loss_of
 from dpcp_audit.extensions.mechanisms import SubsampledGaussian
 from dpcp_audit.extensions.statistics import MeanBets
-from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.model_attacks import View
+from dpcp_ledger.training.training_pipeline import PrivatePipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable

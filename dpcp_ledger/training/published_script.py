@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.extensions.claims import FloatArray, PrivacyGuarantee
     from dpcp_audit.extensions.mechanisms import DPSGD, PCOQS
-    from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
     from dpcp_ledger.mechanisms.published_training import PublishedGradients, PublishedStep
+    from dpcp_ledger.training.training_pipeline import PrivatePipeline
 
 
 PUBLISHED_SEED = 42

@@ -11,7 +11,6 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import ApproxDP, PureDP, Relation
 from dpcp_audit.words.results import EvidenceKind, Verdict
-from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.model_attacks import (
     Cohort,
     LiRA,
@@ -19,6 +18,7 @@ from dpcp_ledger.training.model_attacks import (
     View,
 )
 from dpcp_ledger.training.model_membership import ModelMembership, RateLine
+from dpcp_ledger.training.training_pipeline import PrivatePipeline
 
 
 @pytest.mark.parametrize(

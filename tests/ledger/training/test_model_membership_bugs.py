@@ -18,11 +18,10 @@ from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, Relation
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.model_attacks import LiRA, LossThreshold, ShadowAttack, View
 from dpcp_ledger.training.model_membership import ModelMembership
 from dpcp_ledger.training.published_script import PipelineCanary, pipeline_canary
-from dpcp_ledger.training.training_pipeline import DigitModels
+from dpcp_ledger.training.training_pipeline import DigitModels, PrivatePipeline
 
 pytestmark = pytest.mark.known_bad
 

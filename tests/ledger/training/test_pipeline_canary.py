@@ -15,9 +15,12 @@ from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_ledger.training.published_script import PipelineCanary
-from dpcp_ledger.training.training_pipeline import DigitModels, trained_pipeline_budget
+from dpcp_ledger.training.training_pipeline import (
+    DigitModels,
+    PrivatePipeline,
+    trained_pipeline_budget,
+)
 
 CALIBRATION = PCOQS(alpha=0.1, rho=0.5)
 
