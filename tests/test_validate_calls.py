@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.user_mechanisms import flip, noisy_sum
 
 import dpcp_audit as dp
 from dpcp_audit.laws import pools as scores
@@ -81,14 +82,6 @@ def proved(function: Any, guarantee: Any, **options: Any) -> Any:
 
 def traced(function: Any, x: Any, x_neighbour: Any, guarantee: Any, **options: Any) -> Any:
     return dp.trace(function, x, x_neighbour, guarantee, **options)
-
-
-def flip(x: Any, *, rng: np.random.Generator) -> Any:
-    return x ^ int(rng.random() < 0.25)
-
-
-def noisy_sum(x: Any, *, rng: np.random.Generator) -> Any:
-    return sum(x) + rng.laplace(scale=1)
 
 
 @cache
@@ -187,7 +180,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
       "neighbours": "substitution", "options": {}}),
     (estimated,
      {"function": flip, "guarantee": dp.LocalDP(1.0), "domain": 2, "draws": 600, "seed": 0,
-      "false_alarm": 0.05, "pair": (0, 1), "paths": 100, "options": {}, "trace": True,
+      "false_alarm": 0.05, "pair": (0, 1), "paths": 10, "options": {}, "trace": True,
       "kind": "randomizer"}),
     (estimated_from, {"samples": SAMPLES, "guarantee": dp.PureDP(1.0), "seed": 0}),
     (method(0, "epsilon"), {"delta": 0.1}),
@@ -197,7 +190,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (method(0, "report"), {"path": "estimates.json"}),
     (traced,
      {"function": noisy_sum, "x": [0, 1], "x_neighbour": [0, 0], "guarantee": dp.PureDP(0.5),
-      "draws": 20, "scope": "release", "neighbours": "substitution", "seed": 0,
+      "draws": 5, "scope": "release", "neighbours": "substitution", "seed": 0,
       "false_alarm": 0.05, "options": {}}),
     (method(1, "delta"), {"epsilon": 1.0, "significance": 0.05}),
     (method(1, "epsilon"), {"delta": 0.1}),

@@ -1,4 +1,4 @@
-"""The documentation: the tutorial runs, the ledger is that of the suite, every key is explained."""
+"""The documentation: commands run, the ledger is that of the suite, every key is explained."""
 
 from __future__ import annotations
 

@@ -8,6 +8,14 @@ from typing import Any
 import numpy as np
 
 
+def flip(value, *, rng) -> Any:
+    return value ^ int(rng.random() < 0.25)
+
+
+def noisy_sum(values, *, rng) -> Any:
+    return sum(values) + rng.laplace(scale=1)
+
+
 def noisy_search(scores, *, rng, rho=0.5, rounds=12, alpha=0.1, noise=1.0, one_draw=False) -> Any:
     """P-COQS with a resolution of 2^-rounds: bisection by noisy counts."""
     rank = math.ceil((1 - alpha) * (len(scores) + 1))

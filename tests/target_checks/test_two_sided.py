@@ -340,8 +340,7 @@ def test_a_few_paths_do_not_settle_pure_privacy() -> None:
 
 
 @pytest.mark.known_bad
-@pytest.mark.parametrize("epsilon", [0.5, 1.1, 2.0, 5.0])
-@pytest.mark.parametrize("k", [2, 4, 10])
+@pytest.mark.parametrize(("epsilon", "k"), [(0.5, 2), (1.1, 10), (2.0, 4), (5.0, 2), (5.0, 10)])
 def test_a_tight_response_is_proved_and_a_smaller_claim_refuted(epsilon: float, k: int) -> None:
     options = {"epsilon": epsilon, "k": k}
     found = checked(response, LocalDP(epsilon), domain=k, kind="randomizer", options=options)[1]

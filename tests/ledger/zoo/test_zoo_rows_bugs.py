@@ -30,7 +30,10 @@ SIGNIFICANCE = 1e-6 / len(ROWS)
 PATHS = 20
 SEEDED = ("fixed-seed[check=black-box]", "seed-of-data[check=black-box]")
 """On few draws these return one value on every input, which is an error."""
-SLOW = ("laplace-noise-0.9", "gaussian-noise-0.9", "laplace-for-gaussian", "one-draw", "ldpcp")
+SLOW = (
+    *("laplace-noise-0.8", "laplace-noise-0.9", "gaussian-noise-0.8", "gaussian-noise-0.9"),
+    *("laplace-for-gaussian", "one-draw", "ldpcp"),
+)
 
 
 def marked(row: Row) -> ParameterSet:
