@@ -46,13 +46,14 @@ from dpcp_audit.tracing.path_losses import (
 )
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
+from dpcp_audit.tracing.returned_data import line_of_data
 from dpcp_audit.tracing.target_calls import put_back
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -391,7 +392,7 @@ class Remark:
     paths : int
     blames : bool
         True if the line is where the data leave the noise behind. Of an output that differs only
-        the line that returns it is known.
+        the line that returns it may be known.
     """
 
     says: str
@@ -503,17 +504,22 @@ def trace_target(
             _require_support(target, laws, paths)
             released = all(_is_release(path) for direction in paths for path in direction)
             released = released and _changes(target, ways, seeds, paths, values=values)
+            written = _lines_written(target, ways, seeds, paths, values=values)
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
     everything = [path for direction in paths for path in direction]
-    leaks, unfollowed = _remarks(everything)
+    leaks, unfollowed = _remarks(everything, written)
+    if exact is not None and not any(path.certain for path in everything):
+        infinite = any(math.isinf(way.max_divergence()) for way in (exact, exact.reversed()))
+        known = {_at(line) for line in written.values()} if infinite else set()
+        leaks = tuple(leak for leak in leaks if leak.location in known)
     return PairTrace(
         forward=LossSample.of(paths[0]),
         backward=LossSample.of(paths[1]),
         exact=exact,
         lines=line_losses(paths),
-        leaks=leaks if exact is None or any(path.certain for path in everything) else (),
+        leaks=leaks,
         unfollowed=unfollowed if exact is None else (),
         values=values,
         released=released,
@@ -635,7 +641,31 @@ def _at(line: Line) -> SourceLocation:
     return SourceLocation.of(*line)
 
 
-def _remarks(paths: Sequence[PathLoss]) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
+def _lines_written(
+    target: TracedTarget,
+    ways: Sequence[tuple[Any, Any]],
+    seeds: IntArray,
+    paths: Sequence[Sequence[PathLoss]],
+    *,
+    values: bool,
+) -> dict[Line, Line]:
+    """Return where the data is written that lines return without noise, as far as is known."""
+    found: dict[Line, Line | None] = {}
+    for (x, _), row, direction in zip(ways, seeds, paths, strict=True):
+        for seed, path in zip(row, direction, strict=True):
+            departed = path.divergence
+            if departed is None or departed.departure is not Departure.OUTPUT:
+                continue
+            if departed.line not in found:
+                rng = np.random.default_rng(seed)
+                line = line_of_data(target, x, SampledRun(values=values), rng)
+                found[departed.line] = line
+    return {line: written for line, written in found.items() if written is not None}
+
+
+def _remarks(
+    paths: Sequence[PathLoss], written: Mapping[Line, Line]
+) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
     """Return the leaks, and what could not be followed.
 
     A replay may depart because noise was revealed before data was added to it: then that is why.
@@ -653,9 +683,9 @@ def _remarks(paths: Sequence[PathLoss]) -> tuple[tuple[Remark, ...], tuple[Remar
         Remark(
             says=f"data reaches the {kind} without noise: on the neighbour, with the same noisy "
             f"values, {found[0].says}",
-            location=_at(line),
+            location=_at(written.get(line, line) if kind is Departure.OUTPUT else line),
             paths=len(found),
-            blames=kind is not Departure.OUTPUT and found[0].says != NOT_SEEN,
+            blames=line in written if kind is Departure.OUTPUT else found[0].says != NOT_SEEN,
         )
         for (line, kind), found in departed.items()
     ]
