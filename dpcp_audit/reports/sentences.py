@@ -412,23 +412,22 @@ def _remedy(finding: Mapping[str, Any]) -> str:
     unproved: PlainData = finding.get("unproved") or {}
     stopped = bool(place) and _is_stopped_there(finding)
     row = _spent(tables)
+    hint = f" Hint: {unproved['hint']}." if stopped and unproved.get("hint") else ""
     if row and row.get("line") == place:
-        hint = unproved.get("hint") if stopped else ""
-        return _spends(finding["evidence"], row) + (f" Hint: {hint}." if hint else "")
+        return f"{_spends(finding['evidence'], row, proved=bool(hint))}{hint}"
     if stopped:
-        hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
         return f"At {place}: {unproved['reason']}.{hint}"
     return _bare(place, tables)
 
 
-def _spends(evidence: Mapping[str, Any], row: Mapping[str, str]) -> str:
-    """Return the noise of the line that spends the loss, and the noise that would do."""
+def _spends(evidence: Mapping[str, Any], row: Mapping[str, str], *, proved: bool) -> str:
+    """Return the noise of the line that spends, and what would do unless it is proved."""
     scale, law = row.get("noise scale"), row.get("law", "")
     if not scale or row.get("draws a run") != "1":
         spent = row.get("share", "").replace("%", " %")
         return f"At {row['line']}, {spent} of the loss is spent."
     wanted = _enough(evidence, law, row.get("realised sensitivity", ""))
-    more = wanted is not None and wanted > to_float(scale)
+    more = wanted is not None and wanted > to_float(scale) and not proved
     would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if more else ""
     return f"At {row['line']}, {_LAWS.get(law, law)} noise of scale {scale} is added{would_do}."
 
