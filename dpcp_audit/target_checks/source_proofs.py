@@ -155,8 +155,9 @@ class SourceProof:
             return None
         stopped = self.stopped
         line, file = stopped.line, stopped.file
-        known = line and file and not stopped.at_head
-        place = SourceLocation.of(file, int(line)) if known else None
+        place = None
+        if line is not None and file is not None and not stopped.at_head:
+            place = SourceLocation.of(file, line)
         return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
 
     def beside(self, outcome: Outcome) -> Outcome:
