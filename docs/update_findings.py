@@ -35,19 +35,15 @@ MATTER_MOST = {
         "at most L·Δ·n scores are expected in the fullest window: n = 1000, Δ = 1/n"
     ),
     "ldpcp.shuffle[n=2452]": (
-        "shuffling 2452 reports of ε = 4 reduces the loss to approximately ε/√n = 0.081; no δ is "
-        "stated, 0.001 is granted (at δ = 10⁻⁶ the loss is 0.784)"
-    ),
-    "ldpcp.shuffle[reports=features]": (
-        "shuffled reports of LDP-CP-L, which carry the features x, lose ε/√n too: the loss in "
-        "units of ε/√n, the least of five data sets at ε = 4"
+        "shuffling 2452 reports of ε = 4 gives approximately ε/√n = 0.081; granted δ = 0.001, as "
+        "none is stated (at 10⁻⁶: 0.784)"
     ),
     "dpskin.rdp-batch[q=0.01,sigma=1,alpha=16]": (
         "a Poisson-subsampled Gaussian step has a Rényi divergence of at most q²α/(2σ²): α = 16"
     ),
     "dpskin.rdp-total[epsilon]": (
-        "the ε at δ = 10⁻⁵ of nine epochs of DP-SGD at σ = 8.1, by the last formula at its best "
-        "order (0.003549 is not printed; the ε that is printed for this σ, 0.59812, holds)"
+        "ε at δ = 10⁻⁵ of nine epochs of DP-SGD at σ = 8.1, by the last formula at its best order "
+        "(0.003549 is not printed; the printed 0.59812 holds)"
     ),
 }
 """The README's findings, each in a line; all of them are the papers' own claims."""
