@@ -97,7 +97,7 @@ def test_every_claim_of_the_papers_has_an_expectation() -> None:
 def test_a_check_is_sampled_exactly_where_its_evidence_is(row: Row) -> None:
     """A search may draw what it tries, and still compute what it says of it.
 
-    What is computed never draws: ``tests/ledger/claims/test_papers_suite_rows.py`` looks at it.
+    What is computed never draws: ``tests/ledger/claims/test_papers_suite.py`` looks at it.
     """
     found = least_effort("papers", row.claim.id)
     evidence = found.outcome.evidence
