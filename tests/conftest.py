@@ -47,7 +47,7 @@ SLOW_FILES = frozenset(
         "faces/test_publishing.py",
         "faces/test_typed_use.py",
         "ledger/claims/test_compared_calibrators.py",
-        "ledger/claims/test_papers_suite_rows.py",
+        "ledger/claims/test_papers_suite.py",
         "ledger/claims/test_reproduced_tables.py",
         "ledger/claims/test_training_extraction.py",
         "ledger/claims/test_training_membership.py",

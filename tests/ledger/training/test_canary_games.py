@@ -1,5 +1,7 @@
 """Games: what an attacker sees of a training, and what he makes of it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
@@ -173,3 +175,19 @@ def test_games_that_cannot_be_played_are_refused() -> None:
         BlackBoxGame(settings=SETTINGS, inputs=OutsideCanaries.LONE_PIXELS, canaries=13).play(
             1, rng=np.random.default_rng(0)
         )
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.5, 1.0])
+@pytest.mark.parametrize("sigma", [0.05, 0.1, 1.0])
+def test_the_log_ratio_is_that_of_the_densities(rate: float, sigma: float) -> None:
+    """Also where the exponent is −200 or 800 and every step holds the canary."""
+    watcher = Watcher(
+        attack=CanaryStatistic.LIKELIHOOD,
+        settings=DPSGD(sampling=Poisson(rate), lot_size=5, steps=2, noise_multiplier=sigma),
+        coordinates=np.array([0]),
+    )
+    sums = np.linspace(-1.0, 2.5, 71)
+    without, included = norm.logpdf(sums, 0, sigma), norm.logpdf(sums, 1, sigma)
+    out = np.log1p(-rate) + without if rate < 1 else np.full(71, -np.inf)
+    expected = np.logaddexp(out, np.log(rate) + included) - without
+    assert watcher._log_ratio(sums) == pytest.approx(expected, rel=1e-9, abs=1e-12)
