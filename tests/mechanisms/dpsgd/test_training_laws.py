@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -10,13 +10,12 @@ import torch
 from scipy.stats import chi2, kstest, norm, t
 from support.levels import disagreeing_cells
 from support.opacus_training import opacus_train
+from support.small_trainings import DATA, N, head, settings
 from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import training as lots
 from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Clipping, Examples, Poisson
 from dpcp_audit.mechanisms.dpsgd.training import train
-
-pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
 LEVEL = 1e-7
 STILL = Examples(
@@ -52,6 +51,7 @@ def noise_of(fit, **changes: object) -> np.ndarray:
     return np.stack(moves) * settings.lot_size / scale
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.statistical(false_alarm=3e-7)
 @pytest.mark.parametrize("fit", [train, opacus_train])
 @pytest.mark.parametrize(
@@ -75,6 +75,7 @@ def test_noise_is_normal_of_the_stated_scale(fit, changes) -> None:
         assert 2 * t.sf(abs(student), 400 - 1) >= LEVEL / len(pairs)
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.statistical(false_alarm=1e-10)
 def test_the_test_of_noise_sees_a_scale_ten_percent_off() -> None:
     """What it can detect: at 4800 draws, ±10 % has a p-value below 1e-10."""
@@ -90,6 +91,7 @@ def entered(drawn: lots._PoissonLots) -> np.ndarray:
     return counts.numpy().astype(np.int64)
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.parametrize("rate", [0.03, 0.5, 0.9])
 def test_every_set_of_members_is_a_lot_with_its_poisson_probability(rate) -> None:
     """All subsets of four of five: each one's rate, and that they enter on their own.
@@ -107,6 +109,7 @@ def test_every_set_of_members_is_a_lot_with_its_poisson_probability(rate) -> Non
     assert not disagreeing_cells(counts, law, trials=trials, level=LEVEL).size
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 def test_lots_of_successive_steps_are_independent() -> None:
     """False alarm: 1e-7."""
     generator, members = torch.Generator().manual_seed(4), torch.ones(50_000, 1, dtype=torch.bool)
@@ -116,3 +119,31 @@ def test_lots_of_successive_steps_are_independent() -> None:
     sizes = np.array([sum(bits) for bits in product([0, 1], repeat=3)])
     law = 0.3**sizes * 0.7 ** (3 - sizes)
     assert not disagreeing_cells(counts, law, trials=50_000, level=LEVEL).size
+
+
+class TestTrained:
+    def test_losses_probabilities_and_accuracy_are_those_of_the_logits(self) -> None:
+        trained = train(head(), DATA, settings(), rng=0, replicas=2)
+        logits = trained.logits(DATA.inputs.astype(np.float64))
+        odds = np.exp(logits)
+        np.testing.assert_allclose(
+            trained.probabilities(DATA.inputs), odds / odds.sum(axis=2, keepdims=True), rtol=1e-6
+        )
+        true = trained.probabilities(DATA.inputs)[:, np.arange(N), DATA.labels]
+        np.testing.assert_allclose(trained.losses(DATA), -np.log(true), rtol=1e-6)
+        right = (logits.argmax(axis=2) == DATA.labels).mean(axis=1)
+        np.testing.assert_array_equal(trained.accuracy(DATA), right)
+
+    def test_many_inputs_are_predicted_in_parts(self, monkeypatch) -> None:
+        trained = train(head(), DATA, settings(), rng=0, replicas=3)
+        whole = trained.logits(DATA.inputs)
+        monkeypatch.setattr("dpcp_audit.mechanisms.dpsgd.networks._PREDICTED_AT_ONCE", 15)
+        np.testing.assert_allclose(trained.logits(DATA.inputs), whole, rtol=1e-5, atol=1e-6)
+
+    def test_an_observer_sees_every_step(self) -> None:
+        steps = []
+        trained = train(head(), DATA, settings(), rng=0, replicas=2, observer=steps.append)
+        assert [step.index for step in steps] == list(range(5))
+        assert torch.equal(steps[-1].after, trained.parameters)
+        for earlier, later in pairwise(steps):
+            assert torch.equal(earlier.after, later.before)

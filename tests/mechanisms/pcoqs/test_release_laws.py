@@ -1,17 +1,22 @@
 from __future__ import annotations
 
+from itertools import product
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
-from scipy.special import log_ndtr
-from scipy.stats import binom
+from scipy.special import log_ndtr, logsumexp
+from scipy.stats import binom, norm
 from support.levels import differing_cells, disagreeing_cells
 from support.plain_pcoqs import plain_law, plain_trials
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
-from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.pcoqs import PCOQS, largest_bit_divergence, search_laws
 
-pytestmark = pytest.mark.statistical(false_alarm=1e-7)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 RELEASES, BATCH = 250_000, 50_000
 TIED = atoms([0.0, 0.125, 0.25, 0.5, 0.75, 1.0], [1, 3, 4, 6, 2, 1], name="tied")
@@ -41,6 +46,7 @@ def retraced_losses(mechanism: PCOQS, released: np.ndarray, pair: tuple) -> np.n
     return loss
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.parametrize("n", [40, 2400])
 def test_fine_law_against_many_releases(n) -> None:
     """The privacy loss of 250,000 releases, in 60 cells, against its exact law; fails by chance
@@ -70,6 +76,7 @@ def test_fine_law_against_many_releases(n) -> None:
     assert disagreeing_cells(counts, cells, trials=RELEASES, level=1e-7).size == 0
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.parametrize("resolution", [0.2, 1 / 64])
 def test_coarse_law_against_many_releases(resolution) -> None:
     """Every threshold is a cell; fails by chance with probability at most 1e-7."""
@@ -86,6 +93,7 @@ def test_coarse_law_against_many_releases(resolution) -> None:
     assert np.exp(exact.log_mass).sum() == pytest.approx(masses.sum(), abs=1e-12)
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.parametrize(
     ("mechanism", "population", "n", "trials"),
     [
@@ -124,6 +132,7 @@ def test_trials_against_a_plain_recount(mechanism, population, n, trials) -> Non
         assert differing_cells(first, second, cells=40, level=3e-8).size == 0
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 def test_the_two_sample_test_sees_a_slightly_different_mechanism() -> None:
     """A quarter more noise is seen: P(rank error = 1) moves by more than 20 standard errors, of
     which the test needs 7; misses by chance with probability below 1e-7.
@@ -134,6 +143,7 @@ def test_the_two_sample_test_sees_a_slightly_different_mechanism() -> None:
     assert differing_cells(first.rank_error, second.rank_error, cells=40, level=3e-8).size > 0
 
 
+@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.statistical(false_alarm=1e-6)
 def test_the_levels_of_the_cell_tests_are_held() -> None:
     """At level 0.05 on correct samplers, 2000 runs each; fails by chance with probability at
@@ -148,3 +158,50 @@ def test_the_levels_of_the_cell_tests_are_held() -> None:
         first, second = rng.integers(0, 30, (2, 200))
         alarms[1] += differing_cells(first, second, cells=8, level=0.05).size > 0
     assert (alarms <= binom.isf(5e-7, runs, 0.05)).all()
+
+
+@pytest.mark.parametrize(
+    ("noise_scale", "alpha"), [(0.3, 1.5), (1.0, 2.0), (5.0, 8.0), (2.0, 30.0)]
+)
+def test_the_largest_divergence_of_one_bit_is_over_all_counts(noise_scale, alpha) -> None:
+    """By the definition of D_α, over every count within 500 of the rank."""
+    z = np.arange(-500, 501) / noise_scale
+    logs = np.stack([log_ndtr(z), log_ndtr(-z)])
+    both = [(logs[:, 1:], logs[:, :-1]), (logs[:, :-1], logs[:, 1:])]
+    found = max(logsumexp(alpha * p + (1 - alpha) * q, axis=0).max() for p, q in both)
+    expected = float(found) / (alpha - 1)
+    assert largest_bit_divergence(noise_scale, alpha) == pytest.approx(expected, rel=1e-12)
+
+
+def enumerated(scores: Sequence[float], rank: int, rounds: int, resolution: float) -> np.ndarray:
+    """Return the probabilities of all bits, by the definition of the search on [0, 1]."""
+    masses = []
+    for bits in product((0, 1), repeat=rounds):
+        left, right, mass = 0.0, 1.0, 1.0
+        for bit in bits:
+            mid = (left + right) / 2
+            z = (rank - sum(score <= mid for score in scores)) / 1.5
+            mass *= norm.cdf(z if bit else -z)
+            left, right = (mid + resolution, right) if bit else (left, mid)
+        masses.append(mass)
+    return np.array(masses)
+
+
+@pytest.mark.parametrize("resolution", [0.0, 0.05])
+@pytest.mark.parametrize("other", [[0.2, 0.3, 0.9], [0.2, 0.3], [0.2, 0.3, 0.62, 0.7]])
+def test_neighbours_are_told_apart_wherever_a_score_of_either_lies(other, resolution) -> None:
+    """By enumeration of 2⁶ sequences of bits; also where one has no score and the other has one."""
+    scores, rounds = ([0.2, 0.3, 0.35], other), 6
+    laws = search_laws(
+        [np.array(each) for each in scores],
+        ranks=[2, 3],
+        noise_scale=1.5,
+        rounds=rounds,
+        bounds=(0.0, 1.0),
+        resolution=resolution,
+    )
+    masses = [enumerated(x, r, rounds, resolution) for x, r in zip(scores, (2, 3), strict=True)]
+    for pair, (p, q) in ((FinitePair(*laws), masses), (FinitePair(*laws[::-1]), masses[::-1])):
+        for epsilon in (0.0, 0.3, 1.0):
+            delta = np.maximum(p - np.exp(epsilon) * q, 0).sum()
+            assert pair.delta_at(epsilon) == pytest.approx(delta, abs=1e-14)
