@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.samplers import context, on_pair
 
 import dpcp_audit as dp
-from dpcp_audit.targets import Kind, Target, TargetError
+from dpcp_audit.targets import Kind, RandomStyle, Target, TargetError, TargetSpec
+from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
+from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
 from dpcp_audit.words.results import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.results import Outcome
+
 
 EPSILON = 1.0
 
@@ -102,3 +115,134 @@ def test_wrong_uses_are_told_in_one_line() -> None:
         dp.audit(histogram, dp.LocalDP(1.0), kind="vector")
     with pytest.raises(ValueError, match="domain applies to a randomizer or local"):
         dp.audit(histogram, dp.PureDP(1.0), kind="vector", domain=3)
+
+
+PERL = Path(__file__).parents[2] / "examples" / "command_quantile.pl"
+LOW, HIGH = np.zeros(20), np.eye(20)[0]
+
+
+def audit(target: Target, inputs: tuple[FloatArray, FloatArray] = (LOW, HIGH)) -> Outcome:
+    pair = Neighbours(relation=Relation.SUBSTITUTION, value=inputs[0], neighbour=inputs[1])
+    check = on_pair(target, PureDP(1.0), pair, randomness=target.randomness)
+    return check(context(0, significance=1e-6))
+
+
+def mean(scores, *, rng, scale=1.0) -> float:
+    """A 1-DP mean of scores in [0, 1] at scale 1."""
+    return float(scores.mean() + scale * rng.laplace() / len(scores))
+
+
+def mean_of_its_own(scores) -> float:
+    return float(scores.mean() + np.random.default_rng().laplace() / len(scores))
+
+
+def mean_of_a_global(scores) -> float:
+    return float(scores.mean() + np.random.laplace() / len(scores))  # noqa: NPY002
+
+
+def mean_of_a_seed(scores, seed) -> float:
+    return mean(scores, rng=np.random.default_rng(seed))
+
+
+def sorts_in_place(scores, *, rng) -> float:
+    """Were it handed the caller's array, all but the first call would see other scores."""
+    result = mean(scores, rng=rng)
+    scores[:] = 1.0
+    return result
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    "function", [mean, mean_of_its_own, mean_of_a_global, mean_of_a_seed, sorts_in_place]
+)
+def test_correct_code_of_every_style_is_not_refuted(function: Callable[..., float]) -> None:
+    """Refuted with probability at most 1e-6."""
+    assert audit(Target.from_callable(function, kind=Kind.QUANTILE)).verdict is not Verdict.REFUTED
+
+
+def one_seed_for_many(scores, *, rng, size) -> np.ndarray:
+    return scores.mean() + np.random.default_rng(7).laplace(size=size)
+
+
+def constant(scores, *, rng) -> float:
+    return 0.5
+
+
+def ignores_the_rng(scores, *, rng) -> float:
+    return mean_of_a_global(scores)
+
+
+def makes_its_own(scores, *, rng) -> float:
+    return mean_of_its_own(scores)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "vectorised", "words"),
+    [
+        (one_seed_for_many, True, "seeds itself: different generators give the same outputs"),
+        (constant, False, "returned the same value in all of"),
+        (ignores_the_rng, False, r"global state of numpy.random: .*\(randomness global\)"),
+        (
+            makes_its_own,
+            False,
+            r"other outputs when it is handed the same rng.*\(randomness global\)",
+        ),
+    ],
+)
+def test_what_is_no_sample_is_told(
+    function: Callable[..., float], vectorised: bool, words: str
+) -> None:
+    target = Target.from_callable(function, kind=Kind.QUANTILE, vectorised=vectorised)
+    with pytest.raises(DegenerateTargetError, match=words):
+        audit(target)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("function", [ignores_the_rng, makes_its_own])
+def test_the_advice_of_the_message_helps(function: Callable[..., float]) -> None:
+    target = Target.from_callable(function, kind=Kind.QUANTILE, rng=RandomStyle.GLOBAL)
+    assert audit(target).verdict is not Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+@pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
+@pytest.mark.parametrize(("epsilon", "refuted"), [(1.0, False), (4.0, True)])
+def test_a_program_is_audited_as_a_function_is(epsilon: float, refuted: bool) -> None:
+    """Wrongly refuted with probability at most 1e-6.
+
+    The median is sought of scores at 1/2, one of which moves to 0: that multiplies the odds of
+    an output below 1/2, from e^(−ε/2), by e^(ε/2).
+    """
+    spec = TargetSpec(
+        kind=Kind.QUANTILE,
+        command=("perl", str(PERL)),
+        randomness=RandomStyle.SEED,
+        options={"epsilon": epsilon, "alpha": 0.5},
+    )
+    tied = np.full(19, 0.5)
+    with spec.open() as target:
+        assert target.randomness is Randomness.GENERATOR
+        found = audit(target, (tied, np.append(tied[1:], 0.0)))
+        assert (found.verdict is Verdict.REFUTED) is refuted
+
+
+@pytest.mark.known_bad
+@pytest.mark.filterwarnings("ignore:.*fork")  # Python 3.12 warns of threads
+def test_a_child_that_a_target_forks_does_not_go_on_with_the_audit() -> None:
+    """Else every call would double the number of processes that audit."""
+    here, children = os.getpid(), list[int]()
+
+    def forks(scores: FloatArray, *, rng: np.random.Generator) -> float:
+        if child := os.fork():
+            children.append(child)
+        return float(rng.random())
+
+    with Target.from_callable(forks, kind=Kind.QUANTILE) as target:
+        outputs = target(np.zeros(3), 8, rng=np.random.default_rng(0))
+    assert os.getpid() == here
+    assert outputs.shape == (8,)
+    assert len(children) == 8
+    for child in children:
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
