@@ -37,7 +37,7 @@ EXPENSIVE = (
     *(f"coverage audit: {shape}" for shape in SHAPES),
 )
 """A quarter of a second or more each, or auditors that other cases try: the study has them. The
-two tests of canaries are in test_canary_audit_levels.py."""
+two tests of canaries are in test_run_bets.py."""
 
 
 def level_test(name: str) -> WaldTest:

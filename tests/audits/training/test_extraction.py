@@ -13,6 +13,7 @@ from dpcp_audit.laws.pools import hps, prediction_sets, true_label_scores
 from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
 from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.results import Verdict
 from dpcp_ledger.training import extraction as surrogates
 from dpcp_ledger.training.extraction import Answers, HarderToExtract, Splits, Victim
 
@@ -188,3 +189,42 @@ class TestHarderToExtract:
     def test_answers_are_a_choice(self) -> None:
         with pytest.raises(ValueError, match="answers must be a Answers"):
             Victim(name="v", training=PLAIN, answers="labels")
+
+
+PLAIN_SPLIT = DPSGD(
+    sampling=Poisson(0.2),
+    lot_size=60,
+    steps=20,
+    noise_multiplier=0.0,
+    clip_norm=math.inf,
+    learning_rate=2.0,
+)
+NOISY = replace(PLAIN_SPLIT, clip_norm=1.0, noise_multiplier=8.0)
+TOLD = Victim(name="told", training=PLAIN_SPLIT, answers=Answers.PROBABILITIES)
+HIDDEN = Victim(name="hidden", training=PLAIN_SPLIT, answers=Answers.LABELS)
+DROWNED = Victim(name="drowned", training=NOISY, answers=Answers.LABELS)
+TWIN = replace(HIDDEN, name="twin", training=replace(PLAIN_SPLIT, learning_rate=1.999))
+"""Another training in all but law."""
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("harder", "easier", "verdict"),
+    [
+        (TOLD, HIDDEN, Verdict.REFUTED),
+        (HIDDEN, TOLD, Verdict.CONSISTENT),
+        (HIDDEN, DROWNED, Verdict.REFUTED),
+        (DROWNED, HIDDEN, Verdict.CONSISTENT),
+        (HIDDEN, TWIN, Verdict.CONSISTENT),
+    ],
+)
+def test_claims_true_and_false(harder, easier, verdict) -> None:
+    """Twins, which win half of the repetitions or fewer, are refuted with probability 5e-8."""
+    check = HarderToExtract(
+        data=digits(),
+        harder=harder,
+        easier=easier,
+        splits=Splits(trained=300, calibration=10, queries=(60,)),
+    )
+    context = Context(seed=0, name=f"{harder.name}-{easier.name}", significance=1e-7)
+    assert check(context).verdict is verdict

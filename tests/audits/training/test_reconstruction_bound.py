@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
+from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Flaw, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_ledger.training.reconstruction import Prior, TraceAttack, simplex_prior
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack, simplex_prior
 
-pytestmark = pytest.mark.statistical(false_alarm=1e-8)
 TRAININGS, ALARM = 3000, 1e-8
 
 
@@ -36,6 +37,7 @@ def between(hits: int, low: float, high: float) -> bool:
     )
 
 
+@pytest.mark.statistical(false_alarm=1e-08)
 def test_of_two_opposite_examples_the_bound_is_attained() -> None:
     """Φ(√T/σ), the trade-off of T Gaussian steps at κ = 1/2. False-alarm probability 1e-8."""
     guarantee = SubsampledGaussian(sampling_rate=1.0, steps=4, noise_multiplier=2.0)
@@ -46,6 +48,7 @@ def test_of_two_opposite_examples_the_bound_is_attained() -> None:
     assert between(int(hits.sum()), exact - 0.005, exact)
 
 
+@pytest.mark.statistical(false_alarm=1e-08)
 @pytest.mark.parametrize(("size", "rate"), [(16, 1.0), (4, 0.3)])
 def test_of_more_examples_the_attack_stays_below_and_comes_close(size, rate) -> None:
     """At most power(1/k), at least 0.8 of it. False-alarm probability 1e-8 each."""
@@ -56,6 +59,7 @@ def test_of_more_examples_the_attack_stays_below_and_comes_close(size, rate) -> 
     assert between(int(hits.sum()), 0.8 * allowed, allowed)
 
 
+@pytest.mark.statistical(false_alarm=1e-08)
 def test_a_radius_is_held_to_its_own_baseline() -> None:
     """Digits within a radius: above κ by far, below power(κ). False-alarm probability 1e-8."""
     guarantee = SubsampledGaussian(sampling_rate=1.0, steps=4, noise_multiplier=2.0)
@@ -65,3 +69,37 @@ def test_a_radius_is_held_to_its_own_baseline() -> None:
     hits = attack(guarantee).hits(prior, trainings=TRAININGS, rng=np.random.default_rng(13))
     allowed = float(guarantee.power(prior.baseline))
     assert between(int(hits.sum()), prior.baseline + 0.02, allowed)
+
+
+GUARANTEE = SubsampledGaussian(sampling_rate=1.0, steps=6, noise_multiplier=2.5)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("noise", "flaw", "verdict"),
+    [
+        (2.5, Flaw.NONE, Verdict.CONSISTENT),
+        (2.5, Flaw.HALF_NOISE, Verdict.REFUTED),
+        (2.5, Flaw.NOISE_DIVIDED_TWICE, Verdict.REFUTED),
+        (0.0, Flaw.NONE, Verdict.REFUTED),
+    ],
+)
+def test_twins(noise, flaw, verdict) -> None:
+    """The correct twin is refuted with probability at most 1e-7; its success is the bound's."""
+    training = DPSGD(
+        sampling=Poisson(1.0),
+        lot_size=100,
+        steps=6,
+        noise_multiplier=noise,
+        learning_rate=0.1,
+        flaw=flaw,
+    )
+    known = digits().take(np.arange(8))
+    check = Reconstruction(
+        attack=TraceAttack(training=training, assumed_noise=2.5, known=known),
+        guarantee=GUARANTEE,
+        priors=tuple(simplex_prior(k, n_features=64) for k in (2, 8)),
+        trainings=300,
+    )
+    outcome = check(Context(seed=0, name=f"twin-{noise}-{flaw}", significance=1e-7))
+    assert outcome.verdict is verdict
