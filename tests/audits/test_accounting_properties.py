@@ -21,7 +21,7 @@ trainings = st.builds(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(training=trainings, epsilon=st.floats(0.0, 5.0), fpr=st.floats(0.0, 1.0))
 def test_bounds_are_ordered_and_the_region_holds_its_lines(
     training: SubsampledGaussian, epsilon: float, fpr: float
@@ -34,7 +34,7 @@ def test_bounds_are_ordered_and_the_region_holds_its_lines(
     assert training.allows(fpr, fpr)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(training=trainings)
 def test_more_noise_fewer_steps_and_smaller_lots_cost_less(training: SubsampledGaussian) -> None:
     spent = training.epsilon_at(1e-5) * (1 + 1e-4)

@@ -48,7 +48,7 @@ def vector(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.statistical(false_alarm=1e-7)
-@pytest.mark.parametrize("repetitions", [25, pytest.param(150, marks=pytest.mark.study)])
+@pytest.mark.parametrize("repetitions", [12, pytest.param(150, marks=pytest.mark.study)])
 def test_searches_over_vectors_keep_the_level(repetitions: int) -> None:
     """False alarm at most 1e-7: the refusals are at most Binomial(repetitions, 0.05)."""
     check = on_pair(vector, PureDP(1.0), draws=1200)
