@@ -290,8 +290,9 @@ class Reading:
             return f"{said}."
         some = "" if len(factors) == len(tried) else f"for {len(factors)} of them "
         return (
-            f"{said}; {some}a violation of {rounded_up(max(factors), digits=3)} times what is "
-            "allowed, or more, would have been, with probability 0.95."
+            f"{said}; {some}a violation of the kind that each names, of "
+            f"{rounded_up(max(factors), digits=3)} times what is allowed or more, would have been, "
+            "with probability 0.95."
         )
 
 

@@ -156,7 +156,7 @@ class SourceProof:
         stopped = self.stopped
         line, file = stopped.line, stopped.file
         place = None
-        if line is not None and file is not None and not stopped.at_head:
+        if line and file and not stopped.at_head:
             place = SourceLocation.of(file, line)
         return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
 

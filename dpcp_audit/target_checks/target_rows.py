@@ -44,7 +44,12 @@ from dpcp_audit.words.guarantees import (
 from dpcp_audit.words.options import Group, option, options_of
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
+<<<<<<< HEAD
 from dpcp_audit.words.values import Whole
+=======
+from dpcp_audit.words.values import Pair
+from dpcp_audit.words.whole_files import UsageError
+>>>>>>> 9c6f24bf (Parameters of a claim on scores hold their bounds; the power of a run names its kind)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,6 +135,8 @@ def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
     fixed: PlainData = {}
     if sizes := _sizes(spec, guarantee):
         fixed["n"] = sizes[0] if len(sizes) == 1 else list(sizes)
+    if spec.target.kind.takes in {Takes.SCORES, Takes.CLIENTS}:
+        fixed["bounds"] = Pair().as_data(spec.target.bounds)
     if spec.alpha is not None:
         fixed["alpha"] = spec.alpha
     if spec.shuffle_n is not None:

@@ -166,7 +166,7 @@ def test_a_long_check_is_not_silent_where_there_is_no_bar(
         progress.show(StillRunning(ids=tuple("abcdef"), seconds=20.2))
     assert capsys.readouterr().err.splitlines() == [
         f"{IDS[0]}: 1,500 of 2,000 calls made, 500 left",
-        f"{IDS[1]}: 2,500 of 2,000 calls made, 0 left",
+        f"{IDS[1]}: 2,000 of 2,000 calls made, 0 left",
         f"{IDS[2]}: 7 calls made",
         "still running after 20 s: a, b, c, d and 2 more",
     ]

@@ -169,7 +169,10 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
         "factor": 1.6,
     }
     reading = read(document(finding("a", "CONSISTENT", "PROVED", power=seen)))
-    assert "; a violation of 1.6 times what is allowed, or more, would have" in reading.meaning
+    assert (
+        " of the kind that each names, of 1.6 times what is allowed or more, would"
+        in reading.meaning
+    )
     (entry,) = reading.entries
     assert entry.power == (
         "This check would catch ρ ≥ 0.8 (1.6 × the claim), if the release is Gaussian, with 95 % "
@@ -292,7 +295,10 @@ def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> Non
         }
         return finding(name, "CONSISTENT", "CONSISTENT") | {"power": power}
 
-    seen = "a violation of 2 times what is allowed, or more, would have been, with probability 0.95"
+    seen = (
+        "a violation of the kind that each names, of 2 times what is allowed or more, would have "
+        "been, with probability 0.95"
+    )
     assert (
         f"2 claims are not refuted; {seen}"
         in read(document(tried("a", 2.0), tried("b", 1.5))).meaning
