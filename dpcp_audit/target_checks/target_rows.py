@@ -44,12 +44,7 @@ from dpcp_audit.words.guarantees import (
 from dpcp_audit.words.options import Group, option, options_of
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import INDEPENDENT_DRAWS, Claim, Source, Standing, Verdict
-<<<<<<< HEAD
-from dpcp_audit.words.values import Whole
-=======
-from dpcp_audit.words.values import Pair
-from dpcp_audit.words.whole_files import UsageError
->>>>>>> 9c6f24bf (Parameters of a claim on scores hold their bounds; the power of a run names its kind)
+from dpcp_audit.words.values import Pair, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
