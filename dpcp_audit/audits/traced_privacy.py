@@ -18,7 +18,12 @@ import numpy as np
 from dpcp_audit.audits.composition import composed_outcome
 from dpcp_audit.audits.enclosed_laws import TABLE_ROUNDING
 from dpcp_audit.audits.estimates.shown_losses import from_below
-from dpcp_audit.audits.path_evidence import hides_infinity, path_evidence, trace_tables
+from dpcp_audit.audits.path_evidence import (
+    hides_infinity,
+    leaking_line,
+    path_evidence,
+    trace_tables,
+)
 from dpcp_audit.audits.search.pair_space import input_as_data
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
@@ -110,7 +115,11 @@ class TracedPrivacy:
         )
 
     def judge(self, trace: PairTrace, context: Context) -> Outcome:
-        """Return the outcome of traces."""
+        """Return the outcome of traces, with the line that leaks or spends most."""
+        outcome = self._outcome(trace, context)
+        return replace(outcome, location=leaking_line(trace)) if trace.followed else outcome
+
+    def _outcome(self, trace: PairTrace, context: Context) -> Outcome:
         witness = self._witness(context)
         if self.scope is Scope.TRANSCRIPT and not trace.values and trace.exact is None:
             forward, backward = (sample.with_departures() for sample in trace.samples)

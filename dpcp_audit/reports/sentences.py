@@ -76,16 +76,14 @@ def unproved_sentence(finding: Mapping[str, Any]) -> str:
 
 
 def note_of(finding: Mapping[str, Any]) -> str:
-    """Return what a finding's number means, and what stopped its proof, unless its remedy does."""
-    stopped = "" if _is_stopped_there(finding) else unproved_sentence(finding)
-    return f"{finding.get('note') or ''} {stopped}".strip()
+    """Return what a finding's number means, and what stopped its proof from the source."""
+    return f"{finding.get('note') or ''} {unsaid_stop(finding)}".strip()
 
 
-def _is_stopped_there(finding: Mapping[str, Any]) -> bool:
-    """Return True if the line of a refutation is the one that stops the proof."""
-    unproved: PlainData = finding.get("unproved") or {}
-    refuted = finding.get("verdict") == Verdict.REFUTED
-    return refuted and bool(unproved) and unproved.get("location") == finding.get("location")
+def unsaid_stop(finding: Mapping[str, Any]) -> str:
+    """Return what stopped a proof; "" where nothing did or the sentence says it."""
+    stopped = unproved_sentence(finding)
+    return "" if stopped and finding["unproved"]["reason"] in sentence(finding) else stopped
 
 
 def _of_what_is_revealed(evidence: Mapping[str, Any]) -> bool:
@@ -410,7 +408,7 @@ def _remedy(finding: Mapping[str, Any]) -> str:
         return f"The threshold is score {rank} from below; {_rank_that_would_do(finding)} would do."
     place, tables = _place(finding), finding.get("tables") or ()
     unproved: PlainData = finding.get("unproved") or {}
-    stopped = bool(place) and _is_stopped_there(finding)
+    stopped = bool(place) and unproved.get("location") == finding.get("location")
     row = _spent(tables)
     hint = f" Hint: {unproved['hint']}." if stopped and unproved.get("hint") else ""
     if row and row.get("line") == place:

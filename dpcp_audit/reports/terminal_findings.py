@@ -21,7 +21,7 @@ from dpcp_audit.reports.sentences import (
     sentence,
     shown_estimate,
     shown_numbers,
-    unproved_sentence,
+    unsaid_stop,
 )
 from dpcp_audit.reports.severity import named, rules_of
 from dpcp_audit.words.formatting import number, printable, telling_digits
@@ -220,8 +220,7 @@ def _print_details(finding: Mapping[str, Any], console: Console) -> None:
 def _print_proof(finding: Mapping[str, Any], console: Console) -> None:
     """Print the account of a proof from the source, or why there is none."""
     proof, note = finding.get("proof"), finding["note"] or ""
-    if note:  # without one the finding's sentence has said it
-        print_indented(unproved_sentence(finding), console)
+    print_indented(unsaid_stop(finding), console)
     if proof and "assumptions" in proof["parameters"]:
         many = len(proof["parameters"]["assumptions"])
         print_indented(f"{note} The proof rests on {many} assumptions: -v lists them.", console)

@@ -121,7 +121,8 @@ class TwoSidedPrivacy:
         if found.verdict is Verdict.REFUTED or not settled:
             note = f"{found.note} {traced.note}{_PAST_THE_NOISE if crossed else ''}"
             within = traced.verdict is Verdict.CONSISTENT or crossed
-            line = None if within else traced.location
+            leaks = shown.trace is not None and bool(shown.trace.leaks)
+            line = None if within and not leaks else traced.location
             return replace(found, note=note, tables=tables, location=line)
         note = f"{traced.note} {found.note}"
         warning = {key: found.witness[key] for key in (REPRESENTATION,) if key in found.witness}

@@ -22,7 +22,7 @@ import numpy as np
 
 from dpcp_audit.audits.composition import line_sentence
 from dpcp_audit.audits.exact import worst_measurement
-from dpcp_audit.audits.path_evidence import hides_infinity, leaking_line
+from dpcp_audit.audits.path_evidence import hides_infinity
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding
 from dpcp_audit.laws.losses import loss_of
@@ -505,7 +505,6 @@ class TraceSearch:
         found = replace(
             found,
             witness=found.witness | {"path_seed": seed} | _path(trace),
-            location=leaking_line(trace),
             note=f"{spent} {found.note}".strip(),
         )
         if every is None or trace.missed:
