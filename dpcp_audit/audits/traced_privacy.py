@@ -254,6 +254,8 @@ def _of_paths(
     shown = trace.released or (scope is Scope.TRANSCRIPT and trace.additive and not trace.values)
     shows = evidence if shown else _held(evidence)
     departed = not refuted and any(sample.departed.any() for sample in trace.samples)
+    if departed:  # past the noise nothing bounds the loss from above
+        shows = replace(shows, value=math.inf)
     unsaid = (refuted and not shown) or departed
     return Outcome(
         verdict=decide(_held(evidence)) if unsaid else decide(evidence, power=power),
