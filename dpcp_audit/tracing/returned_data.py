@@ -122,7 +122,7 @@ def _is_plain(statement: ast.Assign) -> bool:
 
 def _uncast(value: ast.expr) -> ast.expr:
     """Return what a call of ``float`` or ``int`` is of."""
-    called = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
-    if called and value.func.id in _CASTS and len(value.args) == 1:
-        return value.args[0]
-    return value
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+        return value
+    cast = value.func.id in _CASTS and len(value.args) == 1
+    return value.args[0] if cast else value
