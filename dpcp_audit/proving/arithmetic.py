@@ -7,6 +7,7 @@ Adding a public number leaves distances as they are; a factor scales them; dista
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import replace
 from fractions import Fraction
@@ -122,9 +123,37 @@ def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return UNKNOWN  # of a number below 0 it may be a complex number
     doubles = isinstance(a, PublicFloat) or isinstance(b, PublicFloat) or name == "Div"
     shape = broadcast(shape_of(a), shape_of(b))
-    return (
-        PublicFloat(shape) if doubles and name in _NUMERIC and shape is not None else Public(shape)
-    )
+    if not doubles or name not in _NUMERIC or shape is None:
+        return Public(shape)
+    return PublicFloat(shape, _size_of_result(name, a, b))
+
+
+_LARGEST_PUBLIC = 2**200
+"""Size up to which public numbers are followed: none of that size overflows, or is rounded to 0."""
+
+
+def size_of(value: Value) -> int | None:
+    """Return a bound of a public number's absolute value; None where it may not be finite."""
+    if isinstance(value, PublicFloat):
+        return value.size
+    exact = exact_of(value) if is_known(value) and is_scalar(value) else None
+    return None if exact is None else math.ceil(exact.size_above)
+
+
+def _size_of_result(name: str, a: Value, b: Value) -> int | None:
+    """Return a bound of a sum, difference, product or multiple of public numbers."""
+    one, other = size_of(a), size_of(b)
+    if one is None or other is None:
+        return None
+    if name in {"Add", "Sub"}:
+        found = one + other
+    elif name == "Mult":
+        found = one * other
+    elif name == "Div" and is_known(b) and abs(plain(b)) >= 1 / _LARGEST_PUBLIC:
+        found = math.ceil(one / Fraction(float(abs(plain(b)))))
+    else:
+        return None
+    return found if found <= _LARGEST_PUBLIC else None
 
 
 def kind(value: Value) -> str:
@@ -202,7 +231,8 @@ def _keeps_its_law(noise: Noise, y: Value) -> bool:
     if noise.whole:
         return len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
     most = noise.scale.square * _COARSE**2
-    return bool(exacts) and all(each is None or each.square <= most for each in exacts)
+    far = shape_of(y) != ()  # infinite entries of an array leave the others what they are
+    return bool(exacts) and all(far if each is None else each.square <= most for each in exacts)
 
 
 def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -396,7 +426,7 @@ def _of_records(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return an operator applied to each record."""
     found, made = _of_each(reading, name, a, b), of_operator(a, b)
     if isinstance(found, Shifted):
-        return Shifted(replace(found.records, entry_type=made))
+        return replace(found, records=replace(found.records, entry_type=made))
     return replace(found, entry_type=made) if isinstance(found, Records) else found
 
 
@@ -430,7 +460,8 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return Shifted(
             records
             if name == "Add" or records is a
-            else records.within(-records.high, -records.low)
+            else records.within(-records.high, -records.low),
+            size_of(other) is not None,
         )
     exact = exact_of(other) if is_scalar(other) else None
     value = None if exact is None else exact.rational

@@ -100,7 +100,12 @@ class PublicAnswer(Public):
 
 @dataclass(frozen=True, slots=True)
 class PublicFloat(Public):
-    """A public number, or an array, of doubles: beside it no whole number wraps around."""
+    """A public number, or an array, of doubles: beside it no whole number wraps around.
+
+    ``size`` bounds its absolute value, where it is known to be finite and no NaN.
+    """
+
+    size: int | None = None
 
 
 WHOLE = PublicInteger(())
@@ -352,9 +357,13 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Shifted(Hidden):
-    """Records plus a public number that is not known; the bounds are those of the records."""
+    """Records plus a public number that is not known; the bounds are those of the records.
+
+    ``finite`` tells whether that number is known to be finite and no NaN.
+    """
 
     records: Records
+    finite: bool = False
 
 
 @dataclass(frozen=True, slots=True)

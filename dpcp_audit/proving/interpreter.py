@@ -145,7 +145,7 @@ class Reader(Expressions):
         if isinstance(value, Noisy):
             if not self.use(value.noise.draw, value.token):
                 self.charge(noise_rules.charge_of(self, value))
-            return value.noise.released
+            return noise_rules.released(value)
         if isinstance(value, Difference):
             if not released(self, value):
                 raise self.refuse("a gap to a noisy threshold is used that was not found beyond it")

@@ -13,6 +13,8 @@ difference is monotone with its span as sensitivity.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -308,6 +310,19 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     says = f"{noise.law} noise"
     scale = float(noise.scale)
     return Charge(law, cost, value.line, says, part, factor, scale, x.where, x.sample)
+
+
+_FARTHEST = 2**60
+"""Size, in scales, of a draw and of all known numbers that may have been added to it."""
+
+
+def released(value: Noisy) -> Public:
+    """Return what stands for a noisy value once it is public, with its size where that is known."""
+    found, noise, size = value.noise.released, value.noise, value.statistic.size
+    alone = noise.shape == () and len(noise.draw) == 1  # of arrays the smallest scale is known
+    if not isinstance(found, PublicFloat) or size is None or not alone:
+        return found
+    return replace(found, size=math.ceil(size + _FARTHEST * noise.scale.size_above))
 
 
 def _below(scale: Surd) -> Fraction:

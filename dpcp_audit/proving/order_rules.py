@@ -176,7 +176,7 @@ def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None
     if isinstance(a, Statistic):
         return _contracted(reader, a, a_min, a_max)
     if isinstance(a, Shifted):
-        return _clipped_anywhere(a, a_min, a_max)
+        return _clipped_anywhere(reader, a, a_min, a_max)
     if not isinstance(a, Records):
         return NotImplemented
     low, high = a.low, a.high
@@ -194,8 +194,13 @@ def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None
     return a.within(low, high, ordered=a.ordered)
 
 
-def _clipped_anywhere(a: Shifted, a_min: Value, a_max: Value) -> Value:
+def _clipped_anywhere(reader: Interpreter, a: Shifted, a_min: Value, a_max: Value) -> Value:
     """Records plus a public number, clipped at both ends: no further apart than before."""
+    if not a.finite:
+        raise reader.refuse(
+            "a public number that may be NaN is added to scores: a sum shows if there are any",
+            "add a known number, or a noisy one",
+        )
     low, high = rational(a_min), rational(a_max)
     if low is None or high is None or low > high:
         return NotImplemented

@@ -10,7 +10,7 @@ import numpy as np
 from proving.specimen_tables import Table
 from scipy import stats
 
-from dpcp_audit import ZCDP, PureDP
+from dpcp_audit import ZCDP, GaussianDP, PureDP
 
 ATTACKS = Table("values")
 attack = ATTACKS.attack
@@ -210,3 +210,49 @@ def public_index_of_counts(scores, *, rng):
     c = np.histogram(scores, bins=4, range=(0.0, 1.0))[0]
     i = rng.integers(4)
     return [c[i] + rng.laplace(0, 1.0), c[i] + rng.laplace(0, 1.0)]
+
+
+@attack("NaN beside some", event=np.isnan)
+def nan_beside_some(scores, *, rng):
+    w = rng.integers(1, 2) * np.nan
+    return np.clip(w - scores[scores > 0.5], -1, 1).sum() + rng.laplace(0, 10)
+
+
+@attack("NaN, then some", event=np.isnan)
+def nan_then_some(scores, *, rng):
+    w = rng.integers(1, 2) * np.nan
+    return np.clip(w - scores, -1, 1)[scores > 0.5].sum() + rng.laplace(0, 10)
+
+
+@attack("NaN where it holds", event=np.isnan)
+def nan_where_it_holds(scores, *, rng):
+    w = rng.integers(1, 2) * np.nan
+    return np.where(scores > 0.5, np.clip(w - scores, -1, 1), 0.0).sum() + rng.laplace(0, 10)
+
+
+@attack("infinity less itself", GaussianDP(10.0))
+def infinity_less_itself(scores, *, rng):
+    w = np.mean(scores) + rng.normal(0, 10.0) + np.inf - np.inf
+    return np.clip(w - scores, -1, 1)[scores > 0.5].sum() + rng.laplace(0, 10)
+
+
+@attack("overflow less itself", GaussianDP(10.0))
+def overflow_less_itself(scores, *, rng):
+    w = np.mean(scores) + rng.normal(0, 10.0)
+    for _ in range(12):
+        w = w * 1e30
+    return np.clip((w - w) - scores, -1, 1)[scores > 0.5].sum() + rng.laplace(0, 10)
+
+
+@attack("scale of another entry", GaussianDP(10.0))
+def scale_of_another_entry(scores, *, rng):
+    w = np.mean(scores) + rng.normal(0, np.array([1.0, 1e308]))[1]
+    return np.clip((w * 9 - w * 9) - scores, -1, 1)[scores > 0.5].sum() + rng.laplace(0, 10)
+
+
+@attack("NaN shows a sample", PureDP(0.05), n=1)
+def nan_shows_a_sample(scores, *, rng):
+    w = rng.integers(1, 2) * np.nan
+    batch = scores[rng.random(len(scores)) < 0.01]
+    first = np.clip(w - batch, -1, 1).sum() + rng.laplace(0, 1000)
+    return first, np.sum(batch) + rng.laplace(0, 1.0)
