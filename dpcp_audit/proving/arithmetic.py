@@ -70,6 +70,8 @@ LARGEST = 2**53
 """Size of a number beyond which doubles leave out whole numbers, and NumPy's may wrap around."""
 _COARSE = 2**40
 """Size, in scales of noise, of what may be added to it: doubles of that size are 2⁻¹² apart."""
+_MOST_MOVES = 16
+"""Numbers that may be added to one draw, one after the other."""
 _FAR = 2**31
 """Size of what may be added to noise of whole numbers."""
 _TOO_LARGE = "numbers are so large that doubles round whole numbers, and NumPy's may wrap around"
@@ -228,11 +230,18 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
 def _keeps_its_law(noise: Noise, y: Value) -> bool:
     """Tell whether noise keeps its law beside a public number: one far larger rounds it off."""
     exacts = [exact_of(each) for each in _entries(y)] if is_known(y) else []
+    if noise.moved == _MOST_MOVES:
+        return False
     if noise.whole:
         return len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
     most = noise.scale.square * _COARSE**2
     far = shape_of(y) != ()  # infinite entries of an array leave the others what they are
     return bool(exacts) and all(far if each is None else each.square <= most for each in exacts)
+
+
+def _moved_once(noise: Noise, *, flips: bool) -> Noise:
+    """Return noise, or its negative, with one more public number on it."""
+    return replace(noise, sign=-noise.sign if flips else noise.sign, moved=noise.moved + 1)
 
 
 def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -267,9 +276,9 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
             and (not flips or noise.law in SYMMETRIC)
         )
         if isinstance(x, Noise) and _fits(x.shape, y) and x.law != "uniform":
-            return replace(x.negative if flips else x, moved=True) if kept else None
+            return _moved_once(x, flips=flips) if kept else None
         if isinstance(x, Noisy) and _fits(x.noise.shape, y):
-            return (replace(x, noise=x.noise.negative) if flips else x) if kept else None
+            return replace(x, noise=_moved_once(x.noise, flips=flips)) if kept else None
         if isinstance(x, Noisy) and isinstance(y, Statistic):
             shown = reading.release(x)
             return binary(reading, name, *((y, shown) if flips else (shown, y)))

@@ -237,8 +237,8 @@ class Noise:
         () for a number; entries are independent.
     sign : int
         -1 where the draw was negated.
-    moved : bool
-        True if a public number was added.
+    moved : int
+        How often a public number was added.
     """
 
     draw: Shape
@@ -247,7 +247,7 @@ class Noise:
     shape: Shape
     line: int = 0
     sign: int = 1
-    moved: bool = False
+    moved: int = 0
 
     @property
     def released(self) -> Public:

@@ -326,7 +326,7 @@ def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
     for each in items:
         reader.use(each.draw, next(tokens))
     first = items[0]
-    moved = any(each.moved for each in items)
+    moved = max(each.moved for each in items)
     return replace(first, draw=(next(tokens),), shape=(len(items),), moved=moved)
 
 

@@ -206,7 +206,7 @@ class Joining:
         if not alike or self._is_taken(self.a, one) or self._is_taken(self.b, other):
             return None
         self.moved += [one.draw, other.draw]
-        noise = replace(one, draw=(next(tokens),), moved=one.moved or other.moved)
+        noise = replace(one, draw=(next(tokens),), moved=max(one.moved, other.moved))
         if isinstance(x, Noisy) and isinstance(y, Noisy):
             return Noisy(larger_of(x.statistic, y.statistic), noise, x.line)
         return noise

@@ -129,7 +129,7 @@ def rounded(reader: Interpreter, a: Value) -> Value:
     if isinstance(a, Noise) and a.law in {"laplace", "normal"}:
         if a.scale.square > _LARGEST_SCALE**2:
             raise reader.refuse("noise so large that whole numbers wrap around")
-        return replace(a, law=ROUNDED + a.law, moved=False)
+        return replace(a, law=ROUNDED + a.law, moved=0)
     return NotImplemented
 
 

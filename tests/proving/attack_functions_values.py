@@ -256,3 +256,11 @@ def nan_shows_a_sample(scores, *, rng):
     batch = scores[rng.random(len(scores)) < 0.01]
     first = np.clip(w - batch, -1, 1).sum() + rng.laplace(0, 1000)
     return first, np.sum(batch) + rng.laplace(0, 1.0)
+
+
+@attack("moved so often that doubles round it off")
+def moved_so_often(scores, *, rng):
+    z = rng.laplace(0, 1.0)
+    for _ in range(9000):
+        z = z + 1e12
+    return np.count_nonzero(scores > 0.5) + z
