@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 SIGNIFICANCE = 1e-4
 FIXED = ScorePairs(sizes=(100, 1, 2, 3, 5, 10, 20))

@@ -38,7 +38,7 @@ from dpcp_audit.words.guarantees import PureDP
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 SIDE, PROBED = 5000, 200
 """Outputs of each input; so many of them go into the probes for degenerate outputs."""

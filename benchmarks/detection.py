@@ -32,8 +32,8 @@ from dpcp_ledger.zoo import broken_mechanisms
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 _SIGNIFICANCE = 2.25e-5
 """That of one of two tests of a session of pytest."""

@@ -34,7 +34,7 @@ from dpcp_audit.words.evidence import refutes
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 FALSE_ALARM, TAUGHT, MISSED = 1e-6, 0.15, 3.0
 """The last: standard errors that a figure may fall short."""

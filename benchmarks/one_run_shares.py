@@ -19,7 +19,7 @@ from dpcp_audit.words.guarantees import GaussianDP, PureDP
 from dpcp_audit.words.results import Assumption
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 _DELTA, _SIGNIFICANCE = 1e-5, 0.05
 _MOST_GUESSES = 10_000

@@ -21,7 +21,7 @@ from dpcp_audit.mechanisms.pcoqs import PCOQS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import BoolArray
+    from dpcp_audit.words.validate import BoolArray
 
 REPEATS = 7
 TRIALS = 8192

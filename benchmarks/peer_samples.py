@@ -43,7 +43,7 @@ from dpcp_audit.words.guarantees import ApproxDP, Neighbours, PrivacyGuarantee, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 LEVEL, MOST, KERNEL_MOST, TOLERATED = 0.05, 20_000, 2000, 1.5
 MOSTS = MOST, MOST, KERNEL_MOST, MOST

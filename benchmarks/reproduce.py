@@ -23,7 +23,7 @@ from dpcp_ledger.mechanisms.published_variants import ExponQSearch, Tuning
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 N = 2400
 REPEATS = 5

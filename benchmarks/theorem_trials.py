@@ -32,7 +32,7 @@ from dpcp_audit.theorems.ldpcp import UniformEvent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 SIZES = (2_400, 10**6, 10**9)
 TARGET = {2_400: 1.0, 10**6: 100.0, 10**9: 10_000.0}

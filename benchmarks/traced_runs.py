@@ -21,7 +21,7 @@ from dpcp_audit.tracing.target_calls import TracedTarget
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 _SCORES = np.linspace(0.01, 0.99, 100)
 _NEIGHBOUR = np.append(_SCORES[1:], 1.0)

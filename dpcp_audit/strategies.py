@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 __all__ = ["guarantees", "neighbours", "pools", "score_laws", "scores"]
 

@@ -26,9 +26,9 @@ from dpcp_audit.words.results import Claim, Finding, Outcome, Source, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 _RATES = (0.002, 0.01, 0.1, 0.5)
 _TRIALS = (400, 1600)

@@ -20,8 +20,8 @@ from dpcp_audit.words.quantities import Quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.validate import FloatArray
 
 _SCORES = 9
 _ALPHA = 0.1

@@ -23,8 +23,8 @@ from dpcp_audit.words.guarantees import LocalDP, Neighbours, PureDP, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.validate import FloatArray
 
 _COUNTED = 1000
 """Outputs of each input behind a band."""

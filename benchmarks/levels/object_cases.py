@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcp_audit.target_checks.battery import FittedCalls
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 _MISSED = 0.1
 _DRAWN = (Duty.ORDER, Duty.TIES, Duty.TINY, Duty.EMPTY)

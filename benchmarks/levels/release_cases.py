@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 DRAWS, PILOT = 1000, 330
 """Outputs of each input of one audit, pilot included, and of the pilot."""

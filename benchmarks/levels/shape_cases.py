@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 _SEARCHED, _CALLS = 600, 300
 """Outputs of a search on all inputs, and calibrations."""

@@ -26,8 +26,8 @@ from dpcp_audit.words.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 _PATHS = 400
 """In each direction."""

@@ -28,8 +28,8 @@ from dpcp_ledger.training.model_membership import ModelMembership
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 _TRAINING = SubsampledGaussian(sampling_rate=1.0, steps=1, noise_multiplier=1.0)
 _DELTA = 1e-3

@@ -26,8 +26,8 @@ from dpcp_audit.words.results import Count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcp_audit.words.arrays import BoolArray
     from dpcp_audit.words.results import Evidence
+    from dpcp_audit.words.validate import BoolArray
 
 
 _LEAST_NOISE = 1e-3

@@ -43,10 +43,10 @@ from dpcp_audit.words.formatting import counted, number
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Outcome, PlainData, Power
+    from dpcp_audit.words.validate import FloatArray
 
 REPRESENTATION = "representation"
 """The key of a witness that says what the last bits reveal."""

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.laws.losses import Loss
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 _OF_EVENT = "of the event"

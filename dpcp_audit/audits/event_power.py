@@ -26,8 +26,8 @@ from dpcp_audit.words.results import Power
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 _DETECTION = 0.95
 _LEAST_LOSS = 0.1

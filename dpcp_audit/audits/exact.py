@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.laws import LawPair
     from dpcp_audit.laws.losses import Measurement
     from dpcp_audit.stats.enclosures import Side
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import PlainData, Premise, Verdict
+    from dpcp_audit.words.validate import FloatArray
 
 _LARGEST_EPSILON = 30.0
 """Beyond it the lines of a trade-off curve differ by less than 1e-12."""

@@ -37,10 +37,10 @@ from dpcp_audit.words.results import Count, Measure, Power, Sample
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.arrays import IntArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PureDP
     from dpcp_audit.words.results import Evidence, Outcome, PlainData
+    from dpcp_audit.words.validate import IntArray
 
 _DETECTION = 0.95
 _CHUNK = 2**20

@@ -32,7 +32,7 @@ from dpcp_audit.words.results import Estimate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 EASED = 0.75

@@ -16,7 +16,7 @@ from dpcp_audit.words import validate as _validate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 _TAIL_CELLS = 5

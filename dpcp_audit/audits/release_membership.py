@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.certificates import Judgement
     from dpcp_audit.audits.search.pair_space import Sampler
     from dpcp_audit.laws.laws import FinitePair
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
     from dpcp_audit.words.results import Estimate
+    from dpcp_audit.words.validate import FloatArray
 
 
 _LOW_RATES = (1e-2, 1e-3)

@@ -30,8 +30,8 @@ from dpcp_audit.words.results import Power
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.guessing.guesser import Tangent
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 _DETECTION = 0.95
 _SEARCHED_RESPONSE, _SEARCHED_LAPLACE = 4.0, 12.0

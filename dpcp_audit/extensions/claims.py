@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dpcp_audit.words import validate as validate
-from dpcp_audit.words.arrays import BoolArray as BoolArray
-from dpcp_audit.words.arrays import FloatArray as FloatArray
-from dpcp_audit.words.arrays import IntArray as IntArray
 from dpcp_audit.words.checks import Check as Check
 from dpcp_audit.words.checks import ClaimMaker as ClaimMaker
 from dpcp_audit.words.checks import Context as Context
@@ -64,4 +61,7 @@ from dpcp_audit.words.results import Standing as Standing
 from dpcp_audit.words.results import Table as Table
 from dpcp_audit.words.results import TableColumn as TableColumn
 from dpcp_audit.words.results import Verdict as Verdict
+from dpcp_audit.words.validate import BoolArray as BoolArray
+from dpcp_audit.words.validate import FloatArray as FloatArray
+from dpcp_audit.words.validate import IntArray as IntArray
 from dpcp_audit.words.values import is_list as is_list

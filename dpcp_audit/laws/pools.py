@@ -26,15 +26,15 @@ import numpy as np
 from dpcp_audit.laws.populations import Pool
 from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.arrays import is_array
+from dpcp_audit.words.validate import is_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 def hps(probabilities: ArrayLike) -> FloatArray:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.stats.enclosures import Number
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 _BLOCK = 2**14

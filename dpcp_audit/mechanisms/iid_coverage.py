@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.pcoqs import PCOQS
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 _REACH = 9.5

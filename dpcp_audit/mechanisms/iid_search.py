@@ -19,7 +19,7 @@ from dpcp_audit.stats.bits import Selection, bernoulli_bits, binomials
 
 if TYPE_CHECKING:
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _REACH = 8.8

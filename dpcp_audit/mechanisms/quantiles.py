@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
     Logits = Callable[[IntArray, IntArray, BoolArray], FloatArray]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.local_scores import LDPCPScores
     from dpcp_audit.stats.enclosures import Number
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 
 class ThresholdLaw(NamedTuple):

@@ -56,7 +56,7 @@ from dpcp_audit.proving.table import (
     known_functions,
     scipy_law,
 )
-from dpcp_audit.words.arrays import is_array
+from dpcp_audit.words.validate import is_array
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

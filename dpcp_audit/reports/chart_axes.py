@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcp_audit.reports.heatmaps import Axes
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 _COLOURS = ("#1f7fc0", "#d55e00", "#009e73", "#b0629a", "#8a7a00")

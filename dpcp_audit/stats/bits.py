@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _BYTES = 8

@@ -24,7 +24,7 @@ from dpcp_audit.words import validate as _validate
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 _BETS = (0.97, 0.7, *(2.0**-j for j in range(1, 11)))

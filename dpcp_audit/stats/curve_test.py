@@ -37,13 +37,13 @@ from dpcp_audit.words import validate as _validate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
     Measure = Callable[[FloatArray, FloatArray], FloatArray]
     """Probabilities at rates p and p′ of shape (m,)."""

@@ -50,7 +50,7 @@ from dpcp_audit.stats.roots import fewest, turn
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 _TAIL = 36.0

@@ -34,8 +34,8 @@ from dpcp_audit.words.results import Measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Count, PlainData, Sample
+    from dpcp_audit.words.validate import FloatArray
 
 
 _BISECTIONS = 36

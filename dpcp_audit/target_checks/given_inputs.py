@@ -16,17 +16,17 @@ from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data
 from dpcp_audit.laws.pools import RowPool, made_classes, made_outcomes
 from dpcp_audit.targets import Kind, Takes, TargetSpec
 from dpcp_audit.words import options
-from dpcp_audit.words.arrays import is_array, is_masked
 from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.options import options_of
+from dpcp_audit.words.validate import is_array, is_masked
 from dpcp_audit.words.values import Value, is_file, is_list, is_record, is_sequence, is_tuple, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.options import Spelling
+    from dpcp_audit.words.validate import FloatArray
 
 
 _MOST_ROWS = 2000

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.answers import Randomness
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Outcome, Power
+    from dpcp_audit.words.validate import FloatArray
 
 
 _CLASSES = 10

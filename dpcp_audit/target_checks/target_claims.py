@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.trace_search import TraceResult, TraceSearch
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.answers import Drawable
-    from dpcp_audit.words.arrays import IntArray
     from dpcp_audit.words.checks import Check, Context, Planned
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP
     from dpcp_audit.words.results import Evidence, Outcome, PlainData, Power
+    from dpcp_audit.words.validate import IntArray
 
 
 _ROUNDING = 1e-9

@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.target_claims import TargetClaim
     from dpcp_audit.target_checks.trace_search import TraceResult
     from dpcp_audit.targets import Target
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check, Context
     from dpcp_audit.words.evidence import Computation
     from dpcp_audit.words.results import Outcome, PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 _DIFFERENCES = {

@@ -34,8 +34,8 @@ import numpy as np
 from dpcp_audit.stats.serial_dependence import serial_dependence
 from dpcp_audit.targets.kinds import Gives, Kind
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.arrays import is_array, is_masked
 from dpcp_audit.words.errors import HINT
+from dpcp_audit.words.validate import is_array, is_masked
 from dpcp_audit.words.values import is_sequence
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 _PROBE, _CONFIRM, _CONFIRMATIONS = 64, 256, 4

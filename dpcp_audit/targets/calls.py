@@ -34,9 +34,9 @@ from dpcp_audit.targets.answers import (
 from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, draw_seed, floating_errors, raised
 from dpcp_audit.targets.process import LineProcess
-from dpcp_audit.words.arrays import is_array
 from dpcp_audit.words.checks import count_calls
 from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.validate import is_array
 from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from types import CodeType, FunctionType
 
     from dpcp_audit.targets.loading import Convention
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 _SEEDERS = (

@@ -24,7 +24,7 @@ from dpcp_audit.words.values import is_sequence
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 _FITS = ("conformalize", "fit_conformalize", "calibrate", "fit")
 _PREDICTS = {

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.pools import ProbabilityPool
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _HALVINGS = 200

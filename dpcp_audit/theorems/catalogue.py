@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.theorems.statement import Statement
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 _TYPICAL: Mapping[str, Any] = {

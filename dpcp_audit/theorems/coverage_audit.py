@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from dpcp_audit.theorems.law_space import LawSpace
     from dpcp_audit.theorems.row_laws import CalibrationSource, RowLaws
     from dpcp_audit.theorems.worst_law import Calibrate
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Outcome, PlainData, Power
+    from dpcp_audit.words.validate import FloatArray
 
 
 _GRID = 200

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.local_scores import WindowSearch
     from dpcp_audit.stats.enclosures import Number
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 ON_MISS = parameter(Choice(OnMiss), "what is returned where no estimate met the window")

@@ -23,9 +23,9 @@ from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.pcoqs import PCOQS
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 
 _DRAWS = 400

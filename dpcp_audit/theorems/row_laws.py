@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 _SHARES = (0.5, 0.05, 0.95)

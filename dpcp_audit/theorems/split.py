@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 _ARGUMENT = (

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.results import Evidence
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
     Limits = Callable[[int, int], tuple[float, float]]
 

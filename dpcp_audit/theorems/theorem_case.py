@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit.theorems.statement import Statement
     from dpcp_audit.theorems.theorem import Theorem
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Check, Context
     from dpcp_audit.words.options import Spelling
     from dpcp_audit.words.results import Outcome, PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 SUITE_NAME = "theorem-case"

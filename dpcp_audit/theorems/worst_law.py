@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit.theorems.law_space import LawSpace
     from dpcp_audit.theorems.row_laws import CalibrationSource
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage
     from dpcp_audit.words.results import Evidence
+    from dpcp_audit.words.validate import FloatArray
 
 
 _ROUNDING = 1e-12

@@ -29,7 +29,7 @@ from scipy.special import gammaln, log_ndtr, logsumexp
 if TYPE_CHECKING:
     from types import FrameType
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 _NEVER = -1e6

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.tracing.draws import Line, NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 MOST_OPTIONS = 100_000

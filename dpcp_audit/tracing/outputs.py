@@ -22,7 +22,7 @@ from dpcp_audit.tracing.draws import SAME, NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.path_likelihood import LOST
 from dpcp_audit.tracing.traced_arrays import TracedArray
 from dpcp_audit.tracing.traced_numbers import Traced, values_of
-from dpcp_audit.words.arrays import is_array
+from dpcp_audit.words.validate import is_array
 from dpcp_audit.words.values import is_record, is_sequence
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.outputs import OutputLaw
     from dpcp_audit.tracing.path_losses import DrawLoss, PathLoss
     from dpcp_audit.tracing.target_calls import KeptNoise, TracedTarget
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 ROUNDING = 1e-9

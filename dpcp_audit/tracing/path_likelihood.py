@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.tracing.draws import DrawRegion, JoinedBit, NoiseDraw, NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 LOST = -math.inf

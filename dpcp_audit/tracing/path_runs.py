@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.tracing.draws import Line, NoiseLaw
     from dpcp_audit.tracing.traced_numbers import Reduced
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 MOST_NUMBERS = 100_000
 """Draws of one run that are followed; a run that draws without end is ended by it."""

@@ -1,4 +1,4 @@
-"""Input checks shared by every public function.
+"""Input checks shared by every public function, and the types of arrays.
 
 Each check takes its arguments by keyword, so that the error names the argument as the
 caller knows it, says what it must be and what it got, and gives a hint. Nothing is clipped.
@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import operator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcp_audit.words import errors
-from dpcp_audit.words.arrays import is_array
 from dpcp_audit.words.errors import shown
 
-if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray, IntArray
-
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 _E = TypeVar("_E", bound=StrEnum)
 _LARGEST_INTEGER = 2**63 - 1
@@ -28,6 +28,16 @@ _LARGEST_INTEGER = 2**63 - 1
 _FINITE = "drop missing and infinite entries first: x[np.isfinite(x)]"
 _ENDS = "such as (0.0, 1.0)"
 _SEED = "give a seed, such as rng=0"
+
+
+def is_array(value: object) -> TypeGuard[NDArray[Any]]:
+    """Tell whether the value is an array."""
+    return isinstance(value, np.ndarray)
+
+
+def is_masked(value: object) -> bool:
+    """Tell whether the value is an array of which some numbers are masked."""
+    return isinstance(value, np.ma.MaskedArray) and bool(np.any(cast("Any", value).mask))
 
 
 def _fail(name: str, must: str, got: Any, hint: str) -> ValueError:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.search.event_search import Event
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 
 GUARANTEES = (PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(2.0), ZCDP(0.5), RenyiDP(8.0, 1.0))

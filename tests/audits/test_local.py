@@ -23,7 +23,7 @@ from dpcp_audit.words.guarantees import LocalDP
 from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 def channel_of(epsilon: float, k: int) -> FloatArray:

@@ -12,7 +12,7 @@ from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 K, N = 20, 4000
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 P, Q, TRIALS = 0.7, 0.3, 10**6
 HITS = Hits(round(P * TRIALS), round(Q * TRIALS), TRIALS)

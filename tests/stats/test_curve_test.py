@@ -17,8 +17,8 @@ from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 
 GUARANTEES: tuple[PrivacyGuarantee, ...] = (

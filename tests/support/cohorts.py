@@ -12,7 +12,7 @@ from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.training.model_attacks import Cohort
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 
 def cohort(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
     from dpcp_audit.mechanisms.dpsgd.training import Observer
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 def opacus_train(

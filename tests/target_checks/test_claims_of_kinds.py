@@ -19,7 +19,7 @@ from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import dashed
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 VALUES: dict[str, Any] = {
     "pure_dp": 1.0,

@@ -20,8 +20,8 @@ from dpcp_audit.words.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Outcome
+    from dpcp_audit.words.validate import FloatArray
 
 
 EPSILON = 1.0

@@ -32,7 +32,7 @@ from dpcp_ledger.ldpcp.ldpcp_theorems import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.local_scores import LDPCPScores
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")

@@ -39,7 +39,7 @@ from dpcp_ledger.pcoqs.pcoqs_theorems import (
 from dpcp_ledger.pcoqs.remarks import remark_7_bounds
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5, resolution=2**-10)
 SCORES = ScoreTheorem(population=Uniform(), n=20_000, epsilon=4.0, delta=0.1, rounds=10)

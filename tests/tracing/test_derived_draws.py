@@ -17,7 +17,7 @@ from dpcp_audit.words.results import Verdict
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 pytestmark = pytest.mark.known_bad

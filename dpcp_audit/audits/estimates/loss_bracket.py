@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.stats.roc import RocCurve
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _MIDDLE = (0.1, 0.2, 0.35, 0.5)

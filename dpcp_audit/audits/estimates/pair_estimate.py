@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
     from dpcp_audit.tracing.pair_traces import PairTrace
     from dpcp_audit.tracing.target_calls import TracedTarget
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Estimate, Figure, PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 TITLE = "The privacy loss on the pair"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.estimates.loss_bracket import PartitionLoss
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
-    from dpcp_audit.words.arrays import FloatArray, IntArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 class Rate(NamedTuple):

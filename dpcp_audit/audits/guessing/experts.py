@@ -34,8 +34,8 @@ from dpcp_audit.audits.search.features import (
 from dpcp_audit.stats.roots import level_starts
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.stats.guessing import GuessingTest
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import PlainData, Power
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
     Deal = Callable[[int], tuple[BoolArray, FloatArray]]
 

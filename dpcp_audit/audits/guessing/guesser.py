@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.audits.guessing.experts import Expert, LogOdds
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 EASED = 0.5
 _EASING = 12.0

@@ -28,8 +28,8 @@ from dpcp_audit.audits.search.features import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 CELLS = 64

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.search.event_search import PilotEvent
     from dpcp_audit.audits.search.pair_space import Candidate
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
     Samples = tuple[FloatArray, FloatArray]
 

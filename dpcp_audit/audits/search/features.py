@@ -19,8 +19,8 @@ from dpcp_audit.words import validate as _validate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _MANTISSA = 53

@@ -37,9 +37,9 @@ from dpcp_audit.words.evidence import of_loss
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.laws.losses import Loss
-    from dpcp_audit.words.arrays import FloatArray, IntArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Power
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 _ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _CAPS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -27,9 +27,9 @@ from dpcp_audit.words.formatting import counted
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 _CHUNK = 2**18
 _FEWEST = 16

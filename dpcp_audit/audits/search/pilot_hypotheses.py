@@ -32,9 +32,9 @@ from dpcp_audit.laws.losses import loss_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Power
+    from dpcp_audit.words.validate import FloatArray
 
 _EASED = ((1.0, 1.0), (0.7, 0.5), (0.3, 0.25))
 """Pairs are ranked by the claim and by ones of so many times its ε, ρ or μ, which fewer outputs

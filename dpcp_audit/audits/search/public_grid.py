@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 _FINE = -33
 """Power of two of a step, relative to the spread of the outputs."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.search.pair_space import Draw, Sampler
     from dpcp_audit.audits.search.score_arrays import ScorePair
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _MOST_PAIRS = 300

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_race import Bank, PairRace
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.audits.search.pilot_hypotheses import EventTest
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.validate import FloatArray
 
 PAGE = "https://github.com/dpcp-audit/dpcp-audit/blob/main/docs/explanation/floating_point.md"
 """The page that draws the line between the two claims."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcp_audit.laws.pools import RowPool
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 SIZES = (30, 5, 2, 100)

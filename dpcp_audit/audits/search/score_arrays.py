@@ -16,8 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.words.arrays import FloatArray, IntArray
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 _APART = 1e-3
 """The share of the range within which tied scores are spread."""

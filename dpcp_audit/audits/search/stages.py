@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.audits.search.pair_space import Candidate, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

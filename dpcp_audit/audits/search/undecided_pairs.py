@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcp_audit.audits.search.pair_space import Draw
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 _ENDS = "split where the output turns"
 CROWD = "a crowd in the middle that one score crosses"

@@ -33,7 +33,7 @@ from dpcp_audit.words import validate as _validate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _MOST = (1, 2, 4)

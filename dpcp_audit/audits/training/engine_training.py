@@ -30,7 +30,7 @@ from dpcp_audit.words.errors import shown
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false

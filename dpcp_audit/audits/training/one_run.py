@@ -72,8 +72,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
     from dpcp_audit.words.guarantees import GaussianDP, PrivacyGuarantee, PureDP
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _ROUNDING = 1e-15

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcp_audit.targets import Target
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.results import Finding, Outcome, PlainData
+    from dpcp_audit.words.validate import FloatArray
 
 
 REFERENCE = "reference"

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.keywords import EstimateKeywords
     from dpcp_audit.faces.python_api.result import Result
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.results import Claim, Estimate, Outcome, PlainData, Table
+    from dpcp_audit.words.validate import FloatArray
 
 
 _HERE = "__main__"

@@ -17,7 +17,7 @@ from dpcp_audit.words import validate as _validate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcp_audit.words.arrays import BoolArray, IntArray
+    from dpcp_audit.words.validate import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 
 _PROBED = 3

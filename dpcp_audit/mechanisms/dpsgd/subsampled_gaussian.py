@@ -32,7 +32,7 @@ from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 RELATIONS = (Relation.ADD_REMOVE, Relation.ZERO_OUT, Relation.SUBSTITUTION)
 _COARSEST = 1e-3

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from dpcp_audit.mechanisms.dpsgd.examples import Examples, GradientCanaries
-    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

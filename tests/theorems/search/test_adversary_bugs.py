@@ -31,7 +31,7 @@ from dpcp_ledger.pcoqs.hostile_scores import (
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.local_scores import LDPCPScores
-    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.validate import FloatArray
 
 
 CASES = [{"n": 11080, "rounds": 10}, {"n": 11080, "rounds": 7}, {"n": 2500, "rounds": 7}]
