@@ -11,7 +11,7 @@ from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.mechanisms.dpsgd.examples import Poisson
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import Relation
-from dpcp_ledger.mechanisms.score_pools import Network, _settings, dpsgd_pool
+from dpcp_ledger.mechanisms.score_pools import Network, _settings, dpsgd_pool, load_dataset, split
 
 
 def accuracy(*, epsilon: float = math.inf) -> float:
@@ -79,3 +79,19 @@ def test_the_cnn_sees_images() -> None:
 def test_bad_input_is_named(arguments, message) -> None:
     with pytest.raises(ValueError, match=message):
         dpsgd_pool(**{"dataset": Dataset.DIGITS, "network": Network.LOGISTIC} | arguments)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("digits", (1797, 64)), ("breast_cancer", (569, 30))])
+def test_load_dataset(name: str, shape: tuple[int, int]) -> None:
+    features, labels = load_dataset(name)
+    assert features.shape == shape
+    assert labels.shape == shape[:1]
+
+
+def test_split_is_stratified_and_the_same_each_time() -> None:
+    features, labels = load_dataset("digits")
+    fit_x, rest_x, fit_y, rest_y = split(features, labels, share=0.25)
+    assert (len(fit_x), len(fit_y)) == (449, 449)
+    assert (len(rest_x), len(rest_y)) == (1348, 1348)
+    assert np.abs(np.bincount(fit_y) - np.bincount(labels) / 4).max() < 1
+    assert (split(features, labels, share=0.25)[0] == fit_x).all()
