@@ -53,13 +53,9 @@ def columns(table: Any) -> Any:
 
 def reported(folder, name) -> Any:
     """Return the tables of a function, by title, of JSON and of SARIF."""
-    for form in ("json", "sarif", "html"):
-        assert main(
-            [
-                *("trace", f"mine.py:{name}", "--kind", "vector", "--n", "10", "--draws", "600"),
-                *("--pure-dp", "1", "--jobs", "1", "--report", f"{form}=a.{form}"),
-            ]
-        ) in {0, 1}
+    words = ("trace", f"mine.py:{name}", "--kind", "vector", "--n", "10", "--draws", "600")
+    forms = [f"--report={form}=a.{form}" for form in ("json", "sarif", "html")]
+    assert main([*words, "--pure-dp", "1", "--jobs", "1", *forms]) in {0, 1}
     (finding,) = json.loads((folder / "a.json").read_text("utf-8"))["findings"]
     (run,) = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"]
     kept = [result["properties"].get("tables", []) for result in run["results"]]
