@@ -193,7 +193,7 @@ FORMS += [by_the_size, by_a_default, Attribute()]
 def test_one_bug_has_one_outcome(form) -> None:
     """Noise that is the same in every call hides nothing, whatever keeps it so."""
     vectorised = form is one_batch
-    more = {"n": 10, "draws": 1000, "vectorised": vectorised}
+    more = {"n": 10, "draws": 600, "vectorised": vectorised}
     result = dp.audit(form, dp.PureDP(1.0), kind="quantile", **more)
     assert result.verdict is Verdict.REFUTED
     assert result["pure_dp"].witness["cause"].startswith("Every call on one input returns the same")
