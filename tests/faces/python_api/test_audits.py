@@ -217,5 +217,6 @@ def test_a_long_audit_says_on_a_terminal_how_many_calls_are_left(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     dp.audit(mean, dp.PureDP(1.0), **SMALL)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) > 1
-    assert all(" of 2,000 calls made, " in line for line in lines)
+    told = [line for line in lines if " calls made, " in line]
+    assert len(told) > 1
+    assert all(" of 2,000 calls made, " in line for line in told)

@@ -214,7 +214,7 @@ def test_what_a_target_did_is_told_in_the_results(
     assert finding["note"].startswith(finding["witness"]["cause"])
     assert finding["location"] == {
         "file": "mine.py",
-        "line": MINE.splitlines().index("def seeded(scores, *, rng):") + 1,
+        "line": MINE.splitlines().index("def seeded(scores, *, rng):") + 2,
     }
     assert "seed" in out
 
