@@ -766,3 +766,34 @@ def warns_for_some_scores(scores, *, rng):
         return bit if rng.random() < 0.6 else 1 - bit
 
     return [report(s) for s in scores]
+
+
+@attack(None, PureDP(1.0))
+def coins_beside_a_column(scores, *, rng):
+    bits = (scores > 0.5).astype(int)[:, None]
+    return np.where(rng.random(len(scores)) < P, bits, 1 - bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_of_draws_changed_in_place(scores, *, rng):
+    bits, u = scores > 0.5, rng.random(len(scores))
+    u *= 0.1
+    return np.where(u < P, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_of_sorted_draws(scores, *, rng):
+    bits, u = scores > 0.5, np.sort(rng.random(len(scores)))
+    return np.where(u < P, bits, ~bits)
+
+
+@attack(None, PureDP(1.0))
+def coins_for_twice_the_bits(scores, *, rng):
+    twice = np.where(scores > 0.5, 1, 0) * 2
+    return np.where(rng.random(len(scores)) < P, twice, 1 - twice)
+
+
+@attack(None, PureDP(1.0))
+def coins_for_bits_of_the_sum(scores, *, rng):
+    bits = np.cumsum(scores) > 0.5
+    return np.where(rng.random(len(scores)) < P, bits, ~bits)
