@@ -190,3 +190,17 @@ def decides(scores, *, rng):
 def of_a_slice(scores, *, rng):
     mask = rng.random(len(scores)) < Q
     return scores[2:][mask[2:]].sum() + rng.laplace()
+
+
+@attack("one batch in three rounds is no three batches, in (ε, δ) too", dp.ApproxDP(0.5, 0.047))
+def one_batch_in_three_rounds(scores, *, rng):
+    batch = scores[rng.random(len(scores)) < 0.2]
+    return [batch.sum() + rng.normal() for _ in range(3)]
+
+
+@attack(
+    "a record beside one that is not in the batch moves by its whole size", dp.ApproxDP(0.5, 0.02)
+)
+def batch_far_from_zero(scores, *, rng):
+    batch = 3 + scores[rng.random(len(scores)) < 0.2]
+    return batch.sum() + rng.normal()
