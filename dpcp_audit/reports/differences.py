@@ -174,8 +174,8 @@ def _trend(sides: Sequence[Mapping[str, Any] | None]) -> str:
     finite = [value for value in values if math.isfinite(value)]
     if not finite:
         return ""
-    low, room = min(finite), max(finite) - min(finite)
-    share = [0.0 if room == 0 else (value - low) / room for value in values]
+    low, room = min(finite), max(finite) - min(finite) or 1.0
+    share = [(value - low) / room for value in values]
     return "".join(
         _BARS[round(min(1.0, each) * (len(_BARS) - 1))] if each >= 0 else " " for each in share
     )

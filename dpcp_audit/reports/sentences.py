@@ -8,6 +8,7 @@ and what is certified; of a claim that withstood, the violation that the test wo
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -312,23 +313,40 @@ def _allowed(evidence: Mapping[str, Any]) -> str:
     return f"{amount(quantity, claimed, Bound(evidence['bound']).sign)} is promised"
 
 
+_FEATURES = {
+    "coordinate": "an output whose entry {index} is ",
+    "ones": "an output whose number of ones, among its bits in a bisection, is ",
+}
+"""Outputs by a number that tells of them, for the numbers that have a name beyond the search."""
+
+
 def _event(event: object, *, outside: bool) -> str:
     """Return the outputs of an event: "an output above 0.5"."""
-    if not is_list(event) or len(event) != 1 or not is_list(event[0]) or len(event[0]) != 2:
-        return "one set of outputs"
+    outputs, one, most = "an output ", "the output ", "of at most"
+    if is_record(event):
+        feature: PlainData = event.get("feature") or {}
+        named = _FEATURES.get(str(feature.get("kind")))
+        outputs = one = named.format(**feature) if named else ""
+        most = "at most"
+        event = event.get("intervals")
+    single = is_list(event) and len(event) == 1 and is_list(event[0]) and len(event[0]) == 2
+    if not outputs or not single:
+        return "one set of outputs, which the witness lists,"
     low, high = map(to_float, event[0])
+    if 0 < high - low < sys.float_info.min:  # the number beside 0
+        low = high
     if number(low) == number(high) and not outside:
-        exactly = "" if math.nextafter(low, math.inf) == high else "about "
-        return f"the output {exactly}{number(high)}"
+        exactly = "" if math.nextafter(low, math.inf) >= high else "about "
+        return f"{one}{exactly}{number(high)}"
     if outside:
         if math.isinf(high):
-            return f"an output of at most {number(low)}"
+            return f"{outputs}{most} {number(low)}"
         low, high = (high, math.inf) if math.isinf(low) else (low, high)
     if math.isinf(high):
-        return f"an output above {number(low)}"
+        return f"{outputs}above {number(low)}"
     if math.isinf(low):
-        return f"an output of at most {number(high)}"
-    return f"an output {'outside' if outside else 'in'} ({number(low)}, {number(high)}]"
+        return f"{outputs}{most} {number(high)}"
+    return f"{outputs}{'outside' if outside else 'in'} ({number(low)}, {number(high)}]"
 
 
 def _found(finding: Mapping[str, Any]) -> str:

@@ -66,7 +66,16 @@ def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None
         ({"swapped": True}, "changing one from 0 to 1 makes an output above 0.5"),
         ({"event": [["-inf", 0.25]]}, "makes an output of at most 0.25"),
         ({"event": [[0.25, 0.5]]}, "makes an output in (0.25, 0.5]"),
-        ({"event": {"feature": {}, "intervals": []}}, "makes one set of outputs"),
+        ({"event": {"feature": {}, "intervals": []}}, "makes one set of outputs, which the"),
+        (
+            {"event": {"feature": {"kind": "coordinate", "index": 3}, "intervals": [[0.5, "inf"]]}},
+            "makes an output whose entry 3 is above 0.5 about",
+        ),
+        (
+            {"event": {"feature": {"kind": "ones"}, "intervals": [["-inf", 0.0]]}},
+            "makes an output whose number of ones, among its bits in a bisection, is at most 0 ",
+        ),
+        ({"event": [[-5e-324, 0.0]]}, "makes the output 0 about"),
         ({"scores": [0.5] * 19}, "With 20 scores, removing one of 1 makes"),
     ],
 )

@@ -378,6 +378,18 @@ def test_many_runs_are_a_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "| run 1 | run 2 | run 3 | run 4 |".title() in markdown.read_text("utf-8")
 
 
+def test_the_trend_of_a_claim_that_is_gone_ends_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, gone = one(rate(400), "REFUTED"), one(rate(400), "REFUTED") | {"findings": []}
+    files = [tmp_path / f"{place}.json" for place in range(3)]
+    for file, run in zip(files, (first, gone, gone), strict=True):
+        file.write_text(dump(run), "utf-8")
+    assert main(["compare", *map(str, files), "--report", f"markdown={tmp_path / 'c.md'}"]) == 3
+    capsys.readouterr()
+    assert "▁▁" not in (tmp_path / "c.md").read_text("utf-8")
+
+
 def test_a_claim_that_came_and_went_between_is_shown() -> None:
     runs = one(rate(200)), one(rate(201), "REFUTED"), one(rate(200))
     (change,) = compare(*runs, false_alarm=ALPHA).changes
