@@ -82,9 +82,15 @@ def note_of(finding: Mapping[str, Any]) -> str:
 
 
 def unsaid_stop(finding: Mapping[str, Any]) -> str:
-    """Return what stopped a proof; "" where nothing did or the sentence says it."""
-    stopped = unproved_sentence(finding)
-    return "" if stopped and finding["unproved"]["reason"] in sentence(finding) else stopped
+    """Return what stopped a proof, without what the finding's sentence says of it already."""
+    unproved: PlainData | None = finding.get("unproved")
+    if not unproved:
+        return ""
+    told = sentence(finding)
+    if unproved["reason"] in told:
+        return ""
+    said = {"hint": ""} if (unproved.get("hint") or "") in told else {}
+    return unproved_sentence({"unproved": unproved | said})
 
 
 def _of_what_is_revealed(evidence: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.report_document import evidence, finding
 
-from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
+from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate, shown_numbers
 
 LINE = {
     "title": "Which line spends the privacy loss",
@@ -145,6 +145,15 @@ def test_a_sentence_comes_from_fields_and_never_from_the_words_of_a_note(note: s
         told = sentence(finding("x", "INCONCLUSIVE", "INCONCLUSIVE", **fields, note=note))
         assert told.startswith("Not proved for every input: mine.py:13: ") == bool(unproved)
         assert told.endswith(" Hint: add noise.") == bool(unproved)
+
+
+def test_the_hint_of_a_proof_is_told_once() -> None:
+    stopped = {"reason": "ε ≤ 2 is proved", "location": {"file": "mine.py", "line": 13}}
+    stopped |= {"hint": "a scale ≥ 2 would prove it"}
+    told = leak((270, 42)) | {"tables": [LINE], "location": stopped["location"]}
+    told |= {"unproved": stopped}
+    assert (sentence(told) + note_of(told)).count("a scale ≥ 2 would prove it") == 1
+    assert note_of(told).endswith("Not proved for every input: mine.py:13: ε ≤ 2 is proved.")
 
 
 def test_an_event_of_one_number_is_that_output() -> None:
