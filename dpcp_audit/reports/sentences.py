@@ -335,10 +335,10 @@ def _event(event: object, *, outside: bool) -> str:
         outputs = one = named.format(**feature) if named else ""
         most = "at most"
         event = event.get("intervals")
-    single = is_list(event) and len(event) == 1 and is_list(event[0]) and len(event[0]) == 2
-    if not outputs or not single:
+    parts = event if is_list(event) else []
+    if not outputs or len(parts) != 1 or not is_list(parts[0]) or len(parts[0]) != 2:
         return "one set of outputs, which the witness lists,"
-    low, high = map(to_float, event[0])
+    low, high = map(to_float, parts[0])
     if 0 < high - low < sys.float_info.min:  # the number beside 0
         low = high
     if number(low) == number(high) and not outside:
