@@ -332,7 +332,8 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     tool: PlainData = document["tool"]
     libraries: PlainData = document.get("libraries") or {}
     origin: PlainData = document.get("provenance") or {}
-    digests = {name: of[:DIGITS] for name, of in (origin.get("code") or {}).items()}
+    code: dict[str, str] = origin.get("code") or {}
+    digests = {name: of[:DIGITS] for name, of in code.items()}
     imported: PlainData = origin.get("imported") or {}
     facts = {
         "Finished": origin.get("finished"),

@@ -512,7 +512,7 @@ def trace_target(
     leaks, unfollowed = _remarks(everything, written)
     if exact is not None and not any(path.certain for path in everything):
         infinite = any(math.isinf(way.max_divergence()) for way in (exact, exact.reversed()))
-        known = {_at(line) for line in written.values()} if infinite else set()
+        known = [_at(line) for line in written.values()] if infinite else []
         leaks = tuple(leak for leak in leaks if leak.location in known)
     return PairTrace(
         forward=LossSample.of(paths[0]),

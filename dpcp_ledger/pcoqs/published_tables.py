@@ -447,17 +447,14 @@ def model_noise(*, trials: int, significance: float) -> Computation:
     )
     printed = cells_of(7, "10.0")[5].partition("±")[2]
     halves = np.square(fresh[::2] - fresh[1::2]) / 2
-    variance = mean_of_runs(halves.tolist(), most=0.5, significance=significance)
+    spread = mean_of_runs(halves.tolist(), most=0.5, significance=significance)
+    spread["value"], spread["lower"] = float(np.std(fresh, ddof=1)), math.sqrt(spread["lower"])
+    spread["samples"] = trials
     return Computation(
         quantity=Quantity.VALUE,
         detail="standard deviation of the mean set size with fresh model noise, without "
         f"calibration noise, over {trials} runs",
-        **variance
-        | {
-            "value": float(np.std(fresh, ddof=1)),
-            "lower": math.sqrt(variance["lower"]),
-            "samples": trials,
-        },
+        **spread,
         claimed=float(printed),
         witness={"trials": trials, "model": "private naive Bayes", "epsilon": 2.0},
         note=(
