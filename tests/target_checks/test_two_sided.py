@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.target_checks import target_claims
 from dpcp_audit.target_checks.target_rows import rows_of_targets, rows_of_traces
 from dpcp_audit.target_checks.trace_search import TraceSearch
@@ -337,6 +338,21 @@ def test_a_few_paths_do_not_settle_pure_privacy() -> None:
 
     _, found = checked(rarely_bare, PureDP(1.0), draws=2048, n=2)
     assert found.verdict in {Verdict.REFUTED, Verdict.INCONCLUSIVE}
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("seed", range(4))
+def test_paths_that_lose_what_they_are_said_to_catch_settle_nothing(seed: int) -> None:
+    """The reference bisection spends four times the claim; a few paths do not refute it."""
+    spent = PCOQS(alpha=0.1, rho=2.0)
+
+    def bisection(scores, size, *, rng) -> Any:
+        return spent.sample(np.asarray(scores), size, rng=rng)
+
+    few = {"n": 100, "alpha": 0.1, "vectorised": True, "draws": 2048, "prove": False}
+    (row,) = rows_of_targets([spec_of(bisection, [ZCDP(0.5)], few, file="mine.py")])
+    found = row.check(Context(seed=seed, name=row.claim.id, significance=1e-3))
+    assert found.verdict is not Verdict.CONSISTENT or found.evidence.value < found.power.smallest
 
 
 @pytest.mark.known_bad
