@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.composition import composed_outcome
-from dpcp_audit.audits.enclosed_laws import TABLE_ROUNDING
 from dpcp_audit.audits.estimates.shown_losses import from_below
+from dpcp_audit.audits.exact import TABLE_ROUNDING
 from dpcp_audit.audits.path_evidence import (
     hides_infinity,
     leaking_line,

@@ -11,8 +11,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.audits.enclosed_laws import enclosed, rho_bound
-from dpcp_audit.audits.exact import exact_verdict
+from dpcp_audit.audits.exact import enclosed, exact_verdict, rho_bound
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair, LawPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.enclosures import ends, gaussian_delta, laplace_delta
