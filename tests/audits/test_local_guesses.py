@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import binom
 
-from dpcp_audit.audits import local_guesses as channel_losses
-from dpcp_audit.audits.local_guesses import (
+from dpcp_audit.audits import local as channel_losses
+from dpcp_audit.audits.local import (
     ABSTAINS,
     _both,
     _crowd,
