@@ -10,8 +10,8 @@ from dpcp_audit.audits.event_power import power_of_twice as power_of_twice
 from dpcp_audit.audits.exact import exact_outcome as exact_outcome
 from dpcp_audit.audits.exact import law_figures as law_figures
 from dpcp_audit.audits.local import LocalPrivacy as LocalPrivacy
-from dpcp_audit.audits.membership_attacks import CellLikelihood as CellLikelihood
 from dpcp_audit.audits.release_membership import AttackResult as AttackResult
+from dpcp_audit.audits.release_membership import CellLikelihood as CellLikelihood
 from dpcp_audit.audits.release_membership import MembershipInference as MembershipInference
 from dpcp_audit.audits.release_membership import OperatingPoint as OperatingPoint
 from dpcp_audit.audits.release_membership import roc_figure as roc_figure

@@ -15,7 +15,7 @@ from support.samplers import context, gaussian, laplace, response
 
 from dpcp_audit.audits import event_power, release_membership
 from dpcp_audit.audits.certificates import Hits
-from dpcp_audit.audits.membership_attacks import (
+from dpcp_audit.audits.release_membership import (
     CellLikelihood,
 )
 from dpcp_audit.laws.laws import GaussianPair

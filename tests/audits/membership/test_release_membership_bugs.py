@@ -12,7 +12,7 @@ from support.membership import game, played
 from support.refusals import WaldTest, most_refusals, refutes
 from support.samplers import context, laplace
 
-from dpcp_audit.audits.membership_attacks import membership_pvalues
+from dpcp_audit.audits.release_membership import membership_pvalues
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs import PCOQS

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.membership_attacks import (
+from dpcp_audit.audits.release_membership import (
     CellLikelihood,
     _cell_shares,
     _cuts,
