@@ -1,9 +1,10 @@
-"""A privacy claim against the traces of a pair: what the noise pays for, path by path.
+"""A privacy claim against the traces of a pair: what the noise pays for, path by path and in sum.
 
-In the scope ``transcript`` the claim is tested against all that the noisy values reveal, as a proof
-by composition pays for it: each noisy number that is compared with a plain one counts as released.
-In the scope ``release`` a refutation needs that what was observed is what the function returns, or
-that its whole law was enumerated; by post-processing the release loses at most what is observed.
+A claim against what the noises of traced paths cost by composition: where all paths cost the same,
+what they cost is that of the transcript. Where later draws depend on earlier ones, a rare path may
+cost more than the claim, which then does not say that it is broken: an (ε, δ) has room for it. The
+mean over the paths is what decides: by the chain rule it is the Kullback-Leibler divergence of the
+transcripts, which no Rényi divergence of order above 1 is smaller than.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.composition import composed_outcome
 from dpcp_audit.audits.estimates.shown_losses import from_below
 from dpcp_audit.audits.exact import TABLE_ROUNDING
 from dpcp_audit.audits.path_evidence import (
@@ -25,19 +25,281 @@ from dpcp_audit.audits.path_evidence import (
     trace_tables,
 )
 from dpcp_audit.audits.search.pair_space import input_as_data
-from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.laws.laws import GaussianPair, LaplacePair, LawPair
+from dpcp_audit.laws.losses import Measurement, loss_of
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import gaussian_step
+from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.evidence import decide, refutes
+from dpcp_audit.words.evidence import decide, of_loss, refutes
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.tracing.pair_traces import ComposedNoise, LineLoss
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.results import PlainData, Table
+
+
+_INTERVAL = 1e-4
+"""The grid of losses, in nats, to which each noise's are rounded down."""
+
+
+def composed_delta_below(pairs: Sequence[LawPair], epsilon: float) -> float:
+    """Return δ(ε) of noises that see the same two inputs, from below, through dp-accounting.
+
+    (The convolutions are fast Fourier transforms in doubles; the mass that dp-accounting cuts off,
+    at most 1e-15 a step, is dropped.)
+
+    Parameters
+    ----------
+    pairs : sequence of GaussianPair or LaplacePair
+        At least one; the first law of every pair belongs to the same input.
+    """
+    if not pairs:
+        raise ValueError("pairs must hold at least one pair, got none")
+    first, *rest = map(_loss, pairs)
+    for each in rest:
+        first = first.compose(each)
+    return float(first.get_delta_for_epsilon(epsilon))
+
+
+def _loss(pair: LawPair) -> Any:
+    """Return dp-accounting's distribution of the loss of both directions."""
+    from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
+        privacy_loss_distribution as pld,
+    )
+
+    if isinstance(pair, GaussianPair):
+        return gaussian_step(1 / pair.shift, 1.0, interval=_INTERVAL, pessimistic=False)
+    if not isinstance(pair, LaplacePair):
+        raise ValueError(  # noqa: TRY004  (as every other bad input)
+            f"pairs must hold GaussianPair or LaplacePair, got {pair!r}"
+        )
+    first, *rest = (
+        pld.from_laplace_mechanism(
+            1 / shift,
+            pessimistic_estimate=False,
+            value_discretization_interval=_INTERVAL,
+            use_connect_dots=False,
+        )
+        for shift in pair.shifts
+    )
+    return first.compose(rest[0]) if rest else first
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedPair(LawPair):
+    """The product of the noises of a path, against the same, shifted."""
+
+    noise: ComposedNoise
+
+    def reversed(self) -> ComposedPair:
+        """Return the pair itself, by symmetry."""
+        return self
+
+    def renyi(self, alpha: float) -> float:
+        """Return D_α, a sum."""
+        return sum(pair.renyi(alpha) for pair in self.noise.pairs)
+
+    def max_divergence(self) -> float:
+        """Return the largest loss, a sum."""
+        return self.noise.epsilon
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return δ(ε); of several noises a lower bound."""
+        pairs = self.noise.pairs
+        if len(pairs) == 1:
+            return pairs[0].delta_at(epsilon)
+        return composed_delta_below(pairs, epsilon)
+
+
+def composed_cost(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> Measurement | None:
+    """Return what a path's noises cost, in the guarantee's quantity; None where that is unknown."""
+    loss = loss_of(guarantee)
+    if loss.by_laws:
+        return loss.measured(ComposedPair(noise)) if noise.pairs else None
+    if noise.laplace or not loss.gaussian:
+        return None
+    return Measurement(loss.quantity, noise.gaussian, loss.claimed, loss.at)
+
+
+def composed_outcome(
+    guarantee: PrivacyGuarantee,
+    paths: tuple[ComposedNoise, ...],
+    *,
+    significance: float,
+    witness: PlainData,
+    tables: tuple[Table, ...],
+) -> Outcome | None:
+    """Return the outcome of the costliest path, or of the mean; None where nothing is said.
+
+    It is said that the claim is refuted: by the cost of all paths, or where they differ by their
+    mean cost; or, where every draw of every path is counted, that it is not.
+    """
+    noise = max(paths, key=lambda each: _badness(guarantee, each))
+    cost = composed_cost(guarantee, noise)
+    if cost is None:
+        return None
+    evidence = Evidence.exact(
+        cost.quantity, cost.value, claimed=cost.claimed, error=_NUMERICAL, at=cost.at
+    )
+    refuted = refutes(evidence)
+    if refuted and len(paths) > 1:
+        return mean_outcome(
+            guarantee, paths, significance=significance, witness=witness, tables=tables
+        )
+    if not refuted and not all(each.whole for each in paths):
+        return None
+    power = Power(
+        quantity=cost.quantity,
+        smallest=cost.claimed * (1 + _NUMERICAL),
+        claimed=cost.claimed,
+        detection=1.0,
+        at=cost.at,
+        detail="on this pair, by composition",
+    )
+    return Outcome(
+        verdict=decide(evidence, power=power),
+        evidence=evidence,
+        power=None if refuted else power,
+        witness=witness | {"path": noise.seed},
+        note=_PAYS_NOT if refuted else _PAYS,
+        tables=tables,
+    )
+
+
+def mean_outcome(
+    guarantee: PrivacyGuarantee,
+    paths: tuple[ComposedNoise, ...],
+    *,
+    significance: float,
+    witness: PlainData,
+    tables: tuple[Table, ...],
+) -> Outcome | None:
+    """Return that the mean cost of the paths refutes a claim; None where it does not.
+
+    Each direction is tested at half the significance.
+    """
+    loss = loss_of(guarantee)
+    if not loss.gaussian:  # an (ε, δ) bounds a mean loss loosely, if at all
+        return None
+    ways = [_mean_limit(paths, way, significance / 2) for way in range(2)]
+    mean, lower = max(ways, key=lambda each: each[1])
+    if loss.of_divergence(lower, 1.0) <= loss.claimed * (1 + _NUMERICAL):
+        return None
+    evidence = of_loss(
+        loss.quantity,
+        loss.of_divergence(mean, 1.0),
+        loss.of_divergence(lower, 1.0),
+        refuted=True,
+        claimed=loss.claimed,
+        confidence=1 - significance,
+        n_samples=sum(sum(each.paths) for each in paths),
+        at=loss.at,
+    )
+    return Outcome(
+        verdict=decide(evidence),
+        evidence=evidence,
+        witness=witness,
+        note=_MEAN,
+        tables=tables,
+        estimates=(from_below(evidence, why="a mean over paths bounds no other one"),),
+    )
+
+
+def _mean_limit(
+    paths: tuple[ComposedNoise, ...], way: int, significance: float
+) -> tuple[float, float]:
+    """Return the mean cost of the paths from an input, and a lower limit of it.
+
+    Costs count no further than the largest that the other input's paths have: these are
+    independent of them.
+    """
+    costs = np.array([each.divergence for each in paths])
+    counts = np.array([each.paths for each in paths])
+    most = float(costs[counts[:, 1 - way] > 0].max(initial=0.0))
+    values = np.repeat(costs, counts[:, way])
+    if most == 0 or not values.size:
+        return 0.0, 0.0
+    lower = MeanBets().lower_limit(np.minimum(values / most, 1.0), significance=significance)
+    return float(values.mean()), most * lower
+
 
 _NUMERICAL = 1e-9
+_PAYS_NOT = (
+    "Every noisy number that the code acts on counts as released. On all paths that were drawn the "
+    "noise does not pay for the claim, by any theorem of composition."
+)
+_MEAN = (
+    "Every noisy number that the code acts on counts as released. Paths cost differently; on "
+    "average, the noise that they draw does not pay for the claim."
+)
+_PAYS = (
+    "Every noisy number that the code acts on counts as released; on none of the paths that were "
+    "drawn do they cost more."
+)
+
+
+def _badness(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> tuple[float, float]:
+    """Return how bad a path looks: quickly, without composing losses."""
+    loss = loss_of(guarantee)
+    order = loss.at.get("alpha", 2.0 if "delta" in loss.at else 1.0)
+    return (noise.epsilon if loss.pure else 0.0), ComposedPair(noise).renyi(order)
+
+
+_NORMAL, _LAPLACE = "normal", "laplace"
+
+
+def spent_by_a_draw(guarantee: PrivacyGuarantee, line: LineLoss) -> float | None:
+    """Return what one draw of a line costs at its realised sensitivity, if it is released.
+
+    In the unit of the claim's ε or ρ, which adds up over the draws; None where that has no such
+    number: of other laws, and of a δ or μ.
+    """
+    shift = line.sensitivity / line.scale if line.scale > 0 else math.nan
+    if math.isnan(shift):
+        return None
+    loss = loss_of(guarantee)
+    if line.law == _NORMAL and loss.renyi:
+        return loss.of_shift(shift)
+    return shift if line.law == _LAPLACE and loss.pure else None
+
+
+def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
+    """Return what a line spends; "" where it is not known in the claim's unit.
+
+    Examples
+    --------
+    >>> from dpcp_audit.words.results import SourceLocation
+    >>> from dpcp_audit.tracing.pair_traces import LineLoss
+    >>> from dpcp_audit.words.guarantees import ZCDP
+    >>> line = LineLoss(
+    ...     location=SourceLocation(file="mine.py", line=17), draws=20.0, moved=2.0, law="normal",
+    ...     scale=1.0, sensitivity=1.0, mean_loss=2.9, largest_loss=1.1, share=1.0,
+    ... )
+    >>> line_sentence(ZCDP(0.5), line)
+    'mine.py:17 spends 0.5 in each of 2 of its 20 normal draws, 1 in all; 0.5 is claimed.'
+    """
+    each = spent_by_a_draw(guarantee, line)
+    if not each:
+        return ""
+    place = f"{line.location.file}:{line.location.line}"
+    total = each * line.moved
+    claimed = loss_of(guarantee).claimed
+    some = "" if line.moved == line.draws else f"{line.moved:.4g} of its "
+    draws = "its one" if line.draws == 1 else f"each of {some}{line.draws:.4g}"
+    plural = "" if line.draws == 1 else "s"
+    sum_ = "" if line.draws == 1 else f", {total:.4g} in all"
+    return (
+        f"{place} spends {each:.4g} in {draws} {line.law} draw{plural}{sum_}; {claimed:.4g} is "
+        "claimed."
+    )
+
+
 _HALF_ULP = 2.0**-54
 _RARER = "paths that are rarer than those drawn may lose more"
 _UNSHOWN = "it is not known what the release shows of what the noise reveals"

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.composition import line_sentence
 from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.audits.path_evidence import hides_infinity
 from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding
+from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding, line_sentence
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving.determined import undetermined
 from dpcp_audit.target_checks.planned_calls import pair_space

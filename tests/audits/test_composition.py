@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from dpcp_audit.audits.composition import composed_delta_below
+from dpcp_audit.audits.traced_privacy import composed_delta_below
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.laws.losses import guarantee_pair
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
