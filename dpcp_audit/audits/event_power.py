@@ -67,7 +67,7 @@ def smallest_violation(guarantee: PrivacyGuarantee, trials: int, *, significance
         return _by_rates(guarantee, rates)
     return Power(
         quantity=Quantity.EPSILON,
-        smallest=_by_score(linear, trials, significance),
+        smallest=_least_by_score(linear, trials, significance),
         claimed=linear.epsilon,
         at={"delta": linear.delta} if linear.delta else {},
         detail=_BEST,
@@ -109,7 +109,7 @@ def power_of_twice(guarantee: PrivacyGuarantee, rates: ArrayLike) -> FloatArray:
     return PureDP(_LEAST_LOSS).power(rates) if nothing else twice
 
 
-def _by_score(claim: ApproxDP, trials: int, significance: float) -> float:
+def _least_by_score(claim: ApproxDP, trials: int, significance: float) -> float:
     test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
     if test.p_value(trials, 0, nuisance_error=significance / 1000) > significance:
         return math.inf  # not even an event that one input always gives, and the other never

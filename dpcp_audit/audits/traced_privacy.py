@@ -1,5 +1,10 @@
 """A privacy claim against the traces of a pair: what the noise pays for, path by path and in sum.
 
+In the scope ``transcript`` the claim is tested against all that the noisy values reveal, as a proof
+by composition pays for it: each noisy number that is compared with a plain one counts as released.
+In the scope ``release`` a refutation needs that what was observed is what the function returns, or
+that its whole law was enumerated; by post-processing the release loses at most what is observed.
+
 A claim against what the noises of traced paths cost by composition: where all paths cost the same,
 what they cost is that of the transcript. Where later draws depend on earlier ones, a rare path may
 cost more than the claim, which then does not say that it is broken: an (ε, δ) has room for it. The
