@@ -32,7 +32,6 @@ STUDIED = (
     "audits/accounting.py",
     "audits/blackbox.py",
     "audits/certificates.py",
-    "audits/event_power.py",
     "audits/exact.py",
     "audits/local*.py",
     "audits/*membership*.py",

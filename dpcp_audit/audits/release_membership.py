@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits import event_power
+from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.estimates.shown_losses import Rate
@@ -350,7 +350,7 @@ class MembershipInference:
 
         At one of the thresholds, where the pilot has found it.
         """
-        return event_power.smallest_violation(
+        return certificates.smallest_violation(
             self.guarantee,
             context.samples(self.n_samples) // 2,
             significance=unprobed(context.significance) / _TESTS,
@@ -361,7 +361,7 @@ class MembershipInference:
 
         At least 400, as the check asks.
         """
-        games = event_power.draws_needed(
+        games = certificates.draws_needed(
             self.guarantee, violation, significance=unprobed(significance) / _TESTS
         )
         return max(400, 2 * games)

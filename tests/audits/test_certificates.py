@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.certificates import Hits, _side, _turn_near, bounding_event, certify
-from dpcp_audit.audits.event_power import smallest_violation
+from dpcp_audit.audits.certificates import (
+    Hits,
+    _side,
+    _turn_near,
+    bounding_event,
+    certify,
+    smallest_violation,
+)
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.feature_cells import best_event
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse

@@ -10,11 +10,12 @@ import pytest
 from scipy.stats import norm
 from support.refusals import WaldTest
 
-from dpcp_audit.audits.certificates import Hits, certify
-from dpcp_audit.audits.event_power import (
+from dpcp_audit.audits.certificates import (
+    Hits,
     _excess,
     _if_gaussian,
     _tangents,
+    certify,
     draws_needed,
     gaussian_shift,
     power_of_twice,

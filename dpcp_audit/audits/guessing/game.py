@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits import event_power
+from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Judgement, linear_claim
 from dpcp_audit.audits.guessing.experts import LogOdds, settled, smoothed_experts
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
@@ -321,7 +321,7 @@ class GameTest:
         self, guarantee: PrivacyGuarantee, trials: int, *, significance: float
     ) -> Power:
         """Return the smallest loss that a well-chosen event refutes with probability 0.95."""
-        return event_power.smallest_violation(guarantee, trials, significance=significance)
+        return certificates.smallest_violation(guarantee, trials, significance=significance)
 
     def as_data(self) -> PlainData:
         """Return the rule that the pilot has taught, and the plan."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.audits import event_power
+from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.search.event_search import PilotCounts
 from dpcp_audit.audits.search.features import feature_as_data, feature_from_data
@@ -128,7 +128,7 @@ class MomentTest:
 
         By an event of a Gaussian release; none, where the bet on the moment cannot win at all.
         """
-        power = event_power.smallest_violation(guarantee, trials, significance=significance)
+        power = certificates.smallest_violation(guarantee, trials, significance=significance)
         claimed, highest = limits(guarantee, self.order)
         extremes = self.log_ratios.max()[None], self.log_ratios.min()[None]
         gain = float(self._gains(*extremes, claimed)[0])

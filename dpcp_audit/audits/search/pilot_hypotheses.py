@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcp_audit.audits import event_power
+from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import (
     Hits,
     Judgement,
@@ -125,7 +125,7 @@ class EventTest:
         self, guarantee: PrivacyGuarantee, trials: int, *, significance: float
     ) -> Power:
         """Return the smallest loss that a well-chosen event refutes with probability 0.95."""
-        return event_power.smallest_violation(guarantee, trials, significance=significance)
+        return certificates.smallest_violation(guarantee, trials, significance=significance)
 
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data."""

@@ -13,7 +13,7 @@ from scipy.special import expit
 from support.membership import game, played
 from support.samplers import context, gaussian, laplace, response
 
-from dpcp_audit.audits import event_power, release_membership
+from dpcp_audit.audits import certificates, release_membership
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.release_membership import (
     CellLikelihood,
@@ -317,6 +317,6 @@ def test_an_attack_is_fitted_on_half_of_the_pilot_and_the_rest_chooses() -> None
 
 def test_games_needed_are_twice_those_that_certify() -> None:
     check = game(laplace(1.0), PureDP(1.0))
-    certified = event_power.draws_needed(PureDP(1.0), 1.2, significance=unprobed(0.05) / 2)
+    certified = certificates.draws_needed(PureDP(1.0), 1.2, significance=unprobed(0.05) / 2)
     assert check.draws_needed(1.2, significance=0.05) == 2 * certified > 400
     assert check.draws_needed(40.0, significance=0.5) == 400
