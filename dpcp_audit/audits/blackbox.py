@@ -11,13 +11,14 @@ import numpy as np
 from dpcp_audit.audits.certificates import BoundingEvent, bounding_event
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.guessing.game import GameTest
-from dpcp_audit.audits.search.feature_cells import best_event, claims_delta
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
+    best_event,
     choose_event_or_moment,
+    claims_delta,
     pair_test_from_data,
 )
 from dpcp_audit.audits.search.public_grid import PublicGrid

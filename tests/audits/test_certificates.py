@@ -17,7 +17,7 @@ from dpcp_audit.audits.certificates import (
     smallest_violation,
 )
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.search.feature_cells import best_event
+from dpcp_audit.audits.search.pilot_hypotheses import best_event
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.ratio_test import RatioTest

@@ -16,7 +16,7 @@ from support.samplers import context
 from support.theorems import Coin
 
 from dpcp_audit.audits.exact import exact_outcome, law_figures, tradeoff_figure, worst_measurement
-from dpcp_audit.audits.search.feature_cells import best_event
+from dpcp_audit.audits.search.pilot_hypotheses import best_event
 from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
 from dpcp_audit.laws.populations import Beta, Uniform

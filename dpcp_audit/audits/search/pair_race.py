@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.search.feature_cells import claims_delta, promise_of_atoms, shows_atoms
 from dpcp_audit.audits.search.pair_space import input_key
-from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_promise
+from dpcp_audit.audits.search.pilot_hypotheses import (
+    choose_pair_test,
+    claims_delta,
+    promise_of_atoms,
+    shows_atoms,
+    total_promise,
+)
 from dpcp_audit.audits.search.public_grid import PublicGrid
 from dpcp_audit.targets.answers import (
     OR_NONE,

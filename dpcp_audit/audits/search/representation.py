@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.search.event_search import CutFeature
-from dpcp_audit.audits.search.feature_cells import best_of
 from dpcp_audit.audits.search.features import LastBits, TrailingZeros
 from dpcp_audit.audits.search.pair_space import input_key
-from dpcp_audit.audits.search.pilot_hypotheses import event_test
+from dpcp_audit.audits.search.pilot_hypotheses import best_of, event_test
 from dpcp_audit.words.formatting import number
 
 if TYPE_CHECKING:

@@ -19,15 +19,6 @@ from dpcp_audit.audits.search.event_search import (
     promised_excess,
     quantile_cuts,
 )
-from dpcp_audit.audits.search.feature_cells import (
-    best_event,
-    best_of,
-    cut_features,
-    of_classifier,
-    of_coordinates,
-    of_listed,
-    of_squashed,
-)
 from dpcp_audit.audits.search.features import (
     Coordinate,
     Feature,
@@ -39,7 +30,17 @@ from dpcp_audit.audits.search.features import (
     feature_from_data,
 )
 from dpcp_audit.audits.search.pair_space import FixedPairs
-from dpcp_audit.audits.search.pilot_hypotheses import EventTest, event_test
+from dpcp_audit.audits.search.pilot_hypotheses import (
+    EventTest,
+    best_event,
+    best_of,
+    cut_features,
+    event_test,
+    of_classifier,
+    of_coordinates,
+    of_listed,
+    of_squashed,
+)
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict

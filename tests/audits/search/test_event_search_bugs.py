@@ -7,7 +7,7 @@ import pytest
 from support.refusals import most_refusals, refusals
 from support.samplers import context, on_pair
 
-from dpcp_audit.audits.search.feature_cells import classifier_score
+from dpcp_audit.audits.search.pilot_hypotheses import classifier_score
 from dpcp_audit.targets import answers as degenerate
 from dpcp_audit.targets.answers import DegenerateTargetError, probe
 from dpcp_audit.words.guarantees import PureDP
