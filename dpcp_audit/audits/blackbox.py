@@ -21,9 +21,8 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     claims_delta,
     pair_test_from_data,
 )
-from dpcp_audit.audits.search.public_grid import PublicGrid
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
-from dpcp_audit.audits.search.representation import WrittenLeak, written_leak
+from dpcp_audit.audits.search.representation import PublicGrid, WrittenLeak, written_leak
 from dpcp_audit.audits.search.stages import (
     CERTIFICATIONS,
     LEFT,

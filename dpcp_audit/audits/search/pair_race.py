@@ -17,7 +17,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     shows_atoms,
     total_promise,
 )
-from dpcp_audit.audits.search.public_grid import PublicGrid
+from dpcp_audit.audits.search.representation import PublicGrid
 from dpcp_audit.targets.answers import (
     OR_NONE,
     ConstantOutputsError,
