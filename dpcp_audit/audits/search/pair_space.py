@@ -1,8 +1,16 @@
-"""Spaces of neighbours to search: what a black-box audit may try, try next, and try simpler."""
+"""Neighbouring score arrays: where the score that moves stands, and local moves between pairs.
+
+A pair holds n scores on a few positions, and one score that moves between two of them. A private
+function of a data set should not depend on the order of its records; code that does, such as one
+that weighs the first record or works in batches, leaks at some places only.
+
+Spaces of neighbours to search: what a black-box audit may try, try next, and try simpler.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -14,8 +22,238 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.audits.search.score_arrays import ScorePair
-    from dpcp_audit.words.validate import FloatArray
+    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.validate import FloatArray, IntArray
+
+
+_APART = 1e-3
+"""The share of the range within which tied scores are spread."""
+_EARLY = 17
+
+
+class RecordOrder(StrEnum):
+    """The position of the changed score, and the order of the others."""
+
+    LAST = "last"
+    """After the others, which increase."""
+    FIRST = "first"
+    """Before the others, which increase."""
+    EARLY = "at index 17"
+    """After 17 others, or last; all increase."""
+    MIDDLE = "in the middle"
+    """At index n // 2; the others increase."""
+    FALLING = "before decreasing ones"
+    """Before the others, which decrease."""
+    SHUFFLED = "among shuffled ones"
+    """All in an arbitrary order, the same for every array of a size."""
+
+    def permutation(self, n: int) -> IntArray:
+        """Return the order of the n−1 increasing scores and, as number n−1, the one that moves.
+
+        Examples
+        --------
+        >>> RecordOrder.MIDDLE.permutation(5).tolist()
+        [0, 1, 4, 2, 3]
+        """
+        others = np.arange(n - 1)
+        match self:
+            case RecordOrder.FALLING:
+                return np.arange(n)[::-1]
+            case RecordOrder.SHUFFLED:
+                return np.random.default_rng(n).permutation(n)
+            case RecordOrder.FIRST:
+                place = 0
+            case RecordOrder.EARLY:
+                place = min(_EARLY, n - 1)
+            case RecordOrder.MIDDLE:
+                place = n // 2
+            case RecordOrder.LAST:
+                place = n - 1
+        return np.insert(others, place, n - 1)
+
+    def place(self, n: int) -> int:
+        """Return the index of the score that moves, of n scores."""
+        return int(np.flatnonzero(self.permutation(n) == n - 1)[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScorePair:
+    """Two neighbouring score arrays: n−1 scores in common, on few positions, and one that moves.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (k,)
+        Increasing.
+    counts : ndarray, shape (k,)
+        The common scores at each.
+    source, target : float
+        The differing score on the two inputs.
+    order : RecordOrder
+        The position of that score in the arrays.
+    """
+
+    positions: FloatArray
+    counts: IntArray
+    source: float
+    target: float
+    order: RecordOrder = RecordOrder.LAST
+
+    @property
+    def size(self) -> int:
+        """The number n of scores in either array."""
+        return int(self.counts.sum()) + 1
+
+    @property
+    def place(self) -> int:
+        """The index of the differing score."""
+        return self.order.place(self.size)
+
+    @property
+    def scores(self) -> tuple[FloatArray, FloatArray]:
+        """The two arrays, each of shape (n,)."""
+        common = np.repeat(self.positions, self.counts)
+        order = self.order.permutation(self.size)
+        return np.append(common, self.source)[order], np.append(common, self.target)[order]
+
+    @property
+    def tied(self) -> bool:
+        """True if some of the scores are equal."""
+        first, second = (np.unique(x).size for x in self.scores)
+        return min(first, second) < self.size
+
+    def untied(self, low: float, high: float) -> ScorePair:
+        """Return the pair with all scores distinct, those of a position close to each other."""
+        if not self.counts.sum():
+            return self
+        tied = self.tidy()
+        ends = np.array([self.source, self.target])
+        known = np.unique(np.concatenate([tied.positions, ends, [low, high]]))
+        gap = min(_APART * (high - low), float(np.diff(known).min()) / 3)
+        starts = np.cumsum(tied.counts) - tied.counts
+        within = np.arange(tied.size - 1) - np.repeat(starts, tied.counts)
+        offsets = (within + 1) / (np.repeat(tied.counts, tied.counts) + 1)
+        inward = np.where(np.repeat(tied.positions, tied.counts) < high, gap, -gap)
+        positions = np.repeat(tied.positions, tied.counts) + inward * offsets
+        return replace(self, positions=positions, counts=np.ones(positions.size, dtype=np.int64))
+
+    def tidy(self) -> ScorePair:
+        """Return the pair without empty positions, equal ones merged, in order."""
+        used, back = np.unique(self.positions[self.counts > 0], return_inverse=True)
+        counts = np.bincount(back, self.counts[self.counts > 0], used.size).astype(np.int64)
+        return replace(self, positions=used, counts=counts)
+
+    def as_data(self) -> PlainData:
+        """Return the pair as plain data."""
+        return {
+            "positions": self.positions.tolist(),
+            "counts": self.counts.tolist(),
+            "source": self.source,
+            "target": self.target,
+        }
+
+
+def _points(size: int, low: float, high: float, rng: np.random.Generator) -> FloatArray:
+    """Return points anywhere between the bounds, or, one in two, at one of them."""
+    inner = rng.uniform(low, high, size)
+    return np.where(rng.random(size) < 0.5, inner, rng.choice([low, high], size))
+
+
+def moved_pair(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Return the pair after one random local move; it must hold a common score."""
+    moves = (_recount, _shift, _differ, _split, _merge)
+    return moves[rng.integers(len(moves))](pair, low, high, rng).tidy()
+
+
+def _recount(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Move some of the scores at one position to another, or to a new one."""
+    del low, high
+    if pair.positions.size < 2:
+        return pair
+    start, end = rng.choice(pair.positions.size, 2, replace=False)
+    size = min(int(pair.counts[start]), max(1, int(pair.counts[start] ** rng.random())))
+    counts = pair.counts.copy()
+    counts[[start, end]] += np.array([-size, size])
+    return replace(pair, counts=counts)
+
+
+def _shift(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Move one position, a little or anywhere."""
+    positions = pair.positions.copy()
+    index = rng.integers(positions.size)
+    positions[index] = _near(positions[index], low, high, rng)
+    return replace(pair, positions=positions)
+
+
+def _differ(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Move the differing score, on one input."""
+    if rng.random() < 0.5:
+        return replace(pair, source=_near(pair.source, low, high, rng))
+    return replace(pair, target=_near(pair.target, low, high, rng))
+
+
+def _split(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Move some of the scores at one position to a new one."""
+    index = rng.integers(pair.positions.size)
+    size = int(rng.integers(0, int(pair.counts[index]) + 1))
+    counts = np.append(pair.counts, size)
+    counts[index] -= size
+    return replace(
+        pair, positions=np.append(pair.positions, _points(1, low, high, rng)), counts=counts
+    )
+
+
+def _merge(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Move all scores at one position to another."""
+    del low, high
+    if pair.positions.size < 2:
+        return pair
+    start, end = rng.choice(pair.positions.size, 2, replace=False)
+    positions = pair.positions.copy()
+    positions[start] = positions[end]
+    return replace(pair, positions=positions)
+
+
+def _near(value: float, low: float, high: float, rng: np.random.Generator) -> float:
+    """Return a point at a log-uniform distance from the value, reflected, or anywhere."""
+    if rng.random() < 0.4:
+        return float(_points(1, low, high, rng)[0])
+    step = (high - low) * 10 ** rng.uniform(-6, 0) * rng.choice([-1, 1])
+    moved = value + step
+    return float(
+        moved if low <= moved <= high else value - step if low <= value - step <= high else value
+    )
+
+
+def simpler_pairs(pair: ScorePair, low: float, high: float) -> Iterator[ScorePair]:
+    """Yield pairs with fewer positions, and pairs with one value rounder."""
+    k = pair.positions.size
+    for start in range(k):
+        for end in range(k):
+            if start != end:
+                positions = pair.positions.copy()
+                positions[start] = positions[end]
+                yield replace(pair, positions=positions).tidy()
+    for value in _rounder(pair.source, low, high):
+        yield replace(pair, source=value)
+    for value in _rounder(pair.target, low, high):
+        yield replace(pair, target=value)
+    for index in range(k):
+        for value in _rounder(pair.positions[index], low, high):
+            positions = pair.positions.copy()
+            positions[index] = value
+            yield replace(pair, positions=positions).tidy()
+
+
+def _rounder(value: float, low: float, high: float) -> Iterator[float]:
+    """Yield rounder values: the bounds, then k/2, k/4, …, k/64 of the way between them."""
+    if value in {low, high}:
+        return
+    yield from (low, high)
+    share = (value - low) / (high - low)
+    for parts in (2, 4, 8, 16, 32, 64):
+        if share * parts == round(share * parts):
+            return
+        yield low + (high - low) * round(share * parts) / parts
 
 
 class Sampler(Protocol):

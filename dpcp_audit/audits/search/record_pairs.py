@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbours_of
-from dpcp_audit.audits.search.score_arrays import RecordOrder
+from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, RecordOrder, neighbours_of
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.randomized_response import hidden_laws
@@ -23,8 +22,7 @@ from dpcp_audit.words.guarantees import Neighbours, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.audits.search.pair_space import Draw, Sampler
-    from dpcp_audit.audits.search.score_arrays import ScorePair
+    from dpcp_audit.audits.search.pair_space import Draw, Sampler, ScorePair
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 

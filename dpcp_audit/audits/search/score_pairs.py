@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from dpcp_audit.audits.search.pair_space import Candidate, input_key
-from dpcp_audit.audits.search.score_arrays import RecordOrder, ScorePair, moved_pair, simpler_pairs
+from dpcp_audit.audits.search.pair_space import (
+    Candidate,
+    RecordOrder,
+    ScorePair,
+    input_key,
+    moved_pair,
+    simpler_pairs,
+)
 from dpcp_audit.audits.search.undecided_pairs import CROWD, ISOLATED, TurningPairs, two
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import Neighbours, Relation

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
-from dpcp_audit.audits.search.pair_space import PairSpace, input_as_data
+from dpcp_audit.audits.search.pair_space import PairSpace, RecordOrder, input_as_data
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
-from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import DETECT

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.score_arrays import ScorePair
+from dpcp_audit.audits.search.pair_space import ScorePair
 from dpcp_audit.targets.answers import DegenerateTargetError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support import blind_spots
 
+from dpcp_audit.audits.search.pair_space import ScorePair
 from dpcp_audit.audits.search.pilot_hypotheses import promise_of_atoms, shows_atoms
-from dpcp_audit.audits.search.score_arrays import ScorePair
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.faces.planning import plan_here

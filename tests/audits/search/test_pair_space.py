@@ -7,12 +7,12 @@ import pytest
 
 from dpcp_audit.audits.search.pair_space import (
     FixedPairs,
+    RecordOrder,
     input_as_data,
     input_from_data,
     input_key,
 )
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
-from dpcp_audit.audits.search.score_arrays import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import Neighbours, Relation

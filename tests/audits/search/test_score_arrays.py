@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.search.score_arrays import RecordOrder
+from dpcp_audit.audits.search.pair_space import RecordOrder
 from dpcp_audit.audits.search.stages import extent
 from dpcp_audit.audits.search.undecided_pairs import two
 
