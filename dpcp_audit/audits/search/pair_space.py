@@ -1,10 +1,8 @@
-"""Neighbouring score arrays: where the score that moves stands, and local moves between pairs.
+"""Spaces of neighbours to search: what a black-box audit may try, try next, and try simpler.
 
-A pair holds n scores on a few positions, and one score that moves between two of them. A private
-function of a data set should not depend on the order of its records; code that does, such as one
-that weighs the first record or works in batches, leaks at some places only.
-
-Spaces of neighbours to search: what a black-box audit may try, try next, and try simpler.
+A pair of score arrays holds n scores on a few positions, and one score that moves between two of
+them. A private function of a data set should not depend on the order of its records; code that
+does, such as one that weighs the first record or works in batches, leaks at some places only.
 """
 
 from __future__ import annotations
