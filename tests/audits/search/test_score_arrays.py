@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.search.pair_space import RecordOrder
+from dpcp_audit.audits.search.score_pairs import two
 from dpcp_audit.audits.search.stages import extent
-from dpcp_audit.audits.search.undecided_pairs import two
 
 
 @pytest.mark.parametrize("order", RecordOrder)
