@@ -12,13 +12,14 @@ from release_cases import Response
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.record_pairs import (
+    ClientPairs,
     NumberPairs,
+    RowPairs,
     ShuffledPairs,
     ShuffledReports,
     ValuePairs,
     shuffled_pairs,
 )
-from dpcp_audit.audits.search.row_pairs import ClientPairs, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.pools import made_classes, made_outcomes
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse

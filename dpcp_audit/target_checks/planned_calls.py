@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcp_audit.audits.search.record_pairs import NumberPairs, RecordPairs, ValuePairs
-from dpcp_audit.audits.search.row_pairs import SIZES, ClientPairs, RowPairs
+from dpcp_audit.audits.search.record_pairs import (
+    SIZES,
+    ClientPairs,
+    NumberPairs,
+    RecordPairs,
+    RowPairs,
+    ValuePairs,
+)
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit, rows_for
 from dpcp_audit.targets import Kind, Takes

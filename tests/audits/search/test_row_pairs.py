@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.audits.search.row_pairs import ClientPairs, RowPairs
+from dpcp_audit.audits.search.record_pairs import ClientPairs, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.pools import RowPool
 from dpcp_audit.words.guarantees import Relation
