@@ -20,7 +20,7 @@ from unittest import mock
 from joblib import Parallel, delayed
 
 from dpcp_audit.audits.search import event_search, pair_race, pilot_hypotheses
-from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words.checks import Context

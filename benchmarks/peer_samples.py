@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 from scipy.stats import binom
 
-from dpcp_audit.audits.search.features import Ones
+from dpcp_audit.audits.search.event_search import Ones
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.engine.suites import matching
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair

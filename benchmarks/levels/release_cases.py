@@ -12,8 +12,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.guessing.game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.release_membership import MembershipInference
-from dpcp_audit.audits.search.event_search import quantile_cuts
-from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.event_search import ScalarValue, quantile_cuts
 from dpcp_audit.audits.search.moment_test import choose_moments
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import best_event, event_test

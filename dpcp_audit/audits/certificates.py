@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.audits.search.event_search import Feature
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import PlainData

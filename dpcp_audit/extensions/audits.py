@@ -15,7 +15,7 @@ from dpcp_audit.audits.release_membership import CellLikelihood as CellLikelihoo
 from dpcp_audit.audits.release_membership import MembershipInference as MembershipInference
 from dpcp_audit.audits.release_membership import OperatingPoint as OperatingPoint
 from dpcp_audit.audits.release_membership import roc_figure as roc_figure
-from dpcp_audit.audits.search.features import bisected as bisected
+from dpcp_audit.audits.search.event_search import bisected as bisected
 from dpcp_audit.audits.search.pair_space import FixedPairs as FixedPairs
 from dpcp_audit.audits.search.pair_space import Sampler as Sampler
 from dpcp_audit.audits.search.score_pairs import ScorePairs as ScorePairs

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpcp_audit.audits.guessing.experts import Expert, LogOdds
-    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.audits.search.event_search import Feature
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.stats.roc import RocCurve
     from dpcp_audit.words.guarantees import PrivacyGuarantee

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaln, logit
 
-from dpcp_audit.audits.search.event_search import quantile_cuts
-from dpcp_audit.audits.search.features import (
+from dpcp_audit.audits.search.event_search import (
     Coordinate,
     DecimalPlaces,
     Feature,
@@ -29,6 +28,7 @@ from dpcp_audit.audits.search.features import (
     ScalarValue,
     feature_as_data,
     feature_from_data,
+    quantile_cuts,
     squashed_score,
 )
 from dpcp_audit.stats.roots import level_starts

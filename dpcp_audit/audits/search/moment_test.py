@@ -27,15 +27,14 @@ import numpy as np
 
 from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Judgement
-from dpcp_audit.audits.search.event_search import PilotCounts
-from dpcp_audit.audits.search.features import feature_as_data, feature_from_data
+from dpcp_audit.audits.search.event_search import PilotCounts, feature_as_data, feature_from_data
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import of_loss
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.audits.search.event_search import Feature
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Power

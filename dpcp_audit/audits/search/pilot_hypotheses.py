@@ -26,20 +26,18 @@ from dpcp_audit.audits.certificates import (
 )
 from dpcp_audit.audits.guessing.game import GameTest, choose_game
 from dpcp_audit.audits.search.event_search import (
+    Coordinate,
     CutFeature,
     Event,
     PilotEvent,
     PilotView,
-    looked_at,
-    promised_excess,
-    view_of,
-)
-from dpcp_audit.audits.search.features import (
-    Coordinate,
     Quadratic,
     Rank,
     ScalarValue,
+    looked_at,
+    promised_excess,
     squashed_score,
+    view_of,
 )
 from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
 from dpcp_audit.laws.losses import loss_of

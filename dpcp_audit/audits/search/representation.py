@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.event_search import CutFeature
-from dpcp_audit.audits.search.features import LastBits, TrailingZeros
+from dpcp_audit.audits.search.event_search import CutFeature, LastBits, TrailingZeros
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import best_of, event_test
 from dpcp_audit.words.formatting import number
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.search.event_search import PilotEvent
-    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.audits.search.event_search import Feature, PilotEvent
     from dpcp_audit.audits.search.pair_race import Bank, PairRace
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.audits.search.pilot_hypotheses import EventTest

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.audits.search.event_search import Feature
     from dpcp_audit.audits.search.pair_space import Candidate, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context

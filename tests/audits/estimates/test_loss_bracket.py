@@ -24,7 +24,7 @@ from dpcp_audit.audits.estimates.loss_bracket import (
     pair_of_curve,
     partition_loss,
 )
-from dpcp_audit.audits.search.features import Ones
+from dpcp_audit.audits.search.event_search import Ones
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.stats.roc import RocCurve
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP

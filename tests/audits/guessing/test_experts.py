@@ -23,7 +23,7 @@ from dpcp_audit.audits.guessing.experts import (
     smoothed,
     smoothed_experts,
 )
-from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.event_search import ScalarValue
 
 RNG = np.random.default_rng(0)
 COINS = RNG.random(4000) < 0.5

@@ -24,7 +24,7 @@ from dpcp_audit.audits.guessing.game import (
     least_loss,
     tangents_of,
 )
-from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.guessing import GuessingTest
 from dpcp_audit.words.evidence import refutes

@@ -20,7 +20,7 @@ from dpcp_audit.audits.guessing.experts import (
 )
 from dpcp_audit.audits.guessing.game import Pools, play
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, _prefixes, threshold
-from dpcp_audit.audits.search.features import LastBits, ScalarValue
+from dpcp_audit.audits.search.event_search import LastBits, ScalarValue
 from dpcp_audit.laws.laws import GaussianPair
 
 CLAIM = Tangent(0.5, 0.0)

@@ -12,22 +12,20 @@ from support.samplers import context, gaussian, pair
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.event_search import (
+    Coordinate,
     CutFeature,
     Event,
-    PilotCounts,
-    Unions,
-    promised_excess,
-    quantile_cuts,
-)
-from dpcp_audit.audits.search.features import (
-    Coordinate,
     Feature,
     Ones,
+    PilotCounts,
     Quadratic,
     Rank,
     ScalarValue,
+    Unions,
     feature_as_data,
     feature_from_data,
+    promised_excess,
+    quantile_cuts,
 )
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import (

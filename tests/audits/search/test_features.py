@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.search.features import (
+from dpcp_audit.audits.search.event_search import (
     DecimalPlaces,
     Feature,
     LastBits,

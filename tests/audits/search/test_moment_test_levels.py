@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from level_limits import LevelTest
 
-from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.audits.search.moment_test import choose_moments
 from dpcp_audit.words.guarantees import ZCDP
 

@@ -11,8 +11,7 @@ import pytest
 
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.search import pilot_hypotheses
-from dpcp_audit.audits.search.event_search import Event, PilotEvent, view_of
-from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.event_search import Event, PilotEvent, ScalarValue, view_of
 from dpcp_audit.audits.search.moment_test import MomentTest, choose_moments
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,

@@ -12,7 +12,7 @@ from support.leaks import last_bit
 from support.samplers import pair
 
 from dpcp_audit.audits.blackbox import REPRESENTATION, confirm
-from dpcp_audit.audits.search.features import feature_as_data, feature_from_data
+from dpcp_audit.audits.search.event_search import feature_as_data, feature_from_data
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.record_pairs import ValuePairs

@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import binom
 from support.report_document import document, evidence, finding
 
-from dpcp_audit.audits.search.event_search import Event
-from dpcp_audit.audits.search.features import Ones
+from dpcp_audit.audits.search.event_search import Event, Ones
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.mechanisms.pcoqs import PCOQS
