@@ -1,15 +1,13 @@
-"""Score pairs on which a quantile is undecided, wherever its rank lies: found by a few outputs.
-
-A private quantile aims at a rank that only its author knows: the conformal one, or one with a
-margin for the noise. Scores on two positions show where it lies, by the split at which the
-output turns from the lower to the upper one.
-
-Neighbouring arrays of scores: families of what breaks quantiles, the likeliest first.
+"""Neighbouring arrays of scores: families of what breaks quantiles, the likeliest first.
 
 A catalogue crosses families (``score_families``) with sizes and with orders of the records. It
 is listed as a hyperbolic cross, the pair of family i and size j by (i + 1)·(j + 1), so that a
 search of few pairs has tried most families at the first sizes, and the first families at all; the
 orders of the records take turns.
+
+A private quantile aims at a rank that only its author knows: the conformal one, or one with a
+margin for the noise. Scores on two positions show where it lies, by the split at which the
+output turns from the lower to the upper one; found by a few outputs.
 """
 
 from __future__ import annotations
