@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from dpcp_audit.audits.guessing.experts import distinct_values, experts_for, half_lines
+from dpcp_audit.audits.guessing.guesser import distinct_values, experts_for, half_lines
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.laws.losses import guarantee_pair, loss_of
 from dpcp_audit.stats.roc import roc_band
@@ -25,7 +25,7 @@ from dpcp_audit.words.results import ROUNDING, Estimate
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dpcp_audit.audits.guessing.experts import Expert, LogOdds
+    from dpcp_audit.audits.guessing.guesser import Expert, LogOdds
     from dpcp_audit.audits.search.event_search import Feature
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.stats.roc import RocCurve

@@ -19,8 +19,15 @@ import numpy as np
 
 from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Judgement, linear_claim
-from dpcp_audit.audits.guessing.experts import LogOdds, settled, smoothed_experts
-from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
+from dpcp_audit.audits.guessing.guesser import (
+    Guesser,
+    LogOdds,
+    Plan,
+    Tangent,
+    settled,
+    smoothed_experts,
+    threshold,
+)
 from dpcp_audit.laws.losses import log_ratio, loss_of
 from dpcp_audit.stats.guessing import delta_bound, epsilon_bound
 from dpcp_audit.stats.roots import find_least

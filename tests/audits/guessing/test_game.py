@@ -14,7 +14,6 @@ from support.leaks import many_coordinates, rounding, scattered
 from support.refusals import WaldTest
 from support.samplers import laplace
 
-from dpcp_audit.audits.guessing.experts import LogOdds
 from dpcp_audit.audits.guessing.game import (
     GameTest,
     Played,
@@ -24,6 +23,7 @@ from dpcp_audit.audits.guessing.game import (
     least_loss,
     tangents_of,
 )
+from dpcp_audit.audits.guessing.guesser import LogOdds
 from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.guessing import GuessingTest

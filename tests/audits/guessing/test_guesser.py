@@ -9,17 +9,21 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.audits.guessing.experts import (
+from dpcp_audit.audits.guessing.game import Pools, play
+from dpcp_audit.audits.guessing.guesser import (
+    Guesser,
     LogOdds,
+    Plan,
+    Tangent,
     _of,
+    _prefixes,
     distinct_values,
     experts_for,
     half_lines,
     quantile_cells,
     settled,
+    threshold,
 )
-from dpcp_audit.audits.guessing.game import Pools, play
-from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, _prefixes, threshold
 from dpcp_audit.audits.search.event_search import LastBits, ScalarValue
 from dpcp_audit.laws.laws import GaussianPair
 
