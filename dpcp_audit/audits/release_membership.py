@@ -20,8 +20,7 @@ from scipy.special import expit
 
 from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
-from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
-from dpcp_audit.audits.estimates.shown_losses import Rate
+from dpcp_audit.audits.estimates.loss_bracket import Rate, claimed_loss
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.targets.answers import require_independent, unprobed
 from dpcp_audit.words import validate as _validate

@@ -39,7 +39,7 @@ _SEARCHED_GAUSSIAN, _SEARCHED_BISECTION = 6.0, 10.0
 _SEARCHED_NUMBERS, _GIVEN = 6.0, 2.5
 """Outputs that a search takes for each one that the best event of the worst pair would; the last
 of a pair that is given."""
-_FEWEST = 1_500
+_FEWEST_CALLS = 1_500
 """Outputs below which no search was seen to find every twin."""
 _LAST_STAGE = 0.45
 """The share of the significance that the last stage of a search has, at least."""
@@ -178,7 +178,7 @@ def _calls(twin: Twin, factor: float, significance: float, *, bisecting: bool) -
     rates = twin.rates(factor, bisecting=bisecting)
     by_event = _by_event(twin.guarantee, rates, levels)
     by_moment = _by_moment(twin, rates, levels)
-    return max(_FEWEST, twin.searched(bisecting=bisecting) * min(by_event, by_moment))
+    return max(_FEWEST_CALLS, twin.searched(bisecting=bisecting) * min(by_event, by_moment))
 
 
 def _by_event(

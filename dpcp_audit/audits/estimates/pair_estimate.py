@@ -12,15 +12,13 @@ from dpcp_audit.audits.estimates.loss_bracket import (
     allowed,
     asked_of,
     exact_bracket,
-    learn_partition,
-    pair_of_curve,
-    partition_loss,
-)
-from dpcp_audit.audits.estimates.shown_losses import (
     exact_law,
     law_of_paths,
     law_over_partition,
+    learn_partition,
     loss_along_outputs,
+    pair_of_curve,
+    partition_loss,
     transcript_curve,
 )
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
