@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit.audits.certificates import BoundingEvent, bounding_event
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
-from dpcp_audit.audits.guessing.game import GameTest
+from dpcp_audit.audits.guessing.game import GameTest, Twin
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, input_from_data
@@ -34,7 +34,6 @@ from dpcp_audit.audits.search.stages import (
     shrink,
     stage_plan,
 )
-from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.targets.answers import OutOfTimeError, Randomness, require_independent, unprobed
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import Representation, conclude

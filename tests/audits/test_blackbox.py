@@ -12,6 +12,7 @@ import pytest
 from support.blackbox import gaussian_mean, laplace_mean, search
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy, confirm
+from dpcp_audit.audits.guessing.game import Twin
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank
 from dpcp_audit.audits.search.pair_space import FixedPairs
@@ -19,7 +20,6 @@ from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.search.stages import stage_plan
-from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.laws.laws import LaplacePair
 from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words.checks import Check, Context
