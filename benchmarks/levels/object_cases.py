@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from level_case import LevelCase
 
-from dpcp_audit.audits.training.engine_checks import DrawnLots
+from dpcp_audit.audits.accounting import DrawnLots
 from dpcp_audit.target_checks.battery import Duty, DutyCheck
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import refutes

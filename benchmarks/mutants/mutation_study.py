@@ -29,7 +29,7 @@ STUDIED = (
     "mechanisms/window_law.py",
     "decisions.py",
     "checks.py",
-    "audits/training/engine_checks.py",
+    "audits/accounting.py",
     "audits/blackbox.py",
     "audits/certificates.py",
     "audits/exact.py",

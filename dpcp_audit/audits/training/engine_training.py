@@ -21,8 +21,8 @@ from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
+from dpcp_audit.audits.accounting import AccountedSteps
 from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.audits.training.engine_checks import AccountedSteps
 from dpcp_audit.targets.answers import one_line
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import shown
