@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.training.one_run import top_guesses, trade_off_bound, unassuming_bound
+from dpcp_audit.audits.training.canary_games import top_guesses, trade_off_bound, unassuming_bound
 from dpcp_audit.words.guarantees import GaussianDP, PureDP
 from dpcp_audit.words.results import Assumption
 

@@ -11,8 +11,8 @@ from level_case import CheckTrial, LevelCase
 from scipy.special import expit, ndtr
 
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
-from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.audits.training.one_run import (
+from dpcp_audit.audits.training.canary_games import (
+    GameResults,
     Guesses,
     OneRunTheorem,
     binomial_p_value,

@@ -11,19 +11,17 @@ import numpy as np
 from dpcp_audit.audits.estimates.loss_bracket import from_below
 from dpcp_audit.audits.training.canary_games import (
     MOST_GUESSES,
+    Guesses,
+    OneRunTheorem,
     RunBets,
     beginnings,
     blocks,
+    epsilon_lower_bound,
     foreseen,
     grouped,
     guessed,
     ranked,
     ranked_of,
-)
-from dpcp_audit.audits.training.one_run import (
-    Guesses,
-    OneRunTheorem,
-    epsilon_lower_bound,
     refutes,
     total,
     trade_off_bound,

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from scipy.special import expit
 from scipy.stats import binom, combine_pvalues
 
-from dpcp_audit.audits.training.one_run import (
+from dpcp_audit.audits.training.canary_games import (
     Guesses,
     OneRunTheorem,
     binomial_p_value,

@@ -12,7 +12,7 @@ from level_limits import LevelTest
 from scipy.special import ndtr
 from training_cases import GaussianRun, surest_guesses
 
-from dpcp_audit.audits.training.one_run import (
+from dpcp_audit.audits.training.canary_games import (
     Guesses,
     OneRunTheorem,
     binomial_p_value,
