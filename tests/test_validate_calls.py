@@ -34,7 +34,6 @@ from dpcp_audit.mechanisms.randomized_response import (
 )
 from dpcp_audit.stats import intervals, rate_power, ratio_test
 from dpcp_audit.stats import rate_power as confidence_sequence
-from dpcp_audit.stats import roots as mean_power
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_ledger.comparison.method import PrivateCalibrator, Trust
@@ -150,7 +149,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (ratio_test.RatioTest, {"n": 10, "n_prime": 10, "epsilon": 1.0, "delta": 0.1}),
     (ratio_test.epsilon_lower_bound,
      {"x": 9, "n": 10, "y": 1, "n_prime": 10, "delta": 0.0, "resolution": 0.1, **LEVEL}),
-    (mean_power.smallest_violation,
+    (intervals.mean_violation,
      {"variance": 0.1, "count": 100, "bounds": (0.0, 1.0), "detection": 0.9, **LEVEL}),
     (GaussianMechanism, {"epsilon": 1.0, "delta": 1e-5, "sensitivity": 1.0}),
     (HistLap, {"alpha": 0.1, "epsilon": 1.0, "n_bins": 10, "bounds": (0.0, 1.0)}),

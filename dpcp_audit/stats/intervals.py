@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from scipy.special import betainc, betainccinv, betaincinv, gammaln
+from scipy.special import betainc, betainccinv, betaincinv, gammaln, ndtri
 
 from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
@@ -119,6 +119,31 @@ def mean_radius(
     spread = _validate.reals(variance, name="variance")
     slack = 7 * width * log_term / (3 * (count - 1))
     return np.asarray(np.sqrt(2 * spread * log_term / count) + slack)
+
+
+def mean_violation(
+    variance: float,
+    count: int,
+    *,
+    bounds: tuple[float, float],
+    significance: float,
+    detection: float = 0.95,
+) -> float:
+    """Return by how much a mean has to miss its claimed bound to be refuted with ``detection``.
+
+    The mean of many values is taken as normal.
+
+    Parameters
+    ----------
+    variance : float
+        The variable's variance; the limits are those of ``mean_limits``, each side at
+        ``significance``/2.
+    """
+    _validate.non_negative(variance=variance)
+    _validate.open_unit(detection=detection)
+    low, high = _validate.bounds(bounds)
+    radius = mean_radius(variance, count, width=high - low, significance=significance)
+    return float(radius) + float(ndtri(detection)) * math.sqrt(variance / count)
 
 
 def binomial_exceeded(level: ArrayLike, trials: int, rate: ArrayLike) -> IntArray:

@@ -1,9 +1,6 @@
 """Roots and minima, points at which a condition turns, and isotonic regression.
 
 SciPy's optimisation is imported when it is called: a first verdict is sooner there.
-
-The power of an empirical-Bernstein limit is of a bounded variable with a known variance, whose mean
-over many values is taken as normal.
 """
 
 from __future__ import annotations
@@ -12,10 +9,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
-
-from dpcp_audit.stats.intervals import mean_radius
-from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,29 +193,6 @@ def fewest(
         middle = (low + high) // 2
         low, high = (low, middle) if condition(middle) else (middle, high)
     return high
-
-
-def smallest_violation(
-    variance: float,
-    count: int,
-    *,
-    bounds: tuple[float, float],
-    significance: float,
-    detection: float = 0.95,
-) -> float:
-    """Return by how much a mean has to miss its claimed bound to be refuted with ``detection``.
-
-    Parameters
-    ----------
-    variance : float
-        The variable's variance; the limits are those of ``mean_limits``, each side at
-        ``significance``/2.
-    """
-    _validate.non_negative(variance=variance)
-    _validate.open_unit(detection=detection)
-    low, high = _validate.bounds(bounds)
-    radius = mean_radius(variance, count, width=high - low, significance=significance)
-    return float(radius) + float(ndtri(detection)) * math.sqrt(variance / count)
 
 
 def level_starts(values: FloatArray, weights: FloatArray, *, increasing: bool) -> IntArray:

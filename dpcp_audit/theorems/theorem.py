@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dpcp_audit.stats import rate_power
-from dpcp_audit.stats import roots as mean_power
-from dpcp_audit.stats.intervals import clopper_pearson, mean_limits
+from dpcp_audit.stats.intervals import clopper_pearson, mean_limits, mean_violation
 from dpcp_audit.stats.rate_power import RateSequence
 from dpcp_audit.stats.samples import Spread
 from dpcp_audit.words import validate as _validate
@@ -522,7 +521,7 @@ class MeanBound:
         normal.
         """
         trials = context.samples(self.n_trials)
-        miss = mean_power.smallest_violation(
+        miss = mean_violation(
             variance, trials, bounds=self.range, significance=self._share(context, trials)
         )
         return Power(
