@@ -28,7 +28,7 @@ from dpcp_audit.audits.guessing.game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.stats.guessing import guesses_needed
+from dpcp_audit.stats.rates import guesses_needed
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import refutes
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP

@@ -32,8 +32,8 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse,
     debiased_cdf,
 )
-from dpcp_audit.stats import intervals, rate_power, ratio_test
-from dpcp_audit.stats import rate_power as confidence_sequence
+from dpcp_audit.stats import rates, ratio_test
+from dpcp_audit.stats import rates as confidence_sequence
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_ledger.comparison.method import PrivateCalibrator, Trust
@@ -137,19 +137,19 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (PrivateCalibrator, {"label": "a", "privacy": "none", "promise": "", "trust": Trust.CURATOR}
      | {"calibrate": lambda scores, **_: 0.5}),
     (Context, {"seed": 0, "name": "a", "significance": 0.1, "effort": 1.0}),
-    (intervals.clopper_pearson, {"successes": 3, "trials": 10, **LEVEL}),
-    (intervals.mean_limits,
+    (rates.clopper_pearson, {"successes": 3, "trials": 10, **LEVEL}),
+    (rates.mean_limits,
      {"mean": 0.5, "variance": 0.1, "count": 10, "bounds": (0.0, 1.0), **LEVEL}),
-    (intervals.mean_radius, {"variance": 0.1, "count": 10, "width": 1.0, **LEVEL}),
+    (rates.mean_radius, {"variance": 0.1, "count": 10, "width": 1.0, **LEVEL}),
     (confidence_sequence.RateSequence, {"expected_rate": 0.5, "strength": 1.0, **LEVEL}),
-    (rate_power.smallest_violation, {"claimed": 0.1, "trials": 100, "detection": 0.9, **LEVEL}),
-    (rate_power.draws_needed, {"claimed": 0.1, "rate": 0.3, "detection": 0.9, **LEVEL}),
-    (rate_power.rate_reaching,
+    (rates.smallest_violation, {"claimed": 0.1, "trials": 100, "detection": 0.9, **LEVEL}),
+    (rates.draws_needed, {"claimed": 0.1, "rate": 0.3, "detection": 0.9, **LEVEL}),
+    (rates.rate_reaching,
      {"successes": 3, "trials": 10, "detection": 0.9, "at_least": 0.1}),
     (ratio_test.RatioTest, {"n": 10, "n_prime": 10, "epsilon": 1.0, "delta": 0.1}),
     (ratio_test.epsilon_lower_bound,
      {"x": 9, "n": 10, "y": 1, "n_prime": 10, "delta": 0.0, "resolution": 0.1, **LEVEL}),
-    (intervals.mean_violation,
+    (rates.mean_violation,
      {"variance": 0.1, "count": 100, "bounds": (0.0, 1.0), "detection": 0.9, **LEVEL}),
     (GaussianMechanism, {"epsilon": 1.0, "delta": 1e-5, "sensitivity": 1.0}),
     (HistLap, {"alpha": 0.1, "epsilon": 1.0, "n_bins": 10, "bounds": (0.0, 1.0)}),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scipy.stats import binom
 
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

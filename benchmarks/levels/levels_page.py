@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from level_limits import LevelTest
 from study_counts import Series, Tally
 
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     composed_loss,
     loss_interval,
 )
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.evidence import of_mean, of_rate
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Count

@@ -22,7 +22,7 @@ from scipy.special import ndtr, ndtri
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.laws.losses import log_ratio, loss_of
 from dpcp_audit.stats.curve_test import CurveTest
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound, power_along, rate_detected
 from dpcp_audit.stats.roots import fewest, turn, turn_by_factor
 from dpcp_audit.words.evidence import of_loss, refutes

@@ -30,8 +30,13 @@ import numpy as np
 
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
 from dpcp_audit.laws.losses import log_ratio
-from dpcp_audit.stats.guessing import LARGEST_EPSILON, GuessingTest, epsilon_bound, guess_share
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import (
+    LARGEST_EPSILON,
+    GuessingTest,
+    clopper_pearson,
+    epsilon_bound,
+    guess_share,
+)
 from dpcp_audit.stats.roots import fewest, turn
 from dpcp_audit.targets.answers import (
     OR_NONE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dpcp_audit.stats import rate_power as rate_power
 from dpcp_audit.stats.bounded_mean import MeanBets as MeanBets
 from dpcp_audit.stats.enclosures import Exact as Exact
 from dpcp_audit.stats.enclosures import all_at_most as all_at_most
@@ -16,7 +15,7 @@ from dpcp_audit.stats.enclosures import gaussian_delta as gaussian_delta
 from dpcp_audit.stats.enclosures import normal_cdf as normal_cdf
 from dpcp_audit.stats.enclosures import response_keep as response_keep
 from dpcp_audit.stats.enclosures import upper as upper
-from dpcp_audit.stats.intervals import clopper_pearson as clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson as clopper_pearson
 from dpcp_audit.stats.roots import find_root as find_root
 from dpcp_audit.stats.roots import turn as turn
 from dpcp_audit.stats.roots import turn_by_factor as turn_by_factor

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import betainc, gammaln, ndtr
 
-from dpcp_audit.stats.intervals import binomial_exceeded
+from dpcp_audit.stats.rates import binomial_exceeded
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import bdtrc, betainccinv, betaincinv, expit, gammaln, logit, xlog1py, xlogy
 
-from dpcp_audit.stats.intervals import binomial_exceeded, clopper_pearson
+from dpcp_audit.stats.rates import binomial_exceeded, clopper_pearson
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate

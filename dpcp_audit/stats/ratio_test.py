@@ -34,7 +34,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from dpcp_audit.stats.curve_test import Region, TwoCounts
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.stats.roots import turn, turns
 from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dpcp_audit.stats.intervals import lower_limits, upper_limits
+from dpcp_audit.stats.rates import lower_limits, upper_limits
 from dpcp_audit.stats.roots import find_root
 from dpcp_audit.words import validate as _validate
 

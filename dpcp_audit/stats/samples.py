@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from dpcp_audit.stats.intervals import clopper_pearson, hypergeometric_tail
-from dpcp_audit.stats.rate_power import RateSequence
+from dpcp_audit.stats.rates import RateSequence, clopper_pearson, hypergeometric_tail
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words.results import Measure
 

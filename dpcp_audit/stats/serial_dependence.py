@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.stats.intervals import average_ranks, hypergeometric_tail
+from dpcp_audit.stats.rates import average_ranks, hypergeometric_tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

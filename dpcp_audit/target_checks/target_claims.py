@@ -19,7 +19,7 @@ from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import claims_delta
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.stats.guessing import LARGEST_EPSILON
+from dpcp_audit.stats.rates import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut, within
 from dpcp_audit.target_checks.source_proofs import (

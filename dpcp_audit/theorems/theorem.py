@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from dpcp_audit.stats import rate_power
-from dpcp_audit.stats.intervals import clopper_pearson, mean_limits, mean_violation
-from dpcp_audit.stats.rate_power import RateSequence
+from dpcp_audit.stats import rates
+from dpcp_audit.stats.rates import RateSequence, clopper_pearson, mean_limits, mean_violation
 from dpcp_audit.stats.samples import Spread
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
@@ -207,9 +206,7 @@ class FailureRate:
         if self.stops_early:
             smallest = self._sequence(context.significance).smallest_violation(allowed, trials)
         else:
-            smallest = rate_power.smallest_violation(
-                allowed, trials, significance=context.significance
-            )
+            smallest = rates.smallest_violation(allowed, trials, significance=context.significance)
         return Power(
             quantity=self.theorem.failure,
             smallest=smallest,

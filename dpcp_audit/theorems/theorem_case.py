@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.stats.rate_power import draws_needed
+from dpcp_audit.stats.rates import draws_needed
 from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.catalogue import (
     CATALOGUE,

@@ -17,7 +17,7 @@ from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
-from dpcp_audit.stats.guessing import GuessingTest
+from dpcp_audit.stats.rates import GuessingTest
 from dpcp_audit.words.checks import Check
 from dpcp_audit.words.guarantees import LocalDP
 from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict

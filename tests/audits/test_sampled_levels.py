@@ -13,8 +13,7 @@ from scipy.stats import binom
 from support.refusals import WaldTest, most_refusals, refusals, refutes
 from support.theorems import Coin, Level
 
-from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.rate_power import smallest_violation
+from dpcp_audit.stats.rates import clopper_pearson, smallest_violation
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)

@@ -16,7 +16,7 @@ from dpcp_audit.laws.laws import FinitePair, LawPair
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from dpcp_audit.stats.guessing import (
+from dpcp_audit.stats.rates import (
     GuessingTest,
     delta_bound,
     epsilon_bound,

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from dpcp_audit.stats.intervals import (
+from dpcp_audit.stats.rates import (
     average_ranks,
     binomial_exceeded,
     clopper_pearson,

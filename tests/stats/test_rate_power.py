@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.rate_power import draws_needed, smallest_violation
+from dpcp_audit.stats.rates import clopper_pearson, draws_needed, smallest_violation
 
 
 def test_the_smallest_violation_is_refuted_and_no_smaller_one() -> None:

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import score_test_proportions_2indep
 from support.refusals import most_refusals
 
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.stats.ratio_test import (
     RatioTest,
     _guess,

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact
 
-from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.rate_power import RateSequence
+from dpcp_audit.stats.rates import RateSequence, clopper_pearson
 from dpcp_audit.stats.samples import (
     _LARGEST_LOG,
     Shift,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import binom, hypergeom
 
-from dpcp_audit.stats.intervals import mean_limits
+from dpcp_audit.stats.rates import mean_limits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -16,8 +16,7 @@ from support.theorems import Coin, Level
 
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.rate_power import RateSequence, draws_needed
+from dpcp_audit.stats.rates import RateSequence, clopper_pearson, draws_needed
 from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound, TheoremTrials

@@ -20,7 +20,7 @@ from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, O
 from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.window_law import threshold_law
-from dpcp_audit.stats.rate_power import RateSequence
+from dpcp_audit.stats.rates import RateSequence
 from dpcp_audit.theorems.theorem import FailureRate
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)

@@ -39,7 +39,7 @@ from dpcp_audit.audits.guessing.guesser import (
     threshold,
 )
 from dpcp_audit.laws.losses import log_ratio, loss_of
-from dpcp_audit.stats.guessing import delta_bound, epsilon_bound
+from dpcp_audit.stats.rates import delta_bound, epsilon_bound
 from dpcp_audit.stats.roots import find_least, turn_by_factor
 from dpcp_audit.words.evidence import LEAST_LOSS, noise_factor, of_loss, violation_by
 from dpcp_audit.words.formatting import number
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dpcp_audit.laws.losses import Loss
-    from dpcp_audit.stats.guessing import GuessingTest
+    from dpcp_audit.stats.rates import GuessingTest
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import PlainData
     from dpcp_audit.words.validate import BoolArray, FloatArray

@@ -37,7 +37,7 @@ from dpcp_audit.audits.search.event_search import (
     quantile_cuts,
     squashed_score,
 )
-from dpcp_audit.stats.guessing import GuessingTest
+from dpcp_audit.stats.rates import GuessingTest
 from dpcp_audit.stats.roots import level_starts
 
 if TYPE_CHECKING:

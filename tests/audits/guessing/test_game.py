@@ -26,7 +26,7 @@ from dpcp_audit.audits.guessing.game import (
 from dpcp_audit.audits.guessing.guesser import LogOdds
 from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.stats.guessing import GuessingTest
+from dpcp_audit.stats.rates import GuessingTest
 from dpcp_audit.words.evidence import refutes
 from dpcp_audit.words.guarantees import (
     ZCDP,

@@ -17,7 +17,7 @@ from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import SplitConformal
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, rate_detected
 from dpcp_audit.targets.answers import PROBED
 from dpcp_audit.words.guarantees import ApproxDP, LocalDP, PureDP

@@ -15,7 +15,7 @@ from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Flaw, Poisson
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import SplitConformal
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, PureDP, Relation
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.training.model_attacks import LiRA, LossThreshold, ShadowAttack, View
