@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpcp_audit.stats import rates as rates
 from dpcp_audit.stats.bounded_mean import MeanBets as MeanBets
 from dpcp_audit.stats.enclosures import Exact as Exact
 from dpcp_audit.stats.enclosures import all_at_most as all_at_most

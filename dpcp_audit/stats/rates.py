@@ -11,7 +11,42 @@ likelihood ratio of a Beta(a, b) mixture against p is a non-negative martingale 
 by Ville's inequality it ever reaches 1/significance with probability at most the significance. The
 rates that it has not excluded form an interval, valid whenever one stops.
 
-GUESSDOC
+The guessing game
+-----------------
+How many of M guesses may be right under (ε, δ)-DP. In each of N rounds a fair coin picks one of two
+neighbouring inputs, the mechanism releases x, an observer guesses the coin or abstains, and is then
+shown the coin. The first M guesses count, N and M being fixed beforehand.
+
+**The law under the claim.** An (ε, δ)-DP pair of laws is the post-processing of this one
+(Kairouz, Oh and Viswanath 2015, Theorem 3.4): with probability δ the coin itself is shown, else
+the coin after randomised response, which keeps it with probability θ = e^ε/(1 + e^ε). Let the
+observer see all of that instead of x. Which rounds show the coin does not depend on the coins, and
+their number F is Binomial(N, δ). In any other round, whatever is known of the past and of the
+other rounds, the coin equals the response with probability θ, so that a guess is right with
+probability θ or 1 − θ ≤ θ. Given F, at most min(F, M) guesses are right for certain, and the other
+ones are right with probability at most θ each, one after the other. So the number of right guesses
+is stochastically at most
+
+    min(F, M) + Binomial(M − min(F, M), θ),    F ~ Binomial(N, δ),
+
+which is Binomial(M, θ) for ε-DP. The p-value is that law's upper tail. No nuisance parameter is
+left, and the bound is attained: the observer of the pair above reaches it.
+
+**Learning does no harm.** The argument bounds each guess given everything that was seen before,
+so the rule may be chosen in view of all earlier rounds, and of the outputs (not the coins) of the
+present batch. A poor rule guesses worse; no rule guesses better than θ.
+
+**Why M is fixed.** Were all guesses counted, an observer who abstains while it is ahead and goes
+on while it is behind would stop at its luckiest point: optional stopping. With M fixed, guesses
+that are missing at the end are filled with coins of probability θ, which keeps the size exact.
+
+**Other guarantees.** If a guarantee has the privacy profile δ(·), it implies (ε, δ(ε))-DP at every
+ε ≥ 0: the tangents of its concave power curve. One that was chosen before the rounds that count
+tests the guarantee; where the observer's rates lie at the point of contact, nothing is lost.
+
+**More than two inputs.** Where each round draws one of s inputs uniformly and the observer guesses
+which, ε-DP of all pairs bounds the posterior of any by e^ε times that of any other one, so that
+θ = e^ε/(e^ε + s − 1) in all of the above, with δ = 0.
 """
 
 from __future__ import annotations

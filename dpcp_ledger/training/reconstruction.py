@@ -42,7 +42,7 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import DPSGD, SGD, Examples
-from dpcp_audit.extensions.statistics import clopper_pearson, rate_power
+from dpcp_audit.extensions.statistics import clopper_pearson, rates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -377,7 +377,7 @@ class Reconstruction:
         """
         share = significance / len(self.priors)
         allowed = min(float(self.guarantee.power(prior.baseline)) for prior in self.priors)
-        return rate_power.draws_needed(allowed, violation, significance=share)
+        return rates.draws_needed(allowed, violation, significance=share)
 
     def _closest(self, context: Context) -> tuple[Power, float]:
         """Return the power at the prior nearest to showing twice the loss, and what that takes."""
@@ -385,7 +385,7 @@ class Reconstruction:
         found: list[tuple[float, Power, float]] = []
         for prior in self.priors:
             claimed = float(self.guarantee.power(prior.baseline))
-            smallest = rate_power.smallest_violation(claimed, count, significance=share)
+            smallest = rates.smallest_violation(claimed, count, significance=share)
             power = Power(
                 quantity=Quantity.ATTACK_SUCCESS,
                 smallest=smallest,
@@ -519,7 +519,7 @@ def conclude_share(
     interval = clopper_pearson(count.hits, count.trials, significance=significance)
 
     def power() -> Power:
-        smallest = rate_power.smallest_violation(claimed, count.trials, significance=significance)
+        smallest = rates.smallest_violation(claimed, count.trials, significance=significance)
         return Power(quantity=Quantity.ATTACK_SUCCESS, smallest=smallest, claimed=claimed)
 
     return conclude(
