@@ -12,7 +12,7 @@ from dpcp_audit.audits.certificates import BoundingEvent, bounding_event
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.guessing.game import GameTest, Twin
 from dpcp_audit.audits.search.moment_test import MomentTest
-from dpcp_audit.audits.search.pair_race import Bank, PairRace
+from dpcp_audit.audits.search.pair_race import Bank, PairRace, PublicGrid
 from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
@@ -22,7 +22,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     pair_test_from_data,
 )
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
-from dpcp_audit.audits.search.representation import PublicGrid, WrittenLeak, written_leak
+from dpcp_audit.audits.search.representation import WrittenLeak, written_leak
 from dpcp_audit.audits.search.stages import (
     CERTIFICATIONS,
     LEFT,
