@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 import numpy as np
 
-from dpcp_audit.stats.serial_dependence import serial_dependence
+from dpcp_audit.stats.samples import serial_dependence
 from dpcp_audit.targets.kinds import Gives, Kind
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import HINT

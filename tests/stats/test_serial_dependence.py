@@ -10,8 +10,8 @@ import pytest
 from level_limits import LevelTest
 from scipy.stats import hypergeom
 
-from dpcp_audit.stats import serial_dependence as module
-from dpcp_audit.stats.serial_dependence import SerialMark, serial_dependence
+from dpcp_audit.stats import samples as module
+from dpcp_audit.stats.samples import SerialMark, serial_dependence
 
 
 @pytest.mark.parametrize(("size", "ones"), [(7, 3), (7, 6), (11, 5)])

@@ -9,7 +9,7 @@ import pytest
 from level_limits import LevelTest
 from support.samplers import context, laplace, on_pair, response
 
-from dpcp_audit.stats.serial_dependence import serial_dependence
+from dpcp_audit.stats.samples import serial_dependence
 from dpcp_audit.targets.answers import (
     PROBED,
     DegenerateTargetError,
