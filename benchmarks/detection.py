@@ -5,7 +5,7 @@ Usage: python benchmarks/detection.py [--twins laplace-1 …] [--factor 2] [--se
 
 Without ``--noise`` each twin has 1/FACTOR of its noise, and as many calls as are stated to
 refute it with probability 0.95; with ``--times`` as many as so many times what the best event of
-the worst pair takes. The factors of ``dpcp_audit.audits.guessing.game`` are from such runs. With
+the worst pair takes. The factors of ``dpcp_audit.audits.guessing_game`` are from such runs. With
 ``--noise`` it has that much of it, and the calls of the usual plan. The sizes and pairs are those
 of ``dpcp-audit check``. The standard error of 18 refutations of 20 is 0.07.
 """
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.guessing.game import Twin
+from dpcp_audit.audits.guessing_game import Twin
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.words.checks import Context

@@ -24,7 +24,7 @@ from joblib import Parallel, delayed
 from scipy.stats import binom
 
 from benchmarks.peer_samples import LEVEL, Target, searches, targets
-from dpcp_audit.audits.guessing.game import choose_game
+from dpcp_audit.audits.guessing_game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse

@@ -12,8 +12,8 @@ from scipy.stats import laplace, norm
 from training_cases import Answers, models_attacked
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
 from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.audits.loss_bracket import SIGNIFICANCE
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.stats.roc import RocCurve, roc_band

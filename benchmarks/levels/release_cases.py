@@ -9,7 +9,7 @@ import numpy as np
 from level_case import CheckTrial, LevelCase
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.guessing.game import choose_game
+from dpcp_audit.audits.guessing_game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.event_search import ScalarValue, quantile_cuts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from level_case import LevelCase
 
-from dpcp_audit.audits.estimates.loss_bracket import transcript_curve
+from dpcp_audit.audits.loss_bracket import transcript_curve
 from dpcp_audit.audits.traced_privacy import TracedPrivacy, mean_outcome
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.laws.laws import GaussianPair

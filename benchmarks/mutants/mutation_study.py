@@ -37,7 +37,7 @@ STUDIED = (
     "audits/*membership*.py",
     "audits/search/event_search.py",
     "audits/search/pilot_hypotheses.py",
-    "audits/guessing/*.py",
+    "audits/gues*.py",
 )
 PLANTED = (
     planted(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.certificates import BoundingEvent, bounding_event
-from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
-from dpcp_audit.audits.guessing.game import GameTest, Twin
+from dpcp_audit.audits.guessing_game import GameTest, Twin
+from dpcp_audit.audits.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, PublicGrid
 from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, input_from_data

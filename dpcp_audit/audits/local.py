@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
+from dpcp_audit.audits.loss_bracket import SIGNIFICANCE
 from dpcp_audit.laws.losses import log_ratio
 from dpcp_audit.stats.rates import (
     LARGEST_EPSILON,

@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
-from dpcp_audit.audits.estimates.loss_bracket import Rate, claimed_loss
+from dpcp_audit.audits.loss_bracket import Rate, claimed_loss
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.targets.answers import require_independent, unprobed
 from dpcp_audit.words import validate as _validate

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.estimates.loss_bracket import from_below
 from dpcp_audit.audits.exact import TABLE_ROUNDING
+from dpcp_audit.audits.loss_bracket import from_below
 from dpcp_audit.audits.path_evidence import (
     hides_infinity,
     leaking_line,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy as BlackBoxPrivacy
 from dpcp_audit.audits.certificates import power_of_twice as power_of_twice
-from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE as SIGNIFICANCE
-from dpcp_audit.audits.estimates.loss_bracket import Rate as Rate
-from dpcp_audit.audits.estimates.loss_bracket import attack_loss as attack_loss
 from dpcp_audit.audits.exact import exact_outcome as exact_outcome
 from dpcp_audit.audits.exact import law_figures as law_figures
 from dpcp_audit.audits.local import LocalPrivacy as LocalPrivacy
+from dpcp_audit.audits.loss_bracket import SIGNIFICANCE as SIGNIFICANCE
+from dpcp_audit.audits.loss_bracket import Rate as Rate
+from dpcp_audit.audits.loss_bracket import attack_loss as attack_loss
 from dpcp_audit.audits.release_membership import AttackResult as AttackResult
 from dpcp_audit.audits.release_membership import CellLikelihood as CellLikelihood
 from dpcp_audit.audits.release_membership import MembershipInference as MembershipInference

@@ -39,12 +39,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.words.validate import FloatArray
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcp_audit.words.validate import FloatArray
-
     Measure = Callable[[FloatArray, FloatArray], FloatArray]
     """Probabilities at rates p and p′ of shape (m,)."""
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.estimates.pair_estimate import LossEstimation
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
+from dpcp_audit.audits.pair_estimate import LossEstimation
 from dpcp_audit.audits.search.record_pairs import (
     ShuffledPairs,
     ShuffledReports,

@@ -15,9 +15,9 @@ from support.samplers import context, gaussian, laplace, on_pair, pair
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.estimates import loss_bracket, pair_estimate
-from dpcp_audit.audits.estimates.loss_bracket import OutputPartition, transcript_curve
-from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
-from dpcp_audit.audits.guessing.game import GameTest
+from dpcp_audit.audits.guessing_game import GameTest
+from dpcp_audit.audits.loss_bracket import OutputPartition, transcript_curve
+from dpcp_audit.audits.pair_estimate import PairOutputs, estimate_pair
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import PairRace

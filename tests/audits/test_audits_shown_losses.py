@@ -14,8 +14,8 @@ import pytest
 from support.cohorts import Responses
 from support.samplers import context, on_pair
 
-from dpcp_audit.audits.estimates.loss_bracket import asked_of
 from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.audits.loss_bracket import asked_of
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults

@@ -12,7 +12,7 @@ import pytest
 from support.blackbox import gaussian_mean, laplace_mean, search
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy, confirm
-from dpcp_audit.audits.guessing.game import Twin
+from dpcp_audit.audits.guessing_game import Twin
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank
 from dpcp_audit.audits.search.pair_space import FixedPairs

@@ -15,7 +15,7 @@ from support.refusals import exceeds
 from support.samplers import context
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.guessing.game import Twin
+from dpcp_audit.audits.guessing_game import Twin
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.record_pairs import NumberPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs

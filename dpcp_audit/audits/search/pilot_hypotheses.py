@@ -24,7 +24,7 @@ from dpcp_audit.audits.certificates import (
     linear_claim,
     prefers_complement,
 )
-from dpcp_audit.audits.guessing.game import GameTest, choose_game
+from dpcp_audit.audits.guessing_game import GameTest, choose_game
 from dpcp_audit.audits.search.event_search import (
     Coordinate,
     CutFeature,

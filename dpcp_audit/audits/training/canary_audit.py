@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.estimates.loss_bracket import from_below
+from dpcp_audit.audits.loss_bracket import from_below
 from dpcp_audit.audits.training.canary_games import (
     MOST_GUESSES,
     Guesses,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
 
-from dpcp_audit.audits.estimates.loss_bracket import Asked
-from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair, outcome_of
+from dpcp_audit.audits.loss_bracket import Asked
+from dpcp_audit.audits.pair_estimate import PairOutputs, estimate_pair, outcome_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_options
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.audits.estimates.pair_estimate import PairEstimate
+    from dpcp_audit.audits.pair_estimate import PairEstimate
     from dpcp_audit.faces.keywords import EstimateKeywords
     from dpcp_audit.faces.python_api.result import Result
     from dpcp_audit.target_checks.check_spec import CheckSpec

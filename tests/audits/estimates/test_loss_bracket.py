@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from dpcp_audit.audits.estimates.loss_bracket import (
+from dpcp_audit.audits.loss_bracket import (
     Asked,
     CrossedBracketError,
     LossBracket,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.blackbox import laplace_mean
 
-from dpcp_audit.audits.estimates.loss_bracket import Asked
-from dpcp_audit.audits.estimates.pair_estimate import LossEstimation, PairOutputs, estimate_pair
+from dpcp_audit.audits.loss_bracket import Asked
+from dpcp_audit.audits.pair_estimate import LossEstimation, PairOutputs, estimate_pair
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.targets.answers import DegenerateTargetError

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpcp_audit.audits.estimates.loss_bracket import (
+from dpcp_audit.audits.loss_bracket import (
     Rate,
     attack_loss,
     exact_law,

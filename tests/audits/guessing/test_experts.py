@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom
 
-from dpcp_audit.audits.guessing.guesser import (
+from dpcp_audit.audits.guesser import (
     LogOdds,
     _of,
     _shrunk,

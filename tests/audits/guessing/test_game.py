@@ -14,7 +14,8 @@ from support.leaks import many_coordinates, rounding, scattered
 from support.refusals import WaldTest
 from support.samplers import laplace
 
-from dpcp_audit.audits.guessing.game import (
+from dpcp_audit.audits.guesser import LogOdds
+from dpcp_audit.audits.guessing_game import (
     GameTest,
     Played,
     _supremum,
@@ -23,7 +24,6 @@ from dpcp_audit.audits.guessing.game import (
     least_loss,
     tangents_of,
 )
-from dpcp_audit.audits.guessing.guesser import LogOdds
 from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.rates import GuessingTest

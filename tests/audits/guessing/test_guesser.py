@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.audits.guessing.game import Pools, play
-from dpcp_audit.audits.guessing.guesser import (
+from dpcp_audit.audits.guesser import (
     Guesser,
     LogOdds,
     Plan,
@@ -24,6 +23,7 @@ from dpcp_audit.audits.guessing.guesser import (
     settled,
     threshold,
 )
+from dpcp_audit.audits.guessing_game import Pools, play
 from dpcp_audit.audits.search.event_search import LastBits, ScalarValue
 from dpcp_audit.laws.laws import GaussianPair
 

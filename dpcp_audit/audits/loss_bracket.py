@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from dpcp_audit.audits.guessing.guesser import distinct_values, experts_for, half_lines
+from dpcp_audit.audits.guesser import distinct_values, experts_for, half_lines
 from dpcp_audit.audits.search.event_search import quantile_cuts
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.laws.losses import guarantee_pair, loss_of
@@ -29,7 +29,7 @@ from dpcp_audit.words.results import ROUNDING, Estimate, Figure, FigureKind, Ser
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dpcp_audit.audits.guessing.guesser import Expert, LogOdds
+    from dpcp_audit.audits.guesser import Expert, LogOdds
     from dpcp_audit.audits.search.event_search import Feature
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.tracing.pair_traces import LossSample, PairTrace

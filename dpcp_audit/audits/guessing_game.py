@@ -29,7 +29,7 @@ from scipy.special import ndtr, ndtri
 
 from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Judgement, linear_claim
-from dpcp_audit.audits.guessing.guesser import (
+from dpcp_audit.audits.guesser import (
     Guesser,
     LogOdds,
     Plan,

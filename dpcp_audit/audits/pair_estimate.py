@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcp_audit.audits.estimates.loss_bracket import (
+from dpcp_audit.audits.loss_bracket import (
     LossBracket,
     all_asked,
     allowed,
@@ -39,7 +39,7 @@ from dpcp_audit.words.results import (
 )
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.estimates.loss_bracket import Asked
+    from dpcp_audit.audits.loss_bracket import Asked
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
     from dpcp_audit.tracing.pair_traces import PairTrace
     from dpcp_audit.tracing.target_calls import TracedTarget

@@ -1,1 +1,0 @@
-"""Estimates of the privacy loss on a pair: over a partition of outputs, traced, or exact."""

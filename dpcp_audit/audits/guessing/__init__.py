@@ -1,1 +1,0 @@
-"""The guessing game: one online test of a pair of laws, for every guarantee."""
