@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+    from dpcp_audit.proving.exact_numbers import ExponentialQuotient
 
 Value: TypeAlias = Any
 """A plain Python object, which is public and known, or one of the kinds below."""

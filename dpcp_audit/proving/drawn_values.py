@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving.distances import Hidden, Value
-from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+from dpcp_audit.proving.exact_numbers import ExponentialQuotient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping

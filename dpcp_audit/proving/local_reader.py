@@ -39,8 +39,13 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.draw_outcomes import Choices, UniformDraw
 from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, Entries, PathLaw, axes_of, tabled
 from dpcp_audit.proving.entry_types import NUMPY, PYTHON
-from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar, plain
-from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+from dpcp_audit.proving.exact_numbers import (
+    ExponentialQuotient,
+    exact_of,
+    form_of,
+    is_scalar,
+    plain,
+)
 from dpcp_audit.proving.expressions import NO_DOUBLE
 from dpcp_audit.proving.local_values import (
     Hashed,

@@ -14,8 +14,13 @@ from dpcp_audit.proving.distances import Hidden, Value, is_known
 from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, Entries
 from dpcp_audit.proving.entry_types import NUMPY
-from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar, plain
-from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+from dpcp_audit.proving.exact_numbers import (
+    ExponentialQuotient,
+    exact_of,
+    form_of,
+    is_scalar,
+    plain,
+)
 from dpcp_audit.proving.expressions import NO_DOUBLE
 from dpcp_audit.proving.statistics import tokens
 

@@ -43,8 +43,14 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.entry_types import NUMPY
-from dpcp_audit.proving.exact_numbers import Surd, exact_of, form_of, is_scalar, plain
-from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+from dpcp_audit.proving.exact_numbers import (
+    ExponentialQuotient,
+    Surd,
+    exact_of,
+    form_of,
+    is_scalar,
+    plain,
+)
 from dpcp_audit.proving.statistics import Shape, Statistic, tokens
 from dpcp_audit.stats.enclosures import ball, upper
 

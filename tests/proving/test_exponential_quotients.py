@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.proving.exact_numbers import combine, exponential, form_of
-from dpcp_audit.proving.exponential_quotients import ExponentialQuotient
+from dpcp_audit.proving.exact_numbers import ExponentialQuotient, combine, exponential, form_of
 
 RATIONALS = st.fractions(min_value=-3, max_value=3, max_denominator=8)
 
