@@ -10,13 +10,15 @@ from dpcp_audit.proving.distances import (
     Line,
     Private,
     Records,
+    Statistic,
     Value,
     is_known,
+    number,
+    require_of_start,
+    require_one,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import require_of_start, require_one
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
-from dpcp_audit.proving.statistics import Statistic, number
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Ledger

@@ -28,18 +28,20 @@ from dpcp_audit.proving.distances import (
     Records,
     SampledPlaces,
     Shifted,
+    Statistic,
     Value,
     Weights,
     is_data,
     is_known,
     is_public,
     is_whole,
+    of_operator,
     shape_of,
+    statistic,
+    tokens,
 )
-from dpcp_audit.proving.entry_types import of_operator
 from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, frozen, is_scalar, plain
 from dpcp_audit.proving.sources import NARROW, is_narrow
-from dpcp_audit.proving.statistics import Statistic, statistic, tokens
 from dpcp_audit.proving.thresholds import Difference, difference, shifted
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from dpcp_audit.proving.distances import (
     Public,
     Records,
     Reference,
+    Statistic,
     Value,
     Weights,
     is_known,
@@ -36,7 +37,6 @@ from dpcp_audit.proving.known_calls import function, named
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.plain_calls import all_known, called
 from dpcp_audit.proving.sources import NARROW, admitted, is_narrow, is_plain
-from dpcp_audit.proving.statistics import Statistic
 from dpcp_audit.proving.table import METHODS, scipy_law
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from dpcp_audit.proving.statistics import disjoint
+from dpcp_audit.proving.distances import disjoint
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcp_audit.proving.statistics import Part, Subsample
+    from dpcp_audit.proving.distances import Part, Subsample
 
 _BITS = 192
 _MOST_PATHS = 12

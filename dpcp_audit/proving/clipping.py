@@ -19,16 +19,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcp_audit.proving.distances import (
+    MOST_RECORDS,
     Hidden,
     Records,
     Shifted,
+    Statistic,
     Value,
     is_known,
     is_public,
     shape_of,
+    statistic,
+    tokens,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, numbers_of, root_above
-from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, statistic, tokens
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

@@ -20,14 +20,16 @@ from dpcp_audit.proving.distances import (
     Public,
     PublicFloat,
     Records,
+    Statistic,
     Value,
     Weights,
     is_data,
     is_known,
     is_public,
+    of_operator,
+    require_doubles,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import of_operator, require_doubles
 from dpcp_audit.proving.exact_numbers import (
     Surd,
     apply_to_array,
@@ -38,7 +40,6 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.sampling import poisson
-from dpcp_audit.proving.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.proving.distances import Hidden, Value, is_known
+from dpcp_audit.proving.distances import Hidden, Value, is_known, tokens
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, numbers_of
-from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.stats.enclosures import ball, lower, normal_cdf
 
 if TYPE_CHECKING:

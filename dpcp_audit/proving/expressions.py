@@ -12,6 +12,7 @@ import numpy as np
 from dpcp_audit.proving import arithmetic, attributes, comparisons, gaps, gathering
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
+    PYTHON,
     SCALAR,
     UNKNOWN,
     BoundMethod,
@@ -22,17 +23,17 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     SampledPlaces,
+    Statistic,
     Value,
     is_iterator,
     is_known,
     is_public,
+    one_of,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import PYTHON, one_of
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.loops import MOST_STEPS, Loops
 from dpcp_audit.proving.paths import Contents, join_returns
-from dpcp_audit.proving.statistics import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

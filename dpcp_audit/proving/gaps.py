@@ -32,9 +32,9 @@ from dpcp_audit.proving.distances import (
     Records,
     Value,
     is_known,
+    tokens,
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, logs_of, numbers_of
-from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.stats.enclosures import ball, lower, upper
 
 if TYPE_CHECKING:

@@ -17,19 +17,26 @@ from dpcp_audit.proving.distances import (
     Noise,
     Noisy,
     Once,
+    Part,
     Public,
     Records,
     Reference,
     SampledPlaces,
     Shifted,
+    Statistic,
     Value,
+    disjoint,
     is_known,
     is_public,
     is_whole,
+    number,
+    require_doubles,
+    require_one,
     same,
     shape_of,
+    statistic,
+    tokens,
 )
-from dpcp_audit.proving.entry_types import require_doubles, require_one
 from dpcp_audit.proving.exact_numbers import (
     OutsideList,
     Real,
@@ -41,7 +48,6 @@ from dpcp_audit.proving.exact_numbers import (
 )
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import NARROW, is_narrow
-from dpcp_audit.proving.statistics import Part, Statistic, disjoint, number, statistic, tokens
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

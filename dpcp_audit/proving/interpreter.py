@@ -37,13 +37,13 @@ from dpcp_audit.proving.distances import (
     is_known,
     is_public,
     sources_of,
+    tokens,
+    type_of,
 )
-from dpcp_audit.proving.entry_types import type_of
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.expressions import Expressions
 from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path
 from dpcp_audit.proving.sources import locals_of
-from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.proving.thresholds import Difference, compared, released
 

@@ -16,6 +16,8 @@ import numpy as np
 from dpcp_audit.proving import noise_rules, objects
 from dpcp_audit.proving.arithmetic import in_range, is_double, kind
 from dpcp_audit.proving.distances import (
+    NUMPY,
+    PYTHON,
     SCALAR,
     UNKNOWN,
     WHOLE,
@@ -26,6 +28,7 @@ from dpcp_audit.proving.distances import (
     PublicInteger,
     Records,
     Reference,
+    Statistic,
     Value,
     is_data,
     is_known,
@@ -33,7 +36,6 @@ from dpcp_audit.proving.distances import (
     is_whole,
     shape_of,
 )
-from dpcp_audit.proving.entry_types import NUMPY, PYTHON
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.plain_calls import (
@@ -48,7 +50,6 @@ from dpcp_audit.proving.sources import (
     is_narrow,
     source_of,
 )
-from dpcp_audit.proving.statistics import Statistic
 from dpcp_audit.proving.table import (
     GLOBAL_DRAWS,
     OPTIONAL,

@@ -29,6 +29,7 @@ from dpcp_audit.proving.distances import (
     SampledPlaces,
     Value,
     is_known,
+    tokens,
 )
 from dpcp_audit.proving.draw_outcomes import Choices
 from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, PathLaw, TooManyOutcomesError, loss
@@ -36,7 +37,6 @@ from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.local_reader import RAREST, LocalReader
 from dpcp_audit.proving.local_values import RecordNumber, typed
 from dpcp_audit.proving.sources import is_function
-from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.proving.whole_functions import returned_by
 
 if TYPE_CHECKING:

@@ -28,6 +28,8 @@ from dpcp_audit.proving import (
 )
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
+    NUMPY,
+    PYTHON,
     BoundMethod,
     Distribution,
     Generator,
@@ -35,10 +37,10 @@ from dpcp_audit.proving.distances import (
     Reference,
     Value,
     is_known,
+    tokens,
 )
 from dpcp_audit.proving.draw_outcomes import Choices, UniformDraw
 from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, Entries, PathLaw, axes_of, tabled
-from dpcp_audit.proving.entry_types import NUMPY, PYTHON
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
     exact_of,
@@ -58,7 +60,6 @@ from dpcp_audit.proving.local_values import (
 )
 from dpcp_audit.proving.path_reader import PathReader
 from dpcp_audit.proving.sources import is_function, is_plain
-from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving.distances import Hidden, Value, is_known
+from dpcp_audit.proving.distances import NUMPY, Hidden, Value, is_known, tokens
 from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, Entries
-from dpcp_audit.proving.entry_types import NUMPY
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
     exact_of,
@@ -22,7 +21,6 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
 )
 from dpcp_audit.proving.expressions import NO_DOUBLE
-from dpcp_audit.proving.statistics import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

@@ -29,7 +29,7 @@ from dpcp_audit.proving.exact_numbers import root_above
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Account
-    from dpcp_audit.proving.statistics import Subsample
+    from dpcp_audit.proving.distances import Subsample
 
 _GRID = 1e-4
 """Width of the grid of losses on which mechanisms are composed; of samples, which take longer, 5

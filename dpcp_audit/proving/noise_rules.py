@@ -25,6 +25,7 @@ from dpcp_audit.proving import gaps, sampling
 from dpcp_audit.proving.arithmetic import binary, kind, noisy
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
+    NUMPY,
     ROUNDED,
     UNKNOWN,
     WHOLE,
@@ -36,13 +37,15 @@ from dpcp_audit.proving.distances import (
     Public,
     PublicFloat,
     Records,
+    Shape,
+    Statistic,
     Value,
     Weights,
     is_known,
     is_public,
     shape_of,
+    tokens,
 )
-from dpcp_audit.proving.entry_types import NUMPY
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
     Surd,
@@ -51,7 +54,6 @@ from dpcp_audit.proving.exact_numbers import (
     is_scalar,
     plain,
 )
-from dpcp_audit.proving.statistics import Shape, Statistic, tokens
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:

@@ -12,15 +12,20 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     Shifted,
+    Statistic,
     Value,
     is_known,
     is_public,
+    number,
+    one_of,
+    require_doubles,
+    require_one,
     shape_of,
+    statistic,
+    tokens,
 )
-from dpcp_audit.proving.entry_types import one_of, require_doubles, require_one
 from dpcp_audit.proving.exact_numbers import numbers_of, plain
 from dpcp_audit.proving.rules import ZERO, are_records, rational, whole_axis
-from dpcp_audit.proving.statistics import Statistic, number, statistic, tokens
 
 if TYPE_CHECKING:
     from fractions import Fraction

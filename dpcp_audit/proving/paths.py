@@ -20,10 +20,11 @@ from dpcp_audit.proving.distances import (
     Value,
     is_public,
     join,
+    larger_of,
     same,
     shape_of,
+    tokens,
 )
-from dpcp_audit.proving.statistics import larger_of, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from dpcp_audit.proving import local_laws
 from dpcp_audit.proving.charges import Charge, Ledger
 from dpcp_audit.proving.currencies import PROVABLE, Total, account_rules, decimal, total
-from dpcp_audit.proving.distances import Refusal
+from dpcp_audit.proving.distances import MOST_RECORDS, Refusal
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import FunctionSource, source_of
-from dpcp_audit.proving.statistics import MOST_RECORDS
 from dpcp_audit.proving.threshold_answers import ThresholdAnswers
 from dpcp_audit.proving.whole_functions import all_records, returned_by
 from dpcp_audit.targets.loading import load

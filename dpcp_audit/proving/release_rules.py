@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.proving import gaps, noise_rules
 from dpcp_audit.proving.arithmetic import in_range, kind
-from dpcp_audit.proving.distances import Noisy, Records, Value
-from dpcp_audit.proving.statistics import Statistic, statistic
+from dpcp_audit.proving.distances import Noisy, Records, Statistic, Value, statistic
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

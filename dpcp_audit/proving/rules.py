@@ -17,25 +17,27 @@ import numpy as np
 from dpcp_audit.proving import clipping, gaps
 from dpcp_audit.proving.arithmetic import LARGEST, in_range, is_double
 from dpcp_audit.proving.distances import (
+    MOST_RECORDS,
+    PYTHON,
     ROUNDED,
     Noise,
     Noisy,
     Public,
     PublicAnswer,
     Records,
+    Statistic,
     Value,
     Weights,
     is_known,
-    shape_of,
-)
-from dpcp_audit.proving.entry_types import (
-    PYTHON,
+    number,
     require_doubles,
     require_of_start,
     require_one,
+    shape_of,
+    statistic,
+    tokens,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain
-from dpcp_audit.proving.statistics import MOST_RECORDS, Statistic, number, statistic, tokens
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

@@ -16,10 +16,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving.distances import Noise, Records, SampledPlaces, Value, is_known
-from dpcp_audit.proving.entry_types import NUMPY
+from dpcp_audit.proving.distances import (
+    NUMPY,
+    Noise,
+    Records,
+    SampledPlaces,
+    Subsample,
+    Value,
+    is_known,
+    tokens,
+)
 from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar
-from dpcp_audit.proving.statistics import Subsample, tokens
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter

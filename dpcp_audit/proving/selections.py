@@ -29,6 +29,7 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Private,
     Public,
+    Statistic,
     Value,
     Weights,
     is_known,
@@ -37,7 +38,6 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.sources import is_function
-from dpcp_audit.proving.statistics import Statistic
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
 if TYPE_CHECKING:

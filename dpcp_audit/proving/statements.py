@@ -22,6 +22,7 @@ from dpcp_audit.proving.distances import (
     Public,
     Records,
     Reference,
+    Statistic,
     Value,
     Weights,
     is_iterator,
@@ -29,7 +30,6 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.paths import Contents, Path, join_paths, join_returns
-from dpcp_audit.proving.statistics import Statistic
 
 _OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
     "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",

@@ -30,8 +30,8 @@ from dpcp_audit.proving.distances import (
     Value,
     is_public,
     shape_of,
+    tokens,
 )
-from dpcp_audit.proving.statistics import tokens
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving.distances import Generator, Records, Refusal, Value
+from dpcp_audit.proving.distances import Generator, Records, Refusal, Value, tokens
 from dpcp_audit.proving.paths import Frame
 from dpcp_audit.proving.sources import FunctionSource, admitted, defaults_of, locals_of
-from dpcp_audit.proving.statistics import tokens
 from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:

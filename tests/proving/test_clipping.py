@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 import dpcp_audit as dp
 from dpcp_audit.proving import clipping
-from dpcp_audit.proving.distances import Records
+from dpcp_audit.proving.distances import Records, tokens
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import function
 from dpcp_audit.proving.paths import Frame
-from dpcp_audit.proving.statistics import tokens
 
 V = np.array([3.0, -4.0, 1.0])
 

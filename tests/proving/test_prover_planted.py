@@ -11,10 +11,9 @@ import pytest
 from proving.random_programs import PAIRS, N, Writer
 
 import dpcp_audit as dp
-from dpcp_audit.proving import arithmetic, gaps, gathering, known_calls, statistics
-from dpcp_audit.proving.distances import Records
+from dpcp_audit.proving import arithmetic, distances, gaps, gathering, known_calls
+from dpcp_audit.proving.distances import Records, Statistic
 from dpcp_audit.proving.interpreter import Reader
-from dpcp_audit.proving.statistics import Statistic
 from dpcp_audit.targets.loading import load
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def test_a_charge_that_is_a_tenth_too_small_is_noticed(says, monkeypatch, progra
     ("owner", "name"),
     [
         (Statistic, "plus"), (Statistic, "times"), (Records, "vector"), (arithmetic, "_bounded"),
-        (gathering, "_vector"), (gathering, "_coordinate"), (statistics, "larger_of"),
+        (gathering, "_vector"), (gathering, "_coordinate"), (distances, "larger_of"),
     ],
     ids=lambda each: getattr(each, "__name__", each),
 )  # fmt: skip

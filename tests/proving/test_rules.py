@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpcp_audit as dp
-from dpcp_audit.proving.distances import Records, Refusal
+from dpcp_audit.proving.distances import Records, Refusal, Statistic, tokens
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import function
 from dpcp_audit.proving.paths import Frame
-from dpcp_audit.proving.statistics import Statistic, tokens
 
 BOUNDS = [(0.0, 1.0), (-1.0, 2.0), (0.25, 0.5), (-3.0, -1.0)]
 EDGES = np.array([-3.0, -1.0, 0.0, 0.25, 0.3, 0.5, 1.0, 2.0])
