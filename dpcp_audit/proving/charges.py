@@ -1,7 +1,13 @@
-"""The account: each use of noise with its cost, summed in the currency of a claim.
+"""The account: each use of noise with its cost, and its total in the currency of a claim.
 
 What is released on a path through the program is one mechanism after the other, each chosen by
-what was released before. The account keeps every path that is not contained in another one.
+what was released before. The account keeps every path that is not contained in another one. Totals
+are upper bounds. δ(ε) is found by composing the distributions of the privacy losses.
+
+What is released of a sample, which holds a record with probability q, is one mechanism: its
+hockey-stick divergence at 1 + q·(α - 1) is at most q times that of the same releases of all records
+at α >= 1, in both directions. That curve is the loss distribution of the sample's releases. Where a
+release is not of one known sample, all count in full: it may depend on a sample in another way.
 
 References
 ----------
@@ -10,24 +16,46 @@ Rényi divergences (Bun and Steinke 2016, Lemma 2.3), also where the next budget
 outcome (Feldman and Zrnic 2021, Theorem 4.3), and the squared μ (Smith and Thakurta 2022).
 ε-DP is ε·tanh(ε/2)-zCDP, a Laplace mechanism (ε + e^-ε - 1)-zCDP (Harrison and Manurangsi 2025);
 what bounds the range of the loss by ε is ε²/8-zCDP (Cesar and Rogers 2021, Lemma 3.2).
+Distributions of the loss: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "Connect the dots".
+Samples: Balle, Barthe and Gaboardi 2018, "Privacy amplification by subsampling", Theorems 2 and 9;
+their curves compose: Zhu, Dong and Wang 2022, "Optimal accounting of differential privacy via
+characteristic function", Theorem 10. Samples that are used in turn: Vadhan and Zhang 2023,
+"Concurrent composition theorems for differential privacy".
 """
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.proving.distances import disjoint
+from dpcp_audit.proving.distances import Refusal, disjoint
+from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.stats.enclosures import ball, upper
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    LocalDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dpcp_audit.proving.distances import Part, Subsample
+
 
 _BITS = 192
 _MOST_PATHS = 12
@@ -259,3 +287,291 @@ def settled(path: Account) -> Account:
             for each in charges:
                 whole[replace(each, part=None)] += path[each]
     return whole
+
+
+PROVABLE = (PureDP, LocalDP, ZCDP, RenyiDP, GaussianDP, ApproxDP)
+"""The claims that are summed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The cost of a whole function in a claim's unit, from above, beside the claim.
+
+    Parameters
+    ----------
+    unit : str
+        "ε", "ρ", "δ", "μ" or "D".
+    value : Fraction or None
+        None where no bound is known.
+    limit : Fraction
+        The claim's own number.
+    shares : dict
+        The cost of each line, of the dearest path; they add up to the value where costs add up.
+    """
+
+    unit: str
+    value: Fraction | None
+    limit: Fraction
+    shares: dict[int, float]
+
+    @property
+    def within(self) -> bool:
+        """Return True if the cost is certainly at most the claim."""
+        return self.value is not None and self.value <= self.limit
+
+
+def decimal(value: float) -> Fraction:
+    """Return the decimal number that a float is written as."""
+    return Fraction(repr(float(value)))
+
+
+def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
+    """Return the cost of the dearest path, in the unit of one of the ``PROVABLE`` claims."""
+    kind = type(claim)
+    if not isinstance(claim, PureDP):
+        ledger = _whole(ledger)
+    if isinstance(claim, PureDP):
+        return _pure(ledger, decimal(claim.parameters["epsilon"]))
+    if kind is ZCDP:
+        return _sum(ledger, rho, "ρ", decimal(claim.parameters["rho"]))
+    if isinstance(claim, RenyiDP):
+        order = decimal(claim.alpha)
+        return _sum(ledger, lambda each: renyi(each, order), "D", decimal(claim.epsilon))
+    if isinstance(claim, GaussianDP):
+        squared = _sum(ledger, mu_squared, "μ", decimal(claim.mu) ** 2)
+        value = None if squared.value is None else squared.value
+        return Total("μ²", value, squared.limit, squared.shares)
+    assert isinstance(claim, ApproxDP)  # noqa: S101  (it is provable)
+    return _delta(ledger, claim)
+
+
+_SUMS: dict[type, str] = {
+    PureDP: "ε adds up: Dwork and Roth 2014, Theorem 3.16",
+    ZCDP: "ρ adds up: Bun and Steinke 2016, Lemma 2.3; with budgets that depend on outcomes, "
+    "Feldman and Zrnic 2021, Theorem 4.3",
+    RenyiDP: "Rényi divergences add up: Mironov 2017, Proposition 1; with budgets that depend on "
+    "outcomes, Feldman and Zrnic 2021, Theorem 4.3",
+    GaussianDP: "μ² adds up: Dong, Roth and Su 2022, Corollary 2; with budgets that depend on "
+    "outcomes, Smith and Thakurta 2022",
+}
+_CONVOLVED = (
+    "loss distributions are convolved: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022"
+)
+_CONVERTED = {
+    (ZCDP, "laplace"): "Laplace noise is (ε + e^-ε − 1)-zCDP: Harrison and Manurangsi 2025",
+    (ZCDP, "pure"): "ε-DP is ε·tanh(ε/2)-zCDP: Harrison and Manurangsi 2025",
+    (ZCDP, "range"): "a loss within a range of ε is ε²/8-zCDP: Cesar and Rogers 2021, Lemma 3.2",
+    (RenyiDP, "laplace"): "D_α of Laplace noise: Mironov 2017, Proposition 6",
+    (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
+    (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
+    (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",
+}
+
+
+def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
+    """Return the rules, with references, by which uses of noise become one number of a claim."""
+    kind = PureDP if isinstance(claim, PureDP) else type(claim)
+    accounts = ledger.accounts() if kind is PureDP else _whole(ledger).accounts()
+    laws = {each.law for account in accounts for each in account}
+    if isinstance(claim, ApproxDP):
+        if _pure(ledger, decimal(claim.epsilon)).within:
+            return account_rules(ledger, PureDP(claim.epsilon))
+        sampled = all(each.sample is not None for account in accounts for each in account)
+        added = _SUMS[GaussianDP] if laws == {"gaussian"} and not sampled else _CONVOLVED
+    else:
+        added = _SUMS[kind]
+    several = [added] * any(
+        sum(count for each, count in account.items() if each.law != "aligned") > 1
+        for account in accounts
+    )
+    if kind is GaussianDP and laws - {"gaussian"}:
+        laws |= {"laplace"}
+    return several + [said for (of, law), said in _CONVERTED.items() if of is kind and law in laws]
+
+
+def _whole(ledger: Ledger) -> Ledger:
+    """Return a ledger without shifts of noise that paths share: as one ε of the whole function.
+
+    A shift's cost bounds a loss that adds up along a path; it is no mechanism of its own.
+    """
+    if not any(each.law == "aligned" for path in ledger.paths for each in path):
+        return ledger
+    whole = _sum(ledger, pure_epsilon, "ε", Fraction(0))
+    if whole.value is None:
+        raise Refusal(0, "a noisy threshold beside Gaussian noise", "use Laplace noise throughout")
+    line = max(whole.shares, key=lambda each: whole.shares[each])
+    return Ledger([Counter([Charge("pure", whole.value, line, "noisy thresholds")])])
+
+
+def _pure(ledger: Ledger, limit: Fraction) -> Total:
+    """Add up ε over each path, that of each sample of the records amplified."""
+    return _sum(
+        Ledger(_of_all_records(each) for each in ledger.accounts()), pure_epsilon, "ε", limit
+    )
+
+
+def _of_all_records(account: Account) -> Account:
+    """Return an account in which a sample's charges are one of all records."""
+    found = Counter({each: k for each, k in account.items() if each.sample is None})
+    for sample in {each.sample for each in account if each.sample is not None}:
+        spent, dearest = Fraction(0), Fraction(0)
+        line = 0
+        for each in account:
+            if each.sample == sample:
+                epsilon = pure_epsilon(each)
+                if epsilon is None:
+                    return account
+                spent += account[each] * epsilon
+                line = each.line if epsilon >= dearest else line
+                dearest = max(dearest, epsilon)
+        found[Charge("pure", amplified(spent, sample.share), line, "noise on a sample")] += 1
+    return found
+
+
+def _sum(
+    ledger: Ledger, cost: Callable[[Charge], Fraction | None], unit: str, limit: Fraction
+) -> Total:
+    """Add up over each path; the dearest counts."""
+    dearest = Total(unit, Fraction(0), limit, {})
+    for account in ledger.accounts():
+        value: Fraction = Fraction(0)
+        lines: Counter[int] = Counter()
+        for charge, count in account.items():
+            each = cost(charge)
+            if each is None:
+                return Total(unit, None, limit, {charge.line: math.inf})
+            value += count * each
+            lines[charge.line] += float(count * each)  # type: ignore[assignment]
+        if dearest.value is not None and value > dearest.value:
+            dearest = Total(unit, value, limit, dict(lines))
+    return dearest
+
+
+def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
+    """Return δ at the claim's ε."""
+    pure = _pure(ledger, decimal(claim.epsilon))
+    if pure.within:
+        return Total("δ", Fraction(0), decimal(claim.delta), pure.shares)
+    shares = _sum(ledger, rho, "ρ", Fraction(0)).shares
+    squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
+    found = None if squares is None else _gaussian_delta(squares, decimal(claim.epsilon))
+    account = settled(union(ledger.accounts()))
+    if found is None or all(each.sample is not None for each in account):
+        composed = delta_of(account, claim.epsilon)
+        found = composed if found is None else min(found, composed)
+    return Total("δ", found, decimal(claim.delta), shares)
+
+
+def _gaussian_square(charge: Charge) -> Fraction | None:
+    return charge.size if charge.law == "gaussian" else None
+
+
+def _gaussian_delta(squares: Fraction, epsilon: Fraction) -> Fraction:
+    """Return Φ(μ/2 - ε/μ) - e^ε·Φ(-μ/2 - ε/μ) (Balle and Wang 2018, Theorem 8), from above."""
+    if not squares:
+        return Fraction(0)
+    mu = root_above(squares)
+    with ctx.workprec(_BITS):
+        shift, half = ball(epsilon) / ball(mu), ball(mu) / 2
+
+        def normal(x: arb) -> arb:
+            return (-x / arb(2).sqrt()).erfc() / 2
+
+        delta = normal(half - shift) - ball(epsilon).exp() * normal(-half - shift)
+        return max(Fraction(0), Fraction(upper(delta)))
+
+
+_GRID = 1e-4
+"""Width of the grid of losses on which mechanisms are composed; of samples, which take longer, 5
+times as wide."""
+_ROUNDING = 1e-12
+"""A bound on the rounding error of that composition's transforms, added to δ."""
+_FARTHEST = 8.0
+"""Loss of a sample's releases beyond which it counts as infinite."""
+_RARE = 1e-15
+
+_Uses = frozenset[tuple[str, Fraction, int]]
+"""Laws, their sizes, and how often each is used."""
+_Block = tuple[Fraction | None, _Uses]
+"""The share of a sample, and the uses of noise on it; of all records the share is None."""
+
+
+def delta_of(account: Account, epsilon: float) -> Fraction:
+    """Return δ(ε) of an account without parts, from above."""
+    in_full = any(each.sample is None for each in account)
+    uses: dict[Subsample | None, Counter[tuple[str, Fraction]]] = defaultdict(Counter)
+    for charge, count in account.items():
+        if charge.size:
+            uses[None if in_full else charge.sample][charge.law, charge.size] += count
+    blocks: Counter[_Block] = Counter()
+    for sample, counts in uses.items():
+        each = frozenset((law, size, count) for (law, size), count in counts.items())
+        blocks[None if sample is None else sample.share, each] += 1
+    return _delta_of_blocks(frozenset(blocks.items()), epsilon)
+
+
+@lru_cache(maxsize=64)
+def _delta_of_blocks(blocks: frozenset[tuple[_Block, int]], epsilon: float) -> Fraction:
+    grid = _GRID if all(share is None for (share, _), _ in blocks) else 5 * _GRID
+    whole: Any = None
+    for (share, uses), times in blocks:
+        one = _of_uses(uses, grid)
+        one = one if share is None else _of_sample(one, float(share), grid)
+        composed = one.self_compose(times) if times > 1 else one
+        whole = composed if whole is None else whole.compose(composed)
+    found = 0.0 if whole is None else float(whole.get_delta_for_epsilon(epsilon))
+    return Fraction(found) + Fraction(_ROUNDING)
+
+
+def _of_uses(uses: _Uses, grid: float) -> Any:
+    """Return the loss distribution of several uses of noise, pessimistically rounded."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+    from dp_accounting.pld.common import DifferentialPrivacyParameters
+
+    found: list[Any] = []
+    squares = sum((size * count for law, size, count in uses if law == "gaussian"), Fraction(0))
+    if squares:
+        sigma = math.nextafter(1 / float(root_above(squares)), 0)
+        found.append(pld.from_gaussian_mechanism(sigma, value_discretization_interval=grid))
+    for law, size, count in uses:
+        if law == "gaussian":
+            continue
+        if law == "laplace":
+            scale = math.nextafter(1 / float(size), 0)
+            one = pld.from_laplace_mechanism(scale, value_discretization_interval=grid)
+        else:
+            pure = DifferentialPrivacyParameters(math.nextafter(float(size), math.inf), 0.0)
+            one = pld.from_privacy_parameters(pure, value_discretization_interval=grid)
+        found.append(one.self_compose(count) if count > 1 else one)
+    whole = found[0]
+    for one in found[1:]:
+        whole = whole.compose(one)
+    return whole
+
+
+def _of_sample(one: Any, share: float, grid: float) -> Any:
+    """Return the loss distribution of what has this one for all records, of a sample."""
+    from dp_accounting.pld import pld_pmf
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    share = math.nextafter(share, 2)
+
+    def delta(epsilons: Any) -> Any:
+        inner = np.log1p(np.expm1(epsilons) / share)
+        deltas = np.asarray(one.get_delta_for_epsilon(inner))
+        return np.minimum(share * deltas * (1 + 1e-9), 1.0)
+
+    farthest = 1.0
+    while farthest < _FARTHEST and delta(np.array([farthest]))[0] > _RARE:
+        farthest *= 2
+    steps = np.arange(round(farthest / grid) + 1)
+    above = np.minimum.accumulate(delta(steps * grid))
+    ratios = np.exp(-steps * grid)
+    below = 1 - ratios + ratios * above  # of the other direction, which has the same curve
+    return pld.PrivacyLossDistribution(
+        pld_pmf.create_pmf_pessimistic_connect_dots(
+            grid,
+            np.arange(-steps[-1], steps[-1] + 1),
+            np.concatenate([below[:0:-1], above]).clip(0, 1),
+        )
+    )

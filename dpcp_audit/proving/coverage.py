@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import ctx
 
+from dpcp_audit.proving.charges import Total, decimal
 from dpcp_audit.proving.coverage_reader import CoverageReader, OrderStatistic
-from dpcp_audit.proving.currencies import Total, decimal
 from dpcp_audit.proving.distances import Refusal, Value, is_known
 from dpcp_audit.proving.draw_outcomes import DrawOutcomes
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar

@@ -15,8 +15,7 @@ from dpcp_audit.words.results import SourceLocation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcp_audit.proving.charges import Charge, Ledger
-    from dpcp_audit.proving.currencies import Total
+    from dpcp_audit.proving.charges import Charge, Ledger, Total
     from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee

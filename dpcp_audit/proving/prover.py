@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcp_audit.proving import local_laws
-from dpcp_audit.proving.charges import Charge, Ledger
-from dpcp_audit.proving.currencies import PROVABLE, Total, account_rules, decimal, total
+from dpcp_audit.proving.charges import (
+    PROVABLE,
+    Charge,
+    Ledger,
+    Total,
+    account_rules,
+    decimal,
+    total,
+)
 from dpcp_audit.proving.distances import MOST_RECORDS, Refusal
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.proof_result import ProofResult

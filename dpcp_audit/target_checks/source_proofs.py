@@ -12,6 +12,7 @@ import numpy as np
 
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.populations import PiecewiseConstant
+from dpcp_audit.proving.charges import decimal
 from dpcp_audit.proving.coverage import (
     CoverageBounds,
     CoverageSetting,
@@ -20,7 +21,6 @@ from dpcp_audit.proving.coverage import (
     total_of,
 )
 from dpcp_audit.proving.coverage_reader import OrderStatistic
-from dpcp_audit.proving.currencies import decimal
 from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.proving.proof_result import place_of

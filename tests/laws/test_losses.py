@@ -177,7 +177,7 @@ def _asked(tree: ast.AST) -> Iterator[tuple[ast.expr | ast.pattern, list[ast.exp
 def test_one_module_alone_asks_of_which_notion_a_guarantee_is(path: Path) -> None:
     """The verifier, which is read by itself, has a currency for each notion; a check names it."""
     found = branches(path.read_text(encoding="utf-8"))
-    asking = {"dpcp_audit/laws/losses.py", "dpcp_audit/proving/currencies.py"}
+    asking = {"dpcp_audit/laws/losses.py", "dpcp_audit/proving/charges.py"}
     asking |= {"dpcp_audit/target_checks/source_proofs.py"}
     asking |= {"dpcp_audit/mechanisms/calibrators.py"}  # one mechanism a notion: a table of them
     asking |= {"dpcp_audit/strategies.py"}  # draws a guarantee of each notion

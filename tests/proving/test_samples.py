@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom, hypergeom, laplace, norm
 
 import dpcp_audit as dp
-from dpcp_audit.proving import currencies, loss_distributions
+from dpcp_audit.proving import charges
 
 
 def of_a_sample(scores, *, rng, size=2, epsilon=1.0) -> float:
@@ -104,8 +104,8 @@ def test_the_exact_loss_of_a_poisson_sample_is_at_most_what_is_proved(
 
 @pytest.mark.known_bad
 def test_an_amplification_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
-    made = currencies.amplified
-    monkeypatch.setattr(currencies, "amplified", lambda *given: made(*given) * Fraction(9, 10))
+    made = charges.amplified
+    monkeypatch.setattr(charges, "amplified", lambda *given: made(*given) * Fraction(9, 10))
     proof = dp.prove(poisson, dp.PureDP(1.0), n=5)
     places = np.linspace(-5.0, 10.0, 200)
     one, other = (log_poisson(places, k, 0.1, 1.0) for k in (0, 1))
@@ -220,11 +220,11 @@ def test_a_use_of_no_one_sample_makes_all_count_in_full() -> None:
 
 @pytest.mark.known_bad
 def test_a_share_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
-    made = loss_distributions._of_sample
+    made = charges._of_sample
     smaller = lambda one, share, grid: made(one, 0.9 * share, grid)  # noqa: E731
-    loss_distributions._delta.cache_clear()
-    monkeypatch.setattr(loss_distributions, "_of_sample", smaller)
+    charges._delta.cache_clear()
+    monkeypatch.setattr(charges, "_of_sample", smaller)
     proof = dp.prove(steps, dp.ApproxDP(0.3, 0.5), n=5, options={"share": 0.3})
-    loss_distributions._delta.cache_clear()
+    charges._delta.cache_clear()
     assert proof.total is not None
     assert proof.total < delta_on_grid(0.3, 0.3, "normal", 2.0) * 0.99
