@@ -47,7 +47,7 @@ from dpcp_audit.proving.thresholds import Difference, difference, shifted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

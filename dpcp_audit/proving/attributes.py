@@ -40,7 +40,7 @@ from dpcp_audit.proving.sources import NARROW, admitted, is_narrow, is_plain
 from dpcp_audit.proving.table import METHODS, scipy_law
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 _TEXT = {"format", "join", "upper", "lower", "strip", "split", "startswith", "endswith", "replace",
          "count"}  # fmt: skip

@@ -34,7 +34,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, numbers_of, root_above
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 _RULE = "clipping by norm, of finite gradients: Abadi and others 2016, Algorithm 1"
 

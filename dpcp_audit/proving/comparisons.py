@@ -44,7 +44,7 @@ from dpcp_audit.proving.sampling import poisson
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "Lt": operator.lt,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpcp_audit.proving.exact_numbers import ExponentialQuotient
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 
 Shape: TypeAlias = tuple[int, ...]

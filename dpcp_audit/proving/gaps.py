@@ -38,7 +38,7 @@ from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, logs_of,
 from dpcp_audit.stats.enclosures import ball, lower, upper
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 _STEEPEST = 500
 """Logarithm of a weight beyond which its double may be 0 or infinite, and the law another one."""

@@ -50,7 +50,7 @@ from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import NARROW, is_narrow
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 _KEPT: dict[Any, Any] = {int: np.int64, np.int64: np.int64, bool: np.bool_, np.bool_: np.bool_}
 """Types of entries, beside doubles, that an array begins with known numbers of."""

@@ -60,7 +60,7 @@ from dpcp_audit.proving.table import (
 from dpcp_audit.words.validate import is_array
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 _CONSUMERS = (sum, min, max, any, all, list, tuple, sorted, math.fsum)
 _LAZY = (zip, enumerate, reversed)

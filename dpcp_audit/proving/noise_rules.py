@@ -57,7 +57,7 @@ from dpcp_audit.proving.exact_numbers import (
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 _SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "normal": ("normal", ("loc", "scale", "size")),

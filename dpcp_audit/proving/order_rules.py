@@ -30,7 +30,7 @@ from dpcp_audit.proving.rules import ZERO, are_records, rational, whole_axis
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 
 def sort(reader: Interpreter, a: Value, axis: Value = -1, kind: Value = None) -> Value:

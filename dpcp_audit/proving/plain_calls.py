@@ -37,7 +37,7 @@ from dpcp_audit.proving.sources import NARROW, is_narrow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 
 def all_known(args: list[Value], kw: dict[str, Value]) -> bool:

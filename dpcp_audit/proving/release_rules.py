@@ -10,7 +10,7 @@ from dpcp_audit.proving.arithmetic import in_range, kind
 from dpcp_audit.proving.distances import Noisy, Records, Statistic, Value, statistic
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 from dpcp_audit.proving.rules import whole_axis
 

@@ -40,7 +40,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 ZERO, ONE = Fraction(0), Fraction(1)
 _FLOATS = {None, float, np.float64, "float", "float64", "f8", np.dtype(float)}

@@ -29,7 +29,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 OF_STATISTICS = -3
 """The token of a sample of which statistics are used, and no report of each record is made."""

@@ -36,7 +36,7 @@ from dpcp_audit.proving.distances import (
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dpcp_audit.proving.protocol import Interpreter
+    from dpcp_audit.proving.paths import Interpreter
 
 SHARED = -2
 """The token of a draw that is a threshold."""
