@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import arithmetic, attributes, comparisons, gaps, gathering
+from dpcp_audit.proving import arithmetic, attributes, gaps, gathering, order
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     PYTHON,
@@ -163,7 +163,7 @@ class Expressions(Loops):
         value = self.read(node.operand)
         if isinstance(node.op, ast.Not):
             return self._negated(value)
-        return comparisons.unary(self._reader, type(node.op).__name__, self.gathered(value))
+        return order.unary(self._reader, type(node.op).__name__, self.gathered(value))
 
     def _negated(self, value: Value) -> Value:
         if isinstance(value, Records) and value.single and value.boolean:
@@ -218,7 +218,7 @@ class Expressions(Loops):
             one = right if name in {"Is", "IsNot"} else self.gathered(right)
             if name in {"In", "NotIn"}:
                 one = self._looked_through(left, right)
-            found = comparisons.compare(self._reader, name, self.gathered(left), one)
+            found = order.compare(self._reader, name, self.gathered(left), one)
             self.for_some = outer
             result = self._both(result, found)
             if is_known(found) and not isinstance(found, np.ndarray) and not found:

@@ -18,14 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import (
-    arithmetic,
-    attributes,
-    comparisons,
-    exact_numbers,
-    gathering,
-    noise_rules,
-)
+from dpcp_audit.proving import arithmetic, attributes, exact_numbers, gathering, noise_rules, order
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -185,7 +178,7 @@ class LocalReader(PathReader):
     def decided(self, name: str, a: Value, b: Value) -> Value | None:
         """Return a comparison of what is drawn, or of a record; None of any other."""
         if isinstance(a, Entries) or isinstance(b, Entries):
-            return self.lift(lambda x, y: comparisons.compare(self, name, x, y), a, b)
+            return self.lift(lambda x, y: order.compare(self, name, x, y), a, b)
         for x, y, first in ((a, b, True), (b, a, False)):
             if isinstance(x, RecordNumber | UniformDraw) and name in _BELOW:
                 less, cut = _BELOW[name]
@@ -195,7 +188,7 @@ class LocalReader(PathReader):
                     return self._uniform_compared(x, y, less=less is first, reached=reached)
                 return self._record_compared(x, y, less is first, cut if first else 1 - cut)
         if computable(a, b):
-            return self.lift(lambda x, y: comparisons.known_compare(self, name, x, y), a, b)
+            return self.lift(lambda x, y: order.known_compare(self, name, x, y), a, b)
         return None
 
     def _record_compared(self, record: RecordNumber, level: Value, less: bool, cut: int) -> Value:  # noqa: FBT001
@@ -366,9 +359,9 @@ class LocalReader(PathReader):
         if value is None:
             return super()._read_UnaryOp(node)
         if not isinstance(value, Drawn | Entries):
-            return comparisons.unary(self, name, value)
+            return order.unary(self, name, value)
         inverts = {(name, np.bool_): np.logical_not} if name == "Invert" else {}
-        usual = lambda x: comparisons.unary(self, name, x)  # noqa: E731
+        usual = lambda x: order.unary(self, name, x)  # noqa: E731
         return self.lift(lambda x: inverts.get((name, type(x)), usual)(x), value)
 
     def _read_IfExp(self, node: ast.IfExp) -> Value:

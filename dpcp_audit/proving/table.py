@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import clipping, order_rules, release_rules, rules
+from dpcp_audit.proving import clipping, order, rules
 from dpcp_audit.proving.distances import Distribution, Generator
 
 if TYPE_CHECKING:
@@ -72,31 +72,31 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.mean", rules.mean, _SENSITIVITY, "scalar"),
     Rule("len", rules.length, "sizes of neighbours differ by at most one", "scalar"),
     Rule("np.size", rules.size, "sizes of neighbours differ by at most one", "scalar"),
-    Rule("np.sort", order_rules.sort, "the same multiset", "same"),
-    Rule("sorted", order_rules.in_order, "the same multiset"),
-    Rule("np.quantile", order_rules.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.percentile", order_rules.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.median", order_rules.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.min", order_rules.smallest_of, _LIPSCHITZ, "scalar"),
-    Rule("np.max", order_rules.largest_of, _LIPSCHITZ, "scalar"),
-    Rule("min", order_rules.smallest, _LIPSCHITZ, "scalar"),
-    Rule("max", order_rules.largest, _LIPSCHITZ, "scalar"),
-    Rule("np.maximum", order_rules.larger, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.minimum", order_rules.smaller, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.clip", order_rules.clip, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.abs", order_rules.absolute, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.fabs", order_rules.absolute_double, _LIPSCHITZ, _ENTRYWISE),
-    Rule("abs", order_rules.absolute, _LIPSCHITZ, _ENTRYWISE),
-    Rule("math.fabs", order_rules.absolute, _LIPSCHITZ, "scalar"),
+    Rule("np.sort", order.sort, "the same multiset", "same"),
+    Rule("sorted", order.in_order, "the same multiset"),
+    Rule("np.quantile", order.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.percentile", order.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.median", order.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.min", order.smallest_of, _LIPSCHITZ, "scalar"),
+    Rule("np.max", order.largest_of, _LIPSCHITZ, "scalar"),
+    Rule("min", order.smallest, _LIPSCHITZ, "scalar"),
+    Rule("max", order.largest, _LIPSCHITZ, "scalar"),
+    Rule("np.maximum", order.larger, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.minimum", order.smaller, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.clip", order.clip, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.fabs", order.absolute_double, _LIPSCHITZ, _ENTRYWISE),
+    Rule("abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("math.fabs", order.absolute, _LIPSCHITZ, "scalar"),
     Rule("np.where", rules.where, "one of two for each record", _ENTRYWISE),
     Rule("np.searchsorted", rules.searchsorted, _SENSITIVITY),
     Rule("np.histogram", rules.histogram, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
-    Rule("np.exp", release_rules.exponential, "McSherry and Talwar 2007", _ENTRYWISE),
-    Rule("scipy.special.softmax", release_rules.softmax, "McSherry and Talwar 2007"),
-    Rule("scipy.special.logsumexp", release_rules.log_of_sum, "Smith 2011, Algorithm 2", "scalar"),
-    Rule("np.log", release_rules.logarithm, "Smith 2011, Algorithm 2", _ENTRYWISE),
-    Rule("np.diff", release_rules.differences, "Smith 2011, Algorithm 2"),
-    Rule("np.concatenate", release_rules.concatenated, "Smith 2011, Algorithm 2"),
+    Rule("np.exp", rules.exponential, "McSherry and Talwar 2007", _ENTRYWISE),
+    Rule("scipy.special.softmax", rules.softmax, "McSherry and Talwar 2007"),
+    Rule("scipy.special.logsumexp", rules.log_of_sum, "Smith 2011, Algorithm 2", "scalar"),
+    Rule("np.log", rules.logarithm, "Smith 2011, Algorithm 2", _ENTRYWISE),
+    Rule("np.diff", rules.differences, "Smith 2011, Algorithm 2"),
+    Rule("np.concatenate", rules.concatenated, "Smith 2011, Algorithm 2"),
     Rule("np.reshape", rules.reshaped, "the same numbers"),
     *(Rule(name, rules.rounded, _WHOLE, "scalar") for name in ("round", "math.floor", "math.ceil")),
     *(
@@ -105,9 +105,9 @@ TABLE: tuple[Rule, ...] = (
     ),
     Rule("np.outer", clipping.outer, "Abadi and others 2016, Algorithm 1"),
     Rule("np.linalg.norm", clipping.norm, "Abadi and others 2016, Algorithm 1"),
-    Rule("np.cumsum", release_rules.cumulated, _SENSITIVITY, "same"),
-    Rule("np.argmax", release_rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
-    Rule("print", release_rules.printed, "printing is release"),
+    Rule("np.cumsum", rules.cumulated, _SENSITIVITY, "same"),
+    Rule("np.argmax", rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
+    Rule("print", rules.printed, "printing is release"),
     *_public(
         "np.sqrt np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh "
         "np.sign np.isnan np.isfinite np.add np.subtract np.multiply np.divide "
