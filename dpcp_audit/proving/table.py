@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import clipping, order, rules
+from dpcp_audit.proving import dp_sgd, order, rules
 from dpcp_audit.proving.distances import Distribution, Generator
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ TABLE: tuple[Rule, ...] = (
         Rule(name, rules.rounded, _WHOLE, _ENTRYWISE)
         for name in ("np.rint", "np.round", "np.floor", "np.ceil")
     ),
-    Rule("np.outer", clipping.outer, "Abadi and others 2016, Algorithm 1"),
-    Rule("np.linalg.norm", clipping.norm, "Abadi and others 2016, Algorithm 1"),
+    Rule("np.outer", dp_sgd.outer, "Abadi and others 2016, Algorithm 1"),
+    Rule("np.linalg.norm", dp_sgd.norm, "Abadi and others 2016, Algorithm 1"),
     Rule("np.cumsum", rules.cumulated, _SENSITIVITY, "same"),
     Rule("np.argmax", rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
     Rule("print", rules.printed, "printing is release"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcp_audit as dp
-from dpcp_audit.proving import clipping
+from dpcp_audit.proving import dp_sgd
 from dpcp_audit.proving.distances import Records, tokens
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import function
@@ -126,13 +126,13 @@ def test_the_bound_is_reached() -> None:
 @pytest.mark.parametrize("name", ["square", "moved"])
 def test_a_norm_that_is_a_tenth_too_small_is_noticed(name, monkeypatch) -> None:
     rule = by_maximum if name == "square" else unclipped
-    made = clipping.summed
+    made = dp_sgd.summed
 
     def less(reader, a, axis, **rest: object) -> object:
         change = {name: getattr(a, name) * Fraction(81, 100)}
         return made(reader, replace(a, **change), axis, **rest)
 
-    monkeypatch.setattr(clipping, "summed", less)
+    monkeypatch.setattr(dp_sgd, "summed", less)
     bound = bound_of(rule, 2, (-1.0, 1.0))
     gap = rule(np.array([0.0, 1.0])) - rule(np.array([0.0, -1.0]))
     assert (gap**2).sum() > float(bound.l2_squared)
