@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.proving.distances import Generator, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
-from dpcp_audit.proving.objects import from_outside
 from dpcp_audit.proving.paths import Frame
-from dpcp_audit.proving.sources import admitted, defaults_of, locals_of, source_of
+from dpcp_audit.proving.sources import admitted, defaults_of, from_outside, locals_of, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import noise_rules, objects
+from dpcp_audit.proving import noise_rules, sources
 from dpcp_audit.proving.arithmetic import in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -129,7 +129,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
             "draw from the rng that is handed in",
         )
     if type(target) is type and not issubclass(target, BaseException):
-        return objects.construct(reader, target, args, kw)
+        return sources.construct(reader, target, args, kw)
     if not isinstance(target, types.FunctionType):
         named = getattr(target, "__qualname__", target)
         raise reader.refuse(f"{named} is not known, and has no Python source to read")

@@ -36,8 +36,7 @@ from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, PathLaw, TooManyOu
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.local_reader import RAREST, LocalReader
 from dpcp_audit.proving.local_values import RecordNumber, typed
-from dpcp_audit.proving.sources import is_function
-from dpcp_audit.proving.whole_functions import returned_by
+from dpcp_audit.proving.sources import is_function, returned_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving import selections
+from dpcp_audit.proving import loop_forms
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import Public, Records, Refusal, Value, sources_of
 from dpcp_audit.proving.paths import is_settled, join_paths
@@ -28,7 +28,7 @@ class Loops(Statements):
     """The part of the interpreter that reads loops."""
 
     def _do_For(self, node: ast.For) -> Ends:
-        chosen = selections.permute_and_flip(self, node)
+        chosen = loop_forms.permute_and_flip(self, node)
         if chosen is not None:
             ends = self.block(chosen)
             if ends.after or ends.continued:
@@ -50,7 +50,7 @@ class Loops(Statements):
             raise self.refuse(f"a loop goes through {kind(iterable)}")
         before = len(self.iterated)
         self.iterated += sources_of(iterable)
-        kept = selections.running_maximum(self, node, items)
+        kept = loop_forms.running_maximum(self, node, items)
         ends = Ends(self.path) if kept else self._rounds_of(node, items)
         del self.iterated[before:]
         return ends

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.distances import Leak, Records, Refusal
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
-    from dpcp_audit.proving.threshold_answers import ThresholdAnswers
+    from dpcp_audit.proving.thresholds import ThresholdAnswers
 
 
 ITSELF = -1

@@ -19,9 +19,8 @@ from dpcp_audit.proving.charges import (
 from dpcp_audit.proving.distances import MOST_RECORDS, Refusal
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.proof_result import ProofResult
-from dpcp_audit.proving.sources import FunctionSource, source_of
-from dpcp_audit.proving.threshold_answers import ThresholdAnswers
-from dpcp_audit.proving.whole_functions import all_records, returned_by
+from dpcp_audit.proving.sources import FunctionSource, all_records, returned_by, source_of
+from dpcp_audit.proving.thresholds import ThresholdAnswers
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import UsageError

@@ -1,6 +1,7 @@
-"""The table of known functions: name, functions, rule, reference.
+"""The known functions: those with a rule, and those of Python that make or go through sequences.
 
 A function is known by identity: a name that is bound to another one, or a patched module, is not.
+Of plain values its result is computed by calling it.
 """
 
 # pyright: reportUnknownArgumentType=false
