@@ -35,9 +35,8 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import exponential, plain
 from dpcp_audit.proving.known_calls import function, named
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.plain_calls import all_known, called
 from dpcp_audit.proving.sources import NARROW, admitted, is_narrow, is_plain
-from dpcp_audit.proving.table import METHODS, scipy_law
+from dpcp_audit.proving.table import METHODS, all_known, called, scipy_law
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.paths import Interpreter

@@ -38,12 +38,6 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.plain_calls import (
-    HELD_BEFORE,
-    SPECIAL,
-    all_known,
-    called,
-)
 from dpcp_audit.proving.sources import (
     defaults_of,
     is_function,
@@ -52,8 +46,12 @@ from dpcp_audit.proving.sources import (
 )
 from dpcp_audit.proving.table import (
     GLOBAL_DRAWS,
+    HELD_BEFORE,
     OPTIONAL,
+    SPECIAL,
     Rule,
+    all_known,
+    called,
     known_functions,
     scipy_law,
 )
