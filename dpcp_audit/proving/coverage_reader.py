@@ -39,7 +39,7 @@ from dpcp_audit.proving.draw_outcomes import (
     rounded,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
-from dpcp_audit.proving.path_reader import PathReader
+from dpcp_audit.proving.interpreter import PathReader
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 

@@ -1,10 +1,12 @@
 """The interpreter: expressions, calls and what a call observes.
 
 ``Reader`` walks the source once. Branches on public values of unknown outcome are both followed
-and joined; anything that is not known here stops the reading, with its line.
+and joined; anything that is not known here stops the reading, with its line. ``PathReader`` reads
+along one path, on which the outcome of every condition is known.
 """
 
 # pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import ast
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Charge
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
+    from dpcp_audit.proving.statements import Ends
+
 
 _DEEPEST = 40
 
@@ -396,3 +400,24 @@ class Reader(Expressions):
         if name not in self._captured:
             self.path.frames.pop(name, None)
         return value
+
+
+class PathReader(Reader):
+    """The part of a reading of one path that keeps it to one."""
+
+    def truth(self, value: Value) -> bool:
+        """Return whether a condition holds; on the path that is read it is known."""
+        known = super().truth(value)
+        if known is None:
+            raise self.refuse("a condition whose outcome is not known")
+        return known
+
+    def _do_Assert(self, node: ast.Assert) -> None:
+        if not self.truth(self.read(node.test)):
+            raise self.refuse("raises AssertionError")
+
+    def _do_Try(self, node: ast.Try) -> Ends:
+        raise self.refuse("errors are caught, which may hide where a threshold comes from")
+
+    def _until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
+        raise self.refuse("a loop whose length is not known beforehand")

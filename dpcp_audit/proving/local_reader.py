@@ -42,6 +42,7 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
 )
 from dpcp_audit.proving.expressions import NO_DOUBLE
+from dpcp_audit.proving.interpreter import PathReader
 from dpcp_audit.proving.local_values import (
     Hashed,
     RecordNumber,
@@ -51,7 +52,6 @@ from dpcp_audit.proving.local_values import (
     items_of,
     typed,
 )
-from dpcp_audit.proving.path_reader import PathReader
 from dpcp_audit.proving.sources import is_function, is_plain
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
