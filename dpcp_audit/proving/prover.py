@@ -1,10 +1,19 @@
-"""``prove``: what a function promises, for every input of a size and range, from its source."""
+"""What is asked of the verifier: what a function promises, and whether its draws alone decide it.
+
+``prove`` reads a function's source for every input of a size and range. ``undetermined`` checks
+that a public function depends on its arguments and draws alone, and keeps no state: a law that was
+found by running all of its paths is a proof only then, since a branch on the time, an address, a
+file or the type of a number shows in no draw. The source is read as for any other proof, on the
+values themselves; what is not known there is named with its line.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
+import types
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dpcp_audit.proving import local_laws
 from dpcp_audit.proving.charges import (
@@ -16,10 +25,20 @@ from dpcp_audit.proving.charges import (
     decimal,
     total,
 )
-from dpcp_audit.proving.distances import MOST_RECORDS, Refusal
+from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
+from dpcp_audit.proving.paths import Frame
 from dpcp_audit.proving.proof_result import ProofResult
-from dpcp_audit.proving.sources import FunctionSource, all_records, returned_by, source_of
+from dpcp_audit.proving.sources import (
+    FunctionSource,
+    admitted,
+    all_records,
+    defaults_of,
+    from_outside,
+    locals_of,
+    returned_by,
+    source_of,
+)
 from dpcp_audit.proving.thresholds import ThresholdAnswers
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
@@ -29,8 +48,9 @@ from dpcp_audit.words.options import checks_keywords
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from fractions import Fraction
+
 
 _MOST_READINGS = 2_000
 """Sequences of answers of noisy thresholds that are read at most."""
@@ -273,3 +293,68 @@ def _account(
     returned = returned_by(reader, function, source, all_records(bounds), options)
     reader.public(returned, "what is returned")
     return reader.path.ledger.join(reader.ended)
+
+
+def undetermined(
+    function: Any, args: Sequence[Any], kw: Mapping[str, Any], generators: Iterable[str]
+) -> Refusal | None:
+    """Return what may decide a function's output besides its arguments and its draws; else None.
+
+    Parameters
+    ----------
+    function : callable
+        A function, a bound method, an object that is called, or a partial of these.
+    args, kw : sequence and mapping
+        Its arguments: public, such as one number of a finite domain.
+    generators : iterable of str
+        Further arguments, which are the generator that it draws from.
+
+    Examples
+    --------
+    >>> import time
+    >>> undetermined(time.ctime, [0], {}, ()).reason
+    'ctime is not known, and has no Python source to read'
+    """
+    reader = Reader(None)
+    try:
+        _read(reader, function, list(args), dict(kw), generators)
+    except Refusal as refusal:
+        refusal.file = refusal.file or reader.file
+        return refusal
+    except Exception as error:
+        says = f"the reading fails here: {type(error).__name__}: {error}"
+        return Refusal(reader.line, says, file=reader.file)
+    return reader.doubted
+
+
+def _read(
+    reader: Reader, function: Any, args: list[Any], kw: dict[str, Any], generators: Iterable[str]
+) -> None:
+    """Read the function's body on these arguments."""
+    while isinstance(function, functools.partial):
+        args, kw = [*function.args, *args], {**function.keywords, **kw}
+        function = function.func
+    function, owners = _of_owner(function)
+    source = source_of(function)
+    line = source.node.lineno
+    reader.line, reader.file = line, source.file
+    reader.path.frames[0] = Frame({}, source, None, locals_of(source.node))
+    handed: list[Value] = [from_outside(reader, each) for each in owners]
+    handed += [admitted(each, "an argument", line) for each in args]
+    named: dict[str, Value] = {name: admitted(each, name, line) for name, each in kw.items()}
+    named |= {name: Generator(name) for name in generators}
+    held = dict(reader.path.heap)
+    defaults = defaults_of(function, line)
+    returned = reader.inline(source, source.node, defaults, handed, named)
+    reader.public(returned, "what is returned")
+    if any(reader.path.heap[address] is not cells for address, cells in held.items()):
+        raise Refusal(line, "the target keeps a state between its calls")
+
+
+def _of_owner(function: Any) -> tuple[Any, list[Any]]:
+    """Return a method's function and its object; of an object that is called its method."""
+    if isinstance(function, types.MethodType):
+        return function.__func__, [function.__self__]
+    plain = isinstance(function, types.FunctionType | types.BuiltinFunctionType | type)
+    called = None if plain else getattr(cast("Any", type(function)), "__call__", None)  # noqa: B004
+    return (called, [function]) if isinstance(called, types.FunctionType) else (function, [])

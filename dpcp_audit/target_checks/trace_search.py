@@ -25,7 +25,7 @@ from dpcp_audit.audits.path_evidence import hides_infinity
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding, line_sentence
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.proving.determined import undetermined
+from dpcp_audit.proving.prover import undetermined
 from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetRaisedError
 from dpcp_audit.targets.answers import Randomness, Talk, handed_over

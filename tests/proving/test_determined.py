@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from dpcp_audit.proving.determined import undetermined
+from dpcp_audit.proving.prover import undetermined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
