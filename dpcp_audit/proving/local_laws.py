@@ -32,10 +32,18 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.draw_outcomes import Choices
-from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, PathLaw, TooManyOutcomesError, loss
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.local_reader import RAREST, LocalReader
-from dpcp_audit.proving.local_values import RecordNumber, typed
+from dpcp_audit.proving.local_values import (
+    ONE,
+    Axis,
+    Drawn,
+    PathLaw,
+    RecordNumber,
+    TooManyOutcomesError,
+    loss,
+    typed,
+)
 from dpcp_audit.proving.sources import is_function, returned_by
 
 if TYPE_CHECKING:

@@ -33,7 +33,6 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.draw_outcomes import Choices, UniformDraw
-from dpcp_audit.proving.drawn_values import ONE, Axis, Drawn, Entries, PathLaw, axes_of, tabled
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
     exact_of,
@@ -44,12 +43,19 @@ from dpcp_audit.proving.exact_numbers import (
 from dpcp_audit.proving.expressions import NO_DOUBLE
 from dpcp_audit.proving.interpreter import PathReader
 from dpcp_audit.proving.local_values import (
+    ONE,
+    Axis,
+    Drawn,
+    Entries,
     Hashed,
+    PathLaw,
     RecordNumber,
+    axes_of,
     computable,
     draw,
     is_whole,
     items_of,
+    tabled,
     typed,
 )
 from dpcp_audit.proving.sources import is_function, is_plain

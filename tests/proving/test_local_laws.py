@@ -15,7 +15,7 @@ from proving.correct_functions_local import RIGHT
 from proving.random_reports import K, ReportWriter, exact_loss
 
 import dpcp_audit as dp
-from dpcp_audit.proving import drawn_values, local_laws
+from dpcp_audit.proving import local_laws, local_values
 from dpcp_audit.targets.loading import load
 
 SLACK = 1e-9
@@ -125,7 +125,7 @@ def test_two_uses_of_one_draw_lose_what_is_proved(low, high, flip, doubled) -> N
 
 
 def test_a_ratio_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
-    whole = drawn_values.loss
+    whole = local_values.loss
     monkeypatch.setattr(local_laws, "loss", lambda inputs: whole(inputs) * Fraction(9, 10))
     for function, domain, epsilon in RIGHT:
         assert proof_of(function, domain, 5.0).total < epsilon * 0.95
@@ -140,7 +140,7 @@ def test_numbers_are_of_the_types_that_draws_give() -> None:
         )  # fmt: skip
 
     seen: set[tuple[str, ...]] = set()
-    whole = drawn_values.loss
+    whole = local_values.loss
 
     def loss(inputs) -> Fraction:
         for path in inputs[0]:
