@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, gathering, noise_rules, sources
+from dpcp_audit.proving import dp_sgd, gaps, gathering, noise_rules, objects
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     UNKNOWN,
@@ -65,7 +65,7 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
     if law is not None and name == "rvs":
         return BoundMethod(law, name)
     if isinstance(value, Reference) and reader.cells(value).kind == "object":
-        return sources.attribute(reader, value, name)
+        return objects.attribute(reader, value, name)
     shape = _shape_attribute(reader, value, name)
     if shape is not None:
         return shape
@@ -118,7 +118,7 @@ def method(
     if isinstance(owner, Reference) and reader.cells(owner).kind == "dict":
         return _dict_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
-        return sources.method(reader, owner, name, args, kw)
+        return objects.method(reader, owner, name, args, kw)
     if isinstance(owner, Reference) and name in {"ravel", "reshape", "view", "squeeze"}:
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)

@@ -25,8 +25,9 @@ from dpcp_audit.proving.coverage_reader import CoverageReader, OrderStatistic
 from dpcp_audit.proving.distances import Refusal, Value, is_known
 from dpcp_audit.proving.draw_outcomes import DrawOutcomes
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
+from dpcp_audit.proving.known_calls import all_records, returned_by
 from dpcp_audit.proving.proof_result import ProofResult
-from dpcp_audit.proving.sources import all_records, returned_by, source_of
+from dpcp_audit.proving.sources import source_of
 from dpcp_audit.stats.enclosures import beta_cdf, exact, lower, upper
 from dpcp_audit.words.errors import UsageError
 

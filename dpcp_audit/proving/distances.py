@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpcp_audit.proving.exact_numbers import ExponentialQuotient
-    from dpcp_audit.proving.paths import Interpreter
 
 
 Shape: TypeAlias = tuple[int, ...]
@@ -677,6 +676,14 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
     return Private(line, "its value differs between branches in a way that is not followed")
 
 
+class Refuses(Protocol):
+    """What a reading of a function does where it cannot go on."""
+
+    def refuse(self, reason: str, hint: str = "") -> Refusal:
+        """Return the refusal at the line that is read."""
+        ...
+
+
 NUMPY, PYTHON, EITHER = "NumPy", "Python", "either"
 _CHOSEN = "the data decide whether a number is of NumPy's type or of Python's"
 _HINT = "make each a float before, float(...), or use np.sum, np.maximum or np.minimum"
@@ -709,7 +716,7 @@ def _kind(value: Value) -> str:
     return "double" if isinstance(value, float) else "whole"
 
 
-def one_of(reader: Interpreter, found: Records, a: Value, b: Value) -> Records:
+def one_of(reader: Refuses, found: Records, a: Value, b: Value) -> Records:
     """Return a number of each record that is one of two by the data.
 
     Raises
@@ -724,7 +731,7 @@ def one_of(reader: Interpreter, found: Records, a: Value, b: Value) -> Records:
     return replace(found, entry_type=_of_either(a, b), floats=floats, boolean=boolean)
 
 
-def require_one(reader: Interpreter, value: Value) -> None:
+def require_one(reader: Refuses, value: Value) -> None:
     """Refuse a choice, or a sum, of numbers of either type.
 
     Raises
@@ -736,7 +743,7 @@ def require_one(reader: Interpreter, value: Value) -> None:
         raise reader.refuse(_CHOSEN, _HINT)
 
 
-def require_of_start(reader: Interpreter, value: Value, start: Value) -> None:
+def require_of_start(reader: Refuses, value: Value, start: Value) -> None:
     """Refuse a sum that may have no entries, and is then of another type than with some.
 
     Raises
@@ -748,7 +755,7 @@ def require_of_start(reader: Interpreter, value: Value, start: Value) -> None:
         raise reader.refuse(_CHOSEN, _HINT)
 
 
-def require_doubles(reader: Interpreter, value: Records) -> None:
+def require_doubles(reader: Refuses, value: Records) -> None:
     """Refuse what NumPy does otherwise, or not at all, where all entries are truth values."""
     if not value.floats:
         raise reader.refuse("numbers that may all be truth values", "use .astype(float)")

@@ -44,9 +44,9 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.expressions import Expressions
-from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path
+from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path, ThresholdAnswers
 from dpcp_audit.proving.sources import locals_of
-from dpcp_audit.proving.thresholds import Difference, ThresholdAnswers, compared, released
+from dpcp_audit.proving.thresholds import Difference, compared, released
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

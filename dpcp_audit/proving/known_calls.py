@@ -1,9 +1,10 @@
-"""Calls of known functions, and how arguments are bound."""
+"""Calls: of known functions, of functions that are read, and of the one that a proof is of."""
 
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import sys
 import types
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import noise_rules, sources
+from dpcp_audit.proving import noise_rules, objects
 from dpcp_audit.proving.arithmetic import in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -21,6 +22,7 @@ from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
     WHOLE,
+    Generator,
     Once,
     Private,
     Public,
@@ -28,6 +30,7 @@ from dpcp_audit.proving.distances import (
     PublicInteger,
     Records,
     Reference,
+    Refusal,
     Statistic,
     Value,
     is_data,
@@ -35,13 +38,16 @@ from dpcp_audit.proving.distances import (
     is_public,
     is_whole,
     shape_of,
+    tokens,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
-from dpcp_audit.proving.paths import Contents
+from dpcp_audit.proving.paths import Contents, Frame
 from dpcp_audit.proving.sources import (
+    admitted,
     defaults_of,
     is_function,
     is_narrow,
+    locals_of,
     source_of,
 )
 from dpcp_audit.proving.table import (
@@ -55,10 +61,15 @@ from dpcp_audit.proving.table import (
     known_functions,
     scipy_law,
 )
+from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.validate import is_array
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
     from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.sources import FunctionSource
 
 _CONSUMERS = (sum, min, max, any, all, list, tuple, sorted, math.fsum)
 _LAZY = (zip, enumerate, reversed)
@@ -127,7 +138,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
             "draw from the rng that is handed in",
         )
     if type(target) is type and not issubclass(target, BaseException):
-        return sources.construct(reader, target, args, kw)
+        return objects.construct(reader, target, args, kw)
     if not isinstance(target, types.FunctionType):
         named = getattr(target, "__qualname__", target)
         raise reader.refuse(f"{named} is not known, and has no Python source to read")
@@ -382,3 +393,61 @@ def bound_arguments(
                 raise reader.refuse(f"the argument {name} is not given")
             found[name] = defaults[name]
     return found
+
+
+# ---------------------------------------------------------------------- the function itself
+
+
+def all_records(bounds: tuple[Fraction, Fraction]) -> Records:
+    """Return the records between these bounds, each at its own place."""
+    return Records(*bounds, next(tokens), placed=True, itself=True)
+
+
+GENERATORS = frozenset({"rng", "random_state", "generator", "prng"})
+"""Arguments of a function that are read as the generator it draws from."""
+
+
+def returned_by(
+    reader: Interpreter,
+    function: Any,
+    source: FunctionSource,
+    first: Value,
+    options: Mapping[str, Any],
+) -> Value:
+    """Read the function's body on this first argument, and return its value."""
+    node = source.node
+    reader.line, reader.file = node.lineno, source.file
+    given = dict(defaults_of(function, node.lineno))
+    given |= {name: admitted(value, name, node.lineno) for name, value in options.items()}
+    signature = inspect.signature(function, follow_wrapped=False)
+    unknown = options.keys() - signature.parameters.keys()
+    if unknown:
+        known = ", ".join(signature.parameters) or "nothing"
+        raise UsageError(
+            f"options must be arguments of the function, got {sorted(unknown)}",
+            hint=f"it takes {known}",
+        )
+    if len((GENERATORS - options.keys()) & signature.parameters.keys()) > 1:
+        raise Refusal(node.lineno, "more than one argument may be the generator")
+    args: list[Value] = []
+    kw: dict[str, Value] = {}
+    for position, (name, parameter) in enumerate(signature.parameters.items()):
+        value = given.get(name)
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} and (
+            position == 0 or name in GENERATORS or parameter.kind is parameter.VAR_KEYWORD
+        ):
+            raise Refusal(node.lineno, f"the records or the generator may be in {name}")
+        if position == 0:
+            value = first
+        elif name in GENERATORS and name not in options:
+            value = Generator(name)
+        elif name not in given:
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            kw[name] = value
+        elif parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}:
+            args.append(value) if len(args) == position else kw.update({name: value})
+    reader.path.frames[0] = Frame({}, source, None, locals_of(node))
+    returned = reader.inline(source, node, (), args, kw)
+    reader.line = node.lineno
+    return returned

@@ -33,6 +33,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.draw_outcomes import Choices
 from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.known_calls import returned_by
 from dpcp_audit.proving.local_reader import RAREST, LocalReader
 from dpcp_audit.proving.local_values import (
     ONE,
@@ -44,7 +45,7 @@ from dpcp_audit.proving.local_values import (
     loss,
     typed,
 )
-from dpcp_audit.proving.sources import is_function, returned_by
+from dpcp_audit.proving.sources import is_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Charge, Rules
     from dpcp_audit.proving.distances import Leak, Records, Refusal
     from dpcp_audit.proving.exact_numbers import Surd
+    from dpcp_audit.proving.paths import ThresholdAnswers
     from dpcp_audit.proving.sources import FunctionSource
-    from dpcp_audit.proving.thresholds import ThresholdAnswers
 
 
 ITSELF = -1
@@ -318,11 +318,42 @@ def _same_variables(a: Frame, b: Frame) -> bool:
     )
 
 
+class ThresholdAnswers:
+    """The answers that comparisons with noisy thresholds give on the path that is read.
+
+    Parameters
+    ----------
+    side : int
+        1 where "above" is charged for, -1 where "below" is; 0 composes instead.
+    """
+
+    def __init__(self, side: int = 0, given: tuple[bool, ...] = ()) -> None:
+        self.side, self.met = side, False
+        self.given, self.asked = list(given), 0
+        self.shifts: dict[tuple[int, ...], tuple[Fraction, Surd, int]] = {}
+        self.kept: dict[tuple[object, ...], int] = {}
+
+    def next(self) -> bool:
+        """Return the next answer: whether it is the one that is charged for."""
+        if self.asked == len(self.given):
+            self.given.append(True)
+        self.asked += 1
+        return self.given[self.asked - 1]
+
+    def following(self) -> tuple[bool, ...] | None:
+        """Return how the next sequence of answers begins; None after the last one."""
+        given = self.given[: self.asked]
+        while given and not given[-1]:
+            given.pop()
+        return (*given[:-1], False) if given else None
+
+
 class Interpreter(Protocol):
     """The reading of one function: its state, and what can be done at the line that is read."""
 
     n: int | None
     path: Path
+    file: str
     frame: int
     each_record: bool
     for_some: bool

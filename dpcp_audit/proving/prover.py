@@ -27,19 +27,17 @@ from dpcp_audit.proving.charges import (
 )
 from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
-from dpcp_audit.proving.paths import Frame
+from dpcp_audit.proving.known_calls import all_records, returned_by
+from dpcp_audit.proving.objects import from_outside
+from dpcp_audit.proving.paths import Frame, ThresholdAnswers
 from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import (
     FunctionSource,
     admitted,
-    all_records,
     defaults_of,
-    from_outside,
     locals_of,
-    returned_by,
     source_of,
 )
-from dpcp_audit.proving.thresholds import ThresholdAnswers
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import UsageError

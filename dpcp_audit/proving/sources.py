@@ -1,50 +1,25 @@
-"""Functions and classes from outside: their source, checked against the code that runs; objects.
+"""The source of a function, checked against the code that runs, and the names that it uses."""
 
-A function is read from its signature on: records come first, and the generator by its name. Names
-of its module and closure mean what they mean now. An attribute of an object is looked up as Python
-does: a property of the class, then the object's own, then the class's. Classes that change how this
-is done are refused.
-"""
-
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
-
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 import abc
 import ast
-import dataclasses
 import inspect
 import linecache
 import types
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving.distances import (
-    BoundMethod,
-    Generator,
-    Leak,
-    Records,
-    Reference,
-    Refusal,
-    Value,
-    tokens,
-)
+from dpcp_audit.proving.distances import Leak, Refusal
 from dpcp_audit.proving.exact_numbers import OutsideList
-from dpcp_audit.proving.paths import Contents, Frame
-from dpcp_audit.words.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from fractions import Fraction
-
-    from dpcp_audit.proving.interpreter import Reader
-    from dpcp_audit.proving.paths import Interpreter
-
+    from collections.abc import Iterator
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 _PLAIN = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis)}
@@ -279,239 +254,3 @@ def locals_of(node: FunctionNode) -> frozenset[str]:
             found.add(each.id)
         waiting.extend(ast.iter_child_nodes(each))
     return frozenset(found)
-
-
-def all_records(bounds: tuple[Fraction, Fraction]) -> Records:
-    """Return the records between these bounds, each at its own place."""
-    return Records(*bounds, next(tokens), placed=True, itself=True)
-
-
-GENERATORS = frozenset({"rng", "random_state", "generator", "prng"})
-"""Arguments of a function that are read as the generator it draws from."""
-
-
-def returned_by(
-    reader: Reader,
-    function: Any,
-    source: FunctionSource,
-    first: Value,
-    options: Mapping[str, Any],
-) -> Value:
-    """Read the function's body on this first argument, and return its value."""
-    node = source.node
-    reader.line, reader.file = node.lineno, source.file
-    given = dict(defaults_of(function, node.lineno))
-    given |= {name: admitted(value, name, node.lineno) for name, value in options.items()}
-    signature = inspect.signature(function, follow_wrapped=False)
-    unknown = options.keys() - signature.parameters.keys()
-    if unknown:
-        known = ", ".join(signature.parameters) or "nothing"
-        raise UsageError(
-            f"options must be arguments of the function, got {sorted(unknown)}",
-            hint=f"it takes {known}",
-        )
-    if len((GENERATORS - options.keys()) & signature.parameters.keys()) > 1:
-        raise Refusal(node.lineno, "more than one argument may be the generator")
-    args: list[Value] = []
-    kw: dict[str, Value] = {}
-    for position, (name, parameter) in enumerate(signature.parameters.items()):
-        value = given.get(name)
-        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} and (
-            position == 0 or name in GENERATORS or parameter.kind is parameter.VAR_KEYWORD
-        ):
-            raise Refusal(node.lineno, f"the records or the generator may be in {name}")
-        if position == 0:
-            value = first
-        elif name in GENERATORS and name not in options:
-            value = Generator(name)
-        elif name not in given:
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            kw[name] = value
-        elif parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}:
-            args.append(value) if len(args) == position else kw.update({name: value})
-    reader.path.frames[0] = Frame({}, source, None, locals_of(node))
-    returned = reader.inline(source, node, (), args, kw)
-    reader.line = node.lineno
-    return returned
-
-
-_HOOKS = {
-    "__new__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__",
-    "__init_subclass__", "__set_name__", "__slots__", "__prepare__",
-}  # fmt: skip
-_MISSING = object()
-_FACTORIES: dict[Any, str] = {list: "list", dict: "dict"}
-
-
-def construct(reader: Interpreter, cls: type, args: list[Value], kw: dict[str, Value]) -> Value:
-    """Return a new object of a class that is written in Python."""
-    if reader.each_record:
-        raise reader.refuse("an object is made for each record")
-    _check(reader, cls)
-    made = reader.path.store(Contents("object", (), (), of=cls))
-    initialise = _of_class(cls, "__init__")
-    if _is_generated(cls, "__init__"):
-        _fill(reader, made, cls, args, kw)
-    elif isinstance(initialise, types.FunctionType):
-        if _inlined(reader, initialise, [made, *args], kw) is not None:
-            raise reader.refuse("__init__ returns a value")
-    elif args or kw or initialise is not _MISSING:
-        raise reader.refuse(f"the class {cls.__name__} takes no arguments, or is not followed")
-    return made
-
-
-def from_outside(reader: Interpreter, owner: Any) -> Reference:
-    """Return an object that was made before, with the attributes that it has now."""
-    _check(reader, type(owner))
-    held = {name: admitted(each, name, reader.line) for name, each in vars(owner).items()}
-    return reader.path.store(Contents("object", tuple(held.values()), tuple(held), of=type(owner)))
-
-
-def _check(reader: Interpreter, cls: type) -> None:
-    """Refuse a class whose objects do not behave as plain ones."""
-    for each in cls.__mro__[:-1]:
-        hooks = {name for name in _HOOKS & vars(each).keys() if not _is_generated(each, name)}
-        if type(each) is not type or hooks or each.__module__ == "builtins":
-            raise reader.refuse(f"the class {cls.__name__} is not followed")
-
-
-def _of_class(cls: type, name: str) -> Any:
-    """Return what the class, or a base, has under a name."""
-    found = (vars(each)[name] for each in cls.__mro__[:-1] if name in vars(each))
-    return next(found, _MISSING)
-
-
-def _is_generated(cls: type, name: str) -> bool:
-    """Tell whether a method is the one that ``dataclass`` writes for these fields."""
-    method = vars(cls).get(name)
-    params = vars(cls).get("__dataclass_params__")
-    if params is None or not isinstance(method, types.FunctionType):
-        return False
-    twin = vars(_twin(cls, params.frozen)).get(name)
-    if not isinstance(twin, types.FunctionType) or method.__code__ != twin.__code__:
-        return False
-    mine, theirs = _constants(method), _constants(twin)
-    return name != "__init__" or all(mine.get(each) is theirs[each] for each in theirs)
-
-
-def _twin(cls: type, frozen: bool) -> type:  # noqa: FBT001
-    fields = [
-        (
-            each.name,
-            each.type,
-            dataclasses.field(
-                default=each.default,
-                default_factory=each.default_factory,
-                init=each.init,
-                kw_only=each.kw_only,
-            )
-            if each.default_factory is dataclasses.MISSING
-            else dataclasses.field(default_factory=each.default_factory, kw_only=each.kw_only),
-        )
-        for each in dataclasses.fields(cls)
-    ]
-    after = {"__post_init__": object.__init__} if hasattr(cls, "__post_init__") else {}
-    return dataclasses.make_dataclass(cls.__name__, fields, frozen=frozen, namespace=after)
-
-
-def _constants(function: types.FunctionType) -> dict[Any, Any]:
-    """Return what a generated function takes its defaults from."""
-    names, cells = function.__code__.co_freevars, function.__closure__ or ()
-    held = {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
-    by_place = dict(enumerate(function.__defaults__ or ()))
-    of_fields = {name: value for name, value in held.items() if "dflt" in name}
-    return of_fields | by_place | (function.__kwdefaults__ or {})
-
-
-def _fill(
-    reader: Interpreter, made: Reference, cls: type, args: list[Value], kw: dict[str, Value]
-) -> None:
-    """Set the fields of a dataclass."""
-    fields = dataclasses.fields(cls)
-    names = [each.name for each in fields if not each.kw_only]
-    given = dict(zip(names, args, strict=False)) | kw
-    if len(args) > len(names) or len(given) < len(args) + len(kw):
-        raise reader.refuse("raises TypeError: too many arguments")
-    if given.keys() - {each.name for each in fields} or not all(each.init for each in fields):
-        raise reader.refuse(f"arguments of the dataclass {cls.__name__}")
-    for each in fields:
-        if each.name in given:
-            value = given[each.name]
-        elif each.default is not dataclasses.MISSING:
-            value = admitted(each.default, each.name, reader.line)
-        elif any(each.default_factory is one for one in _FACTORIES):
-            made_of: Any = each.default_factory
-            value = reader.path.store(Contents(_FACTORIES[made_of], ()))
-        else:
-            raise reader.refuse(f"the field {each.name} has no value")
-        if hasattr(type(_of_class(cls, each.name)), "__set__"):
-            raise reader.refuse(f"the field {each.name} is also a property")
-        _set(reader, made, each.name, value)
-    after = _of_class(cls, "__post_init__")
-    if isinstance(after, types.FunctionType):
-        _inlined(reader, after, [made], {})
-    elif after is not _MISSING:
-        raise reader.refuse("__post_init__ is no function")
-
-
-def _inlined(
-    reader: Interpreter, function: types.FunctionType, args: list[Value], kw: dict[str, Value]
-) -> Value:
-    source = source_of(function, reader.line)
-    return reader.inline(source, source.node, defaults_of(function, reader.line), args, kw)
-
-
-def attribute(reader: Interpreter, owner: Reference, name: str) -> Value:
-    """Return an attribute of an object."""
-    cells = reader.cells(owner)
-    of_class = _of_class(cells.of, _plainly(reader, name))
-    getter = of_class.fget if type(of_class) is property else None
-    if isinstance(getter, types.FunctionType):
-        return _inlined(reader, getter, [owner], {})
-    if name in cells.keys:
-        return cells.items[cells.keys.index(name)]
-    if isinstance(of_class, types.FunctionType):
-        return BoundMethod(owner, name)
-    if isinstance(of_class, staticmethod):
-        return of_class.__func__
-    if of_class is _MISSING or hasattr(type(of_class), "__get__"):
-        raise reader.refuse(f"the attribute {name} has no value yet, or is not followed")
-    return admitted(of_class, name, reader.line)
-
-
-def _plainly(reader: Interpreter, name: str) -> str:
-    if name.startswith("__"):
-        raise reader.refuse(f"the attribute {name} is not followed")
-    return name
-
-
-def method(
-    reader: Interpreter, owner: Reference, name: str, args: list[Value], kw: dict[str, Value]
-) -> Value:
-    """Return the result of a method."""
-    found = _of_class(reader.cells(owner).of, name)
-    return _inlined(reader, found, [owner, *args], kw)
-
-
-def set_attribute(reader: Interpreter, owner: Value, name: str, value: Value) -> None:
-    """Assign an attribute of an object."""
-    if not isinstance(owner, Reference) or reader.cells(owner).kind != "object":
-        raise reader.refuse("an attribute is assigned")
-    if reader.each_record:
-        raise reader.refuse("something is stored for each record")
-    cls = reader.cells(owner).of
-    of_class = _of_class(cls, _plainly(reader, name))
-    if _of_class(cls, "__setattr__") is not _MISSING or hasattr(type(of_class), "__set__"):
-        raise reader.refuse(f"raises AttributeError: {name} cannot be assigned")
-    _set(reader, owner, name, value)
-
-
-def _set(reader: Interpreter, owner: Reference, name: str, value: Value) -> None:
-    cells = reader.cells(owner)
-    if name in cells.keys:
-        at = cells.keys.index(name)
-        found = replace(cells, items=(*cells.items[:at], value, *cells.items[at + 1 :]))
-    else:
-        found = replace(cells, items=(*cells.items, value), keys=(*cells.keys, name))
-    reader.path.heap[owner.address] = found

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcp_audit.proving import attributes, gaps, gathering, sources
+from dpcp_audit.proving import attributes, gaps, gathering, objects
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     UNKNOWN,
@@ -195,7 +195,7 @@ class Statements(Accumulation):
         if isinstance(node.target, ast.Name):
             self.bind(node.target, new)
         else:
-            sources.set_attribute(self._reader, place, node.target.attr, new)
+            objects.set_attribute(self._reader, place, node.target.attr, new)
 
     def _change_in_place(self, old: Reference, name: str, given: Value) -> None:
         """Change a list under all of its names."""
@@ -240,7 +240,7 @@ class Statements(Accumulation):
                 raise self.refuse("something is stored for each record")
             gathering.store(self._reader, owner, self.read_index(target.slice), value)
         elif isinstance(target, ast.Attribute):
-            sources.set_attribute(self._reader, self.read(target.value), target.attr, value)
+            objects.set_attribute(self._reader, self.read(target.value), target.attr, value)
         else:
             raise self.refuse("a starred assignment")
 

@@ -23,9 +23,9 @@ from dpcp_audit.proving.coverage import (
 from dpcp_audit.proving.coverage_reader import OrderStatistic
 from dpcp_audit.proving.distances import Refusal
 from dpcp_audit.proving.exact_numbers import root_above
+from dpcp_audit.proving.known_calls import GENERATORS
 from dpcp_audit.proving.proof_result import place_of
 from dpcp_audit.proving.prover import prove
-from dpcp_audit.proving.sources import GENERATORS
 from dpcp_audit.stats.enclosures import at_most, ball, ends, upper
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
 from dpcp_audit.target_checks.planned_calls import pair_space, typical

@@ -222,9 +222,9 @@ def test_a_use_of_no_one_sample_makes_all_count_in_full() -> None:
 def test_a_share_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
     made = charges._of_sample
     smaller = lambda one, share, grid: made(one, 0.9 * share, grid)  # noqa: E731
-    charges._delta.cache_clear()
+    charges._delta_of_blocks.cache_clear()
     monkeypatch.setattr(charges, "_of_sample", smaller)
     proof = dp.prove(steps, dp.ApproxDP(0.3, 0.5), n=5, options={"share": 0.3})
-    charges._delta.cache_clear()
+    charges._delta_of_blocks.cache_clear()
     assert proof.total is not None
     assert proof.total < delta_on_grid(0.3, 0.3, "normal", 2.0) * 0.99
