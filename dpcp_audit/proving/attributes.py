@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, gathering, noise_rules, objects
+from dpcp_audit.proving import dp_sgd, gaps, gathering, library_mechanisms, noise_rules, objects
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     UNKNOWN,
@@ -111,6 +111,8 @@ def method(
         return noise_rules.draw(reader, owner, name, args, kw)
     if isinstance(owner, Records) and (owner.listed or owner.single):
         raise reader.refuse("a method of a list of records, or of one", "use NumPy's function")
+    if isinstance(owner, library_mechanisms.KINDS):
+        return library_mechanisms.method(reader, owner, name, args, kw)
     if isinstance(owner, Distribution):
         return noise_rules.variates(reader, owner, args, kw)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "list":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import noise_rules, objects
+from dpcp_audit.proving import library_mechanisms, noise_rules, objects
 from dpcp_audit.proving.arithmetic import in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -126,7 +126,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
         noise_rules.refuse_seeds(reader)
         reader.doubt("a global generator is drawn from")
         return noise_rules.draw(reader, generator, name, args, kw)
-    special = SPECIAL.get(target)
+    special = SPECIAL.get(target) or library_mechanisms.maker(target)
     if special is not None:
         return special(reader, args, kw)
     rule = rule_of(target)

@@ -7,6 +7,7 @@ import abc
 import ast
 import inspect
 import linecache
+import sys
 import types
 import warnings
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving.distances import Leak, Refusal
+from dpcp_audit.proving.distances import Foreign, Leak, Refusal
 from dpcp_audit.proving.exact_numbers import OutsideList
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class FunctionSource:
         raise Refusal(line, f"the name {name} is not defined")
 
 
+OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
+    "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
+    "__abstractmethods__", "_abc_impl", "__parameters__", "__dict__", "_randbelow",
+}  # fmt: skip
+"""The attributes of a class that does nothing of its own, or that draws no whole numbers."""
 _SEEDING = {"seed", "set_state", "setstate", "set_bit_generator"}
 _FUNCTIONS = {
     types.FunctionType,
@@ -123,9 +129,13 @@ def admitted(value: Any, name: str, line: int) -> Any:
             f"{name} is a generator of the program's own: whoever knows its seed knows the noise",
             "draw from the rng that is handed in",
         )
+    if str(type(value).__module__).startswith(_LIBRARIES):
+        return Foreign(value)
     raise Refusal(line, f"{name} is a {type(value).__name__} from outside, which can change")
 
 
+_LIBRARIES = "diffprivlib.mechanisms."
+"""The module of objects that only rules of their own take."""
 NARROW = "a cast to a narrow type, whose numbers wrap around, round, or are infinite"
 _WIDE = (np.dtype(float), np.dtype(np.int64), np.dtype(bool))
 
@@ -188,6 +198,74 @@ def source_of(function: Any, line: int = 0) -> FunctionSource:
     node = _node(tree, code, line)
     _check_names(node)
     return FunctionSource(node, function, code.co_filename)
+
+
+def changed_in(module: types.ModuleType) -> str:
+    """Return a name of a module that means something else than its file says; "" where none does.
+
+    What it imports, its functions and the methods of its classes are compared, and the functions
+    of NumPy that it uses.
+    """
+    file = str(module.__file__)
+    linecache.checkcache(file)
+    tree, compiled = _module(file, "".join(linecache.getlines(file)))
+    codes, space = list(_codes(compiled)), vars(module)
+    for node in tree.body:
+        for name, holds in _bindings(node, space, codes):
+            if not holds:
+                return name
+    used = {each.attr for each in ast.walk(tree) if _is_numpys(each)}  # type: ignore[attr-defined]
+    return next((f"np.{name}" for name in sorted(used) if not _is_own(name, space["np"])), "")
+
+
+def _bindings(
+    node: ast.stmt, space: dict[str, Any], codes: list[types.CodeType]
+) -> Iterator[tuple[str, bool]]:
+    """Return the names that a statement of a module binds, and whether they are bound so now."""
+    if isinstance(node, ast.FunctionDef):
+        yield node.name, _runs(space.get(node.name), node, codes)
+    elif isinstance(node, ast.ClassDef):
+        cls = space.get(node.name)
+        held = dict(vars(cls)) if isinstance(cls, type) else {}
+        for each in node.body:
+            if isinstance(each, ast.FunctionDef):
+                yield f"{node.name}.{each.name}", _runs(held.pop(each.name, None), each, codes)
+            for target in getattr(each, "targets", [getattr(each, "target", None)]):
+                held.pop(getattr(target, "id", None), None)
+        yield from ((f"{node.name}.{name}", name in OF_EVERY_CLASS) for name in held)
+    elif isinstance(node, ast.Import):
+        for each in node.names:
+            name = each.name if each.asname else each.name.split(".")[0]
+            yield each.name, space.get(each.asname or name) is sys.modules.get(name)
+    elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
+        home = sys.modules.get(node.module or "")
+        for each in node.names:
+            yield each.name, space.get(each.asname or each.name) is getattr(home, each.name, None)
+
+
+def _runs(value: Any, node: ast.FunctionDef, codes: list[types.CodeType]) -> bool:
+    """Tell whether a function, or a method of any kind, runs the code of its definition."""
+    value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    if not isinstance(value, types.FunctionType) or not _starts(node, value.__code__):
+        return False
+    given = {*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()}
+    said = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
+    return value.__code__ in codes and len(given) <= len(said) and all(map(is_plain, given))
+
+
+def _is_numpys(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "np"
+
+
+def _is_own(name: str, numpy: Any) -> bool:
+    """Tell whether a name of NumPy's is bound to what NumPy calls so."""
+    value = getattr(numpy, name, None)
+    if numpy is not np or isinstance(value, types.FunctionType):
+        return False
+    if isinstance(value, types.ModuleType):
+        return value is sys.modules.get(f"numpy.{name}")
+    home = type(value).__module__ in {"builtins", "numpy"}
+    return home and (not callable(value) or getattr(value, "__name__", "") == name)
 
 
 def _check_names(node: FunctionNode) -> None:

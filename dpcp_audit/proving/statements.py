@@ -30,11 +30,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.loop_forms import Accumulation
 from dpcp_audit.proving.paths import Contents, Path, join_paths, join_returns
-
-_OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
-    "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
-}  # fmt: skip
-"""The attributes of a class of exceptions that does nothing of its own."""
+from dpcp_audit.proving.sources import OF_EVERY_CLASS
 
 
 @dataclass(slots=True)
@@ -149,7 +145,7 @@ class Statements(Accumulation):
         if type(found) is not type or not issubclass(found, BaseException):
             return False
         own = [each for each in found.__mro__ if each.__module__ != "builtins"]
-        return all(vars(each).keys() <= _OF_EVERY_CLASS for each in own)
+        return all(vars(each).keys() <= OF_EVERY_CLASS for each in own)
 
     def _do_Expr(self, node: ast.Expr) -> None:
         self.read(node.value)

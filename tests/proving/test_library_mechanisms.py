@@ -1,0 +1,133 @@
+"""Mechanisms of diffprivlib: proofs of right functions, no proof of wrong ones, and their laws."""
+
+import importlib.metadata
+import math
+import secrets
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcp_audit as dp
+from dpcp_audit.proving.charges import Charge, Ledger, total
+
+mechanisms = pytest.importorskip("diffprivlib.mechanisms")
+right = pytest.importorskip("proving.correct_functions_libraries")
+wrong = pytest.importorskip("proving.attack_functions_libraries")
+N = 20
+
+
+@pytest.mark.parametrize("row", right.RIGHT, ids=lambda row: row[0].__name__)
+def test_a_right_function_is_proved(row) -> None:
+    function, claim, expected = row
+    found = dp.prove(function, claim, n=N)
+    assert found.proved, (found.place, found.reason)
+    assert expected is None or found.total == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("row", wrong.LIBRARIES, ids=lambda row: row.name)
+def test_a_wrong_function_is_not_proved(row) -> None:
+    assert not dp.prove(row.function, row.claim, n=N).proved
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"),
+    [
+        (mechanisms.Laplace, "randomise", lambda self, value: value),
+        (mechanisms.Laplace, "_laplace_sampler", staticmethod(lambda *uniforms: 0.0)),
+        (mechanisms.Laplace, "_check_all", mechanisms.LaplaceFolded._check_all),
+        (
+            mechanisms.Laplace,
+            "__getattribute__",
+            object.__getattribute__,
+        ),
+        (mechanisms.base.DPMechanism, "__init__", lambda self, **given: None),
+        (mechanisms.base, "check_random_state", lambda seed, secure: np.random.RandomState(0)),
+        (mechanisms.laplace, "np", math),
+        (mechanisms.laplace.np, "log", np.exp),
+        (mechanisms.laplace.np, "cos", lambda x: 0.0),
+        (secrets.SystemRandom, "random", lambda self: 0.5),
+        (importlib.metadata, "version", lambda name: "0.9.1"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_patched_library_proves_nothing(owner, name, value, monkeypatch) -> None:
+    monkeypatch.setattr(owner, name, value, raising=False)
+    assert not dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+
+
+def test_what_is_assumed_of_the_library_is_named() -> None:
+    said = dp.prove(right.staircase, dp.PureDP(1.0), n=N).rules
+    assert any("assumes that diffprivlib's Staircase" in each for each in said)
+
+
+LAWS = {
+    "Laplace": (mechanisms.Laplace(epsilon=0.5, sensitivity=1.5), stats.laplace(scale=3.0)),
+    "both": (
+        mechanisms.Laplace(epsilon=0.5, delta=0.2, sensitivity=1.0),
+        stats.laplace(scale=1 / (0.5 - math.log(0.8))),
+    ),
+    "Gaussian": (
+        mechanisms.Gaussian(epsilon=0.5, delta=0.1, sensitivity=1.0),
+        stats.norm(scale=2 * math.sqrt(2 * math.log(12.5))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_noise_has_the_law_that_is_assumed(name) -> None:
+    """False alarm at most 1e-7 each, by the p-value of a Kolmogorov test."""
+    mechanism, law = LAWS[name]
+    drawn = [mechanism.randomise(2.0) - 2.0 for _ in range(4_000)]
+    assert stats.kstest(drawn, law.cdf).pvalue > 1e-7
+
+
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_geometric_noise_has_the_rate_that_is_assumed() -> None:
+    """False alarm at most 1e-7: each of eight counts is binomial, at 6 standard deviations."""
+    mechanism = mechanisms.Geometric(epsilon=1.0, sensitivity=2)
+    drawn = np.array([mechanism.randomise(3) - 3 for _ in range(4_000)])
+    rate = math.exp(-0.5)
+    for place in range(-3, 5):
+        chance = (1 - rate) / (1 + rate) * rate ** abs(place)
+        error = math.sqrt(len(drawn) * chance * (1 - chance))
+        assert abs(np.sum(drawn == place) - len(drawn) * chance) < 6 * error
+
+
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_a_step_of_a_staircase_is_lower_by_the_claimed_factor() -> None:
+    """False alarm at most 1e-7: each of six counts is binomial, at 6 standard deviations."""
+    epsilon, gamma = 1.0, 0.3
+    mechanism = mechanisms.Staircase(epsilon=epsilon, sensitivity=2.0, gamma=gamma)
+    drawn = np.array([abs(mechanism.randomise(1.0) - 1.0) / 2.0 for _ in range(4_000)])
+    rate = math.exp(-epsilon)
+    height = (1 - rate) / (gamma + (1 - gamma) * rate)
+    for step in range(3):
+        first = rate**step * height * gamma
+        second = rate ** (step + 1) * height * (1 - gamma)
+        for low, high, chance in (
+            (step, step + gamma, first),
+            (step + gamma, step + 1, second),
+        ):
+            error = math.sqrt(len(drawn) * chance * (1 - chance))
+            found = np.sum((low <= drawn) & (drawn < high))
+            assert abs(found - len(drawn) * chance) < 6 * error
+
+
+@pytest.mark.parametrize("sigma", [0.8, 2.0, 9.5])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_delta_of_concentrated_noise_is_at_least_that_of_the_discrete_gaussian(
+    sigma, epsilon
+) -> None:
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    law = pld.from_discrete_gaussian_mechanism(sigma, sensitivity=1)
+    claim = dp.ApproxDP(epsilon, 0.5)
+    charge = Charge("concentrated", 1 / Fraction(str(sigma)) ** 2, 1, "noise")
+    found = total(Ledger().add(charge), claim).value
+    assert found is not None
+    assert law.get_delta_for_epsilon(epsilon) * (1 - 1e-6) - 1e-15 <= found <= 1
+    twice = total(Ledger().add(charge).add(charge), claim).value
+    assert twice is not None
+    assert law.self_compose(2).get_delta_for_epsilon(epsilon) * (1 - 1e-6) - 1e-15 <= twice
