@@ -25,11 +25,10 @@ if platform == "win32":
         "Windows lacks\nhint: run it in the Windows Subsystem for Linux"
     )
 if TYPE_CHECKING:
+    from dpcp_audit.faces.audits import audit, check_calibrator, covers, draws_needed, power, run
     from dpcp_audit.faces.pytest_plugin.fixture import DPAudit
-    from dpcp_audit.faces.python_api.audits import audit, check_calibrator, covers, run
     from dpcp_audit.faces.python_api.estimates import LossEstimates, estimate
     from dpcp_audit.faces.python_api.explorations import Exploration, explore
-    from dpcp_audit.faces.python_api.plans import draws_needed, power
     from dpcp_audit.faces.python_api.result import ClaimResult, Result
     from dpcp_audit.faces.python_api.traces import Trace, theorem, trace
     from dpcp_audit.faces.python_api.training_audits import audit_training
@@ -90,16 +89,16 @@ __all__ = [
 _GUARANTEES = "dpcp_audit.words.guarantees"
 _RESULTS = "dpcp_audit.words.results"
 _HOMES = {
-    "audit": "dpcp_audit.faces.python_api.audits",
+    "audit": "dpcp_audit.faces.audits",
     "audit_training": "dpcp_audit.faces.python_api.training_audits",
     "calibrate": "dpcp_audit.mechanisms.calibrators",
-    "check_calibrator": "dpcp_audit.faces.python_api.audits",
-    "covers": "dpcp_audit.faces.python_api.audits",
-    "run": "dpcp_audit.faces.python_api.audits",
+    "check_calibrator": "dpcp_audit.faces.audits",
+    "covers": "dpcp_audit.faces.audits",
+    "run": "dpcp_audit.faces.audits",
     "estimate": "dpcp_audit.faces.python_api.estimates",
     "explore": "dpcp_audit.faces.python_api.explorations",
-    "draws_needed": "dpcp_audit.faces.python_api.plans",
-    "power": "dpcp_audit.faces.python_api.plans",
+    "draws_needed": "dpcp_audit.faces.audits",
+    "power": "dpcp_audit.faces.audits",
     "prove": "dpcp_audit.proving.prover",
     "primitive": "dpcp_audit.tracing.generators",
     "theorem": "dpcp_audit.faces.python_api.traces",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from dpcp_audit.audits.path_evidence import lines_table, trace_tables
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.faces.audits import checked_here, keys_of
 from dpcp_audit.faces.function_checks import label
 from dpcp_audit.faces.keywords import seed_of
-from dpcp_audit.faces.python_api.audits import checked_here, keys_of
 from dpcp_audit.faces.python_api.result_text import (
     aligned,
     columns_of,

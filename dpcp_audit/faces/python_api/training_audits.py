@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.faces.audits import checked_here
 from dpcp_audit.faces.keywords import seed_of
-from dpcp_audit.faces.python_api.audits import checked_here
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
