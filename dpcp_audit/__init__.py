@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.pytest_plugin.fixture import DPAudit
     from dpcp_audit.faces.python_api.estimates import LossEstimates, estimate
     from dpcp_audit.faces.python_api.explorations import Exploration, explore
-    from dpcp_audit.faces.python_api.result import ClaimResult, Result
     from dpcp_audit.faces.python_api.traces import Trace, theorem, trace
     from dpcp_audit.faces.python_api.training_audits import audit_training
+    from dpcp_audit.faces.result import ClaimResult, Result
     from dpcp_audit.mechanisms.calibrators import calibrate
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.proving.prover import prove
@@ -103,12 +103,12 @@ _HOMES = {
     "primitive": "dpcp_audit.tracing.generators",
     "theorem": "dpcp_audit.faces.python_api.traces",
     "trace": "dpcp_audit.faces.python_api.traces",
-    "ClaimResult": "dpcp_audit.faces.python_api.result",
+    "ClaimResult": "dpcp_audit.faces.result",
     "DPAudit": "dpcp_audit.faces.pytest_plugin.fixture",
     "Exploration": "dpcp_audit.faces.python_api.explorations",
     "LossEstimates": "dpcp_audit.faces.python_api.estimates",
     "ProofResult": "dpcp_audit.proving.proof_result",
-    "Result": "dpcp_audit.faces.python_api.result",
+    "Result": "dpcp_audit.faces.result",
     "Trace": "dpcp_audit.faces.python_api.traces",
     "ApproxDP": _GUARANTEES,
     "Coverage": _GUARANTEES,

@@ -23,7 +23,7 @@ from dpcp_audit.faces.function_checks import (
     telling_calls,
 )
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, seed_of, takes_options
-from dpcp_audit.faces.python_api.result import ClaimResult, Result
+from dpcp_audit.faces.result import ClaimResult, Result
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.target_checks.battery import Duty, DutyCheck, FittedCalls
 from dpcp_audit.target_checks.check_options import key_of

@@ -14,7 +14,7 @@ from dpcp_audit.faces.audits import checked_here
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_options
 from dpcp_audit.faces.python_api import result_text
-from dpcp_audit.faces.python_api.result_text import frame_of
+from dpcp_audit.faces.result import frame_of
 from dpcp_audit.target_checks.target_rows import (
     ESTIMATE_DRAWS,
     ESTIMATE_OPTIONS,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.pair_estimate import PairEstimate
     from dpcp_audit.faces.keywords import EstimateKeywords
-    from dpcp_audit.faces.python_api.result import Result
+    from dpcp_audit.faces.result import Result
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.words.results import Claim, Estimate, Outcome, PlainData, Table
     from dpcp_audit.words.validate import FloatArray

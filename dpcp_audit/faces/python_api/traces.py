@@ -12,7 +12,7 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.faces.audits import checked_here, keys_of
 from dpcp_audit.faces.function_checks import label
 from dpcp_audit.faces.keywords import seed_of
-from dpcp_audit.faces.python_api.result_text import (
+from dpcp_audit.faces.result import (
     aligned,
     columns_of,
     frame_of,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.faces.keywords import TheoremKeywords
-    from dpcp_audit.faces.python_api.result import Result
+    from dpcp_audit.faces.result import Result
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.theorems.catalogue import ScoreLaw
     from dpcp_audit.tracing.pair_traces import LineLoss, LossSample

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcp_audit.audits.training.engine_training import EngineTraining
-    from dpcp_audit.faces.python_api.result import Result
+    from dpcp_audit.faces.result import Result
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.guarantees import ApproxDP
 

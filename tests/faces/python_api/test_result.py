@@ -13,7 +13,7 @@ from support.report_document import document
 import dpcp_audit as dp
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.python_api import result_text
-from dpcp_audit.faces.python_api.result import ClaimResult
+from dpcp_audit.faces.result import ClaimResult
 from dpcp_audit.words.results import Finding
 
 mpl.use("agg")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcp_audit.faces.python_api.result_text import columns_of, frame_of
+from dpcp_audit.faces.result import columns_of, frame_of
 from dpcp_audit.words.results import Table, TableColumn
 
 COLUMNS = {"claim": ["a", "b"], "value": [1.5, None]}

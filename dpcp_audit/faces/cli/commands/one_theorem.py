@@ -212,7 +212,7 @@ def _show(
     """Print what was found on a screen, and the command that finds it again."""
     import shlex
 
-    from dpcp_audit.faces.python_api.result_text import card
+    from dpcp_audit.faces.result import card
     from dpcp_audit.reports.terminal import summary_line
 
     for finding in document["findings"]:
