@@ -26,12 +26,12 @@ if platform == "win32":
     )
 if TYPE_CHECKING:
     from dpcp_audit.faces.audits import audit, check_calibrator, covers, draws_needed, power, run
+    from dpcp_audit.faces.estimates import LossEstimates, estimate
+    from dpcp_audit.faces.explorations import Exploration, explore
     from dpcp_audit.faces.pytest_plugin.fixture import DPAudit
-    from dpcp_audit.faces.python_api.estimates import LossEstimates, estimate
-    from dpcp_audit.faces.python_api.explorations import Exploration, explore
-    from dpcp_audit.faces.python_api.traces import Trace, theorem, trace
-    from dpcp_audit.faces.python_api.training_audits import audit_training
     from dpcp_audit.faces.result import ClaimResult, Result
+    from dpcp_audit.faces.traces import Trace, theorem, trace
+    from dpcp_audit.faces.training_audits import audit_training
     from dpcp_audit.mechanisms.calibrators import calibrate
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.proving.prover import prove
@@ -90,26 +90,26 @@ _GUARANTEES = "dpcp_audit.words.guarantees"
 _RESULTS = "dpcp_audit.words.results"
 _HOMES = {
     "audit": "dpcp_audit.faces.audits",
-    "audit_training": "dpcp_audit.faces.python_api.training_audits",
+    "audit_training": "dpcp_audit.faces.training_audits",
     "calibrate": "dpcp_audit.mechanisms.calibrators",
     "check_calibrator": "dpcp_audit.faces.audits",
     "covers": "dpcp_audit.faces.audits",
     "run": "dpcp_audit.faces.audits",
-    "estimate": "dpcp_audit.faces.python_api.estimates",
-    "explore": "dpcp_audit.faces.python_api.explorations",
+    "estimate": "dpcp_audit.faces.estimates",
+    "explore": "dpcp_audit.faces.explorations",
     "draws_needed": "dpcp_audit.faces.audits",
     "power": "dpcp_audit.faces.audits",
     "prove": "dpcp_audit.proving.prover",
     "primitive": "dpcp_audit.tracing.generators",
-    "theorem": "dpcp_audit.faces.python_api.traces",
-    "trace": "dpcp_audit.faces.python_api.traces",
+    "theorem": "dpcp_audit.faces.traces",
+    "trace": "dpcp_audit.faces.traces",
     "ClaimResult": "dpcp_audit.faces.result",
     "DPAudit": "dpcp_audit.faces.pytest_plugin.fixture",
-    "Exploration": "dpcp_audit.faces.python_api.explorations",
-    "LossEstimates": "dpcp_audit.faces.python_api.estimates",
+    "Exploration": "dpcp_audit.faces.explorations",
+    "LossEstimates": "dpcp_audit.faces.estimates",
     "ProofResult": "dpcp_audit.proving.proof_result",
     "Result": "dpcp_audit.faces.result",
-    "Trace": "dpcp_audit.faces.python_api.traces",
+    "Trace": "dpcp_audit.faces.traces",
     "ApproxDP": _GUARANTEES,
     "Coverage": _GUARANTEES,
     "GaussianDP": _GUARANTEES,

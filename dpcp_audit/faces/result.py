@@ -12,7 +12,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpcp_audit.faces.python_api import result_text
 from dpcp_audit.reports.document import agree, format_for, require_writable
 from dpcp_audit.reports.entry import OWN, STANDINGS
 from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate
@@ -166,13 +165,13 @@ class ClaimResult:
         return all(agree(self.entry[key], again[key]) for key in _SAME)
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(result_text.NO_TRUTH)
+        raise TypeError(NO_TRUTH)
 
     def __repr__(self) -> str:
-        return result_text.card(self.key, self.entry)
+        return card(self.key, self.entry)
 
     def _repr_html_(self) -> str:
-        return result_text.preformatted(repr(self))
+        return preformatted(repr(self))
 
 
 def _interval(entry: PlainData) -> list[PlainData]:
@@ -247,10 +246,8 @@ class Result:
         ImportError
             If it is not installed.
         """
-        rows = [result_text.row(each.key, each.entry) for each in self.claims]
-        return frame_of(
-            {name: [row[name] for row in rows] for name in result_text.COLUMNS}, library
-        )
+        rows = [row_of(each.key, each.entry) for each in self.claims]
+        return frame_of({name: [row[name] for row in rows] for name in COLUMNS}, library)
 
     def plot(self, ax: Axes | None = None, *, figure: int = 0) -> Axes:
         """Draw a figure of the worst claim that has one; ``result[...].plot`` draws another's.
@@ -310,18 +307,18 @@ class Result:
         raise KeyError(f"no claim is called {key!r}: {hint}")
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(result_text.NO_TRUTH)
+        raise TypeError(NO_TRUTH)
 
     def __repr__(self) -> str:
-        return result_text.table(self.document, self._rows)
+        return results_text(self.document, self._rows)
 
     def _repr_html_(self) -> str:
-        return result_text.html_table(self.document, self._rows)
+        return html_table(self.document, self._rows)
 
     @property
     def _rows(self) -> list[PlainData]:
         worst = sorted(self.claims, key=lambda each: _WORST_FIRST.index(each.verdict))
-        return [result_text.row(each.key, each.entry) for each in worst]
+        return [row_of(each.key, each.entry) for each in worst]
 
 
 COLUMNS = (
@@ -339,7 +336,7 @@ _SHOWN = (("verdict", 12), ("claim", 30), ("measured", 26), ("claimed", 9))
 """The columns on a screen, with the most characters that each has."""
 
 
-def row(key: str, entry: Mapping[str, Any]) -> PlainData:
+def row_of(key: str, entry: Mapping[str, Any]) -> PlainData:
     """Return a claim's row of the table, numbers as floats; None is what a check does not have."""
     evidence: PlainData = shown_estimate(entry) if entry["evidence"] else {}
     power: PlainData = entry["power"] or {}
@@ -360,7 +357,7 @@ def row(key: str, entry: Mapping[str, Any]) -> PlainData:
     }
 
 
-def table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+def results_text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the results as a text: what a reader must know first, then the claims.
 
     Few claims have a sentence each, many a line of a table.

@@ -12,8 +12,7 @@ from support.report_document import document
 
 import dpcp_audit as dp
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.faces.python_api import result_text
-from dpcp_audit.faces.result import ClaimResult
+from dpcp_audit.faces.result import ClaimResult, html_table, row_of
 from dpcp_audit.words.results import Finding
 
 mpl.use("agg")
@@ -131,8 +130,8 @@ def test_html_fits_a_screen_and_escapes() -> None:
         assert parser.rows <= 20
         assert parser.open == 0
         assert "<script>" not in shown
-    cells = [result_text.row("<b>", many[0].entry)]
-    assert "&lt;b&gt;" in result_text.html_table(many.document, cells)
+    cells = [row_of("<b>", many[0].entry)]
+    assert "&lt;b&gt;" in html_table(many.document, cells)
 
 
 def test_the_frame_has_a_row_for_each_claim(result) -> None:

@@ -9,8 +9,8 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.keywords import seed_of
-from dpcp_audit.faces.python_api import result_text
-from dpcp_audit.faces.python_api.traces import law_given
+from dpcp_audit.faces.result import aligned, frame_of, preformatted
+from dpcp_audit.faces.traces import law_given
 from dpcp_audit.reports.chart_axes import plot_figure
 from dpcp_audit.theorems.theorem_case import CONFIDENCE, GridCell, TheoremGrid
 from dpcp_audit.words import options as tables
@@ -84,9 +84,7 @@ class Exploration:
             If it is not installed.
         """
         rows = [self._row(each) for each in self.cells]
-        return result_text.frame_of(
-            {name: [row[name] for row in rows] for name in rows[0]}, library
-        )
+        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
 
     def table(self) -> Table:
         """Return the table that is printed."""
@@ -177,10 +175,10 @@ class Exploration:
         return axes
 
     def __repr__(self) -> str:
-        return result_text.aligned(self.table())
+        return aligned(self.table())
 
     def _repr_html_(self) -> str:
-        return result_text.preformatted(repr(self))
+        return preformatted(repr(self))
 
     @property
     def _key(self) -> str:

@@ -13,8 +13,7 @@ from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.audits import checked_here
 from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_options
-from dpcp_audit.faces.python_api import result_text
-from dpcp_audit.faces.result import frame_of
+from dpcp_audit.faces.result import NO_TRUTH, aligned, frame_of, preformatted
 from dpcp_audit.target_checks.target_rows import (
     ESTIMATE_DRAWS,
     ESTIMATE_OPTIONS,
@@ -153,16 +152,16 @@ class LossEstimates:
         return self.pair.estimate(Asked(quantity, at))
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(result_text.NO_TRUTH)
+        raise TypeError(NO_TRUTH)
 
     def __repr__(self) -> str:
         kept = [
             each for each in self._table.columns if each.name != "of" or len(set(each.texts)) > 1
         ]
-        return result_text.aligned(replace(self._table, columns=kept))
+        return aligned(replace(self._table, columns=kept))
 
     def _repr_html_(self) -> str:
-        return result_text.preformatted(repr(self))
+        return preformatted(repr(self))
 
 
 @takes_options(

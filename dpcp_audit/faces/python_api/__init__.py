@@ -1,1 +1,0 @@
-"""The functions of ``import dpcp_audit``, and what they return."""
