@@ -12,7 +12,7 @@ from level_case import LevelCase
 
 from dpcp_audit.audits.loss_bracket import transcript_curve
 from dpcp_audit.audits.traced_privacy import TracedPrivacy, mean_outcome
-from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.target_checks.target_claims import TargetPrivacy, TwoSidedPrivacy
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch

@@ -15,14 +15,17 @@ from dpcp_audit.engine import runner, suites
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import Engine
 from dpcp_audit.engine.tasks import CheckFinished
-from dpcp_audit.faces.function_checks import (
+from dpcp_audit.faces.keywords import (
+    RUN_DEFAULTS,
     coverage_of,
     label,
+    run_settings_of,
+    seed_of,
     spec_of,
     spec_of_kind,
+    takes_options,
     telling_calls,
 )
-from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, seed_of, takes_options
 from dpcp_audit.faces.result import ClaimResult, Result
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.target_checks.battery import Duty, DutyCheck, FittedCalls

@@ -11,8 +11,7 @@ from dpcp_audit.audits.loss_bracket import Asked
 from dpcp_audit.audits.pair_estimate import PairOutputs, estimate_pair, outcome_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.audits import checked_here
-from dpcp_audit.faces.function_checks import spec_of
-from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, takes_options
+from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, spec_of, takes_options
 from dpcp_audit.faces.result import NO_TRUTH, aligned, frame_of, preformatted
 from dpcp_audit.target_checks.target_rows import (
     ESTIMATE_DRAWS,

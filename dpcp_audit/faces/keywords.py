@@ -1,28 +1,43 @@
-"""The keywords of Python functions: their types for editors, their signatures, and seeds.
-
-The types repeat the table of options, since type checkers read them without running anything;
-``tests/faces/test_keywords.py`` compares the two. Everything else is read from the table.
-"""
+"""The keywords of an audit of a function, and the checks that they ask for."""
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
-from dpcp_audit.target_checks.check_spec import TABLE
+from dpcp_audit.engine.runner import planned_calls
+from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
+from dpcp_audit.faces.planning import plan_here, planned, require_pairs
+from dpcp_audit.target_checks.check_options import claims_with, key_of
+from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
+from dpcp_audit.target_checks.given_inputs import target_of
+from dpcp_audit.target_checks.target_claims import closed
+from dpcp_audit.targets import Kind, Target, TargetSpec
+from dpcp_audit.targets.fitted_objects import kind_of
+from dpcp_audit.targets.loading import code_of, split
+from dpcp_audit.words import options
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import listening
 from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.guarantees import Coverage, Neighbours
 from dpcp_audit.words.options import RUN_OPTIONS
+from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.values import Whole, is_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit.words.guarantees import Neighbours
+    from dpcp_audit.target_checks.check_options import Guarantee
+    from dpcp_audit.words.checks import Row
     from dpcp_audit.words.options import Option
 
 
@@ -226,3 +241,220 @@ def _typed(option: Option, parameter: inspect.Parameter) -> str:
     if parameter.default in (None, (), {}, ""):
         return f"{written}, optional" + (f" ({option.otherwise})" * bool(option.otherwise))
     return f"{written}, default {parameter.default!r}"
+
+
+_ADVICE = "help(dpcp_audit.audit) describes every argument"
+_CALLER = 5
+"""From a warning here to whoever called the public function."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InProcess(TargetSpec):
+    """A function at hand, closures too; ``target`` says where it is written."""
+
+    function: Callable[..., Any]
+
+    def open(self) -> Target:
+        """Return the function as a target."""
+        return Target.from_callable(
+            self.function,
+            kind=self.kind,
+            vectorised=self.vectorised,
+            rng=self.randomness,
+            bounds=self.bounds,
+            domain=self.domain,
+            options=self.options,
+            name=self.target.rpartition(":")[2],
+            given_as=self.given_as,
+        )
+
+
+def spec_of(
+    function: Callable[..., Any] | str,
+    guarantees: Sequence[Guarantee],
+    given: Mapping[str, Any],
+    *,
+    file: str,
+    draws: int | None = None,
+    detect: float | None = None,
+    forced_draws: int | None = None,
+    claimed: bool = True,
+) -> CheckSpec:
+    """Return what is to be checked of a function, its draws planned.
+
+    Parameters
+    ----------
+    function : callable or str
+        A function at hand, or 'package.module:function' or 'path/to/file.py:function'.
+    given : mapping
+        The options by their keywords; None is not given.
+    file : str
+        The file that speaks of the function, where it is not written in one itself.
+    draws : int or None
+        Calls where the options do not say; None plans them.
+    detect : float or None
+        The violation to detect where they do not say.
+    forced_draws : int or None
+        Calls whatever they say.
+    claimed : bool
+        True if a guarantee must be given.
+
+    Raises
+    ------
+    ValueError
+        Naming the option, or what is wrong with the function.
+    """
+    with options.hinted(_ADVICE):
+        return _spec_of(
+            *(function, guarantees, _known(given)),
+            file=file,
+            draws=draws,
+            detect=detect,
+            forced_draws=forced_draws,
+            claimed=claimed,
+        )
+
+
+def _spec_of(
+    function: Callable[..., Any] | str,
+    guarantees: Sequence[Guarantee],
+    given: dict[str, Any],
+    *,
+    file: str,
+    draws: int | None,
+    detect: float | None,
+    forced_draws: int | None,
+    claimed: bool,
+) -> CheckSpec:
+    if claimed:
+        _require_guarantees(guarantees)
+    require_one_effort(given)
+    if forced_draws is not None:
+        given["draws"] = forced_draws
+    elif draws is not None and "budget" not in given:
+        given = {"draws": draws} | given
+    if detect is not None:
+        given = {"detect": detect} | given
+    given = {"kind": _kind(function, guarantees, given)} | given
+    target = _target(function, given, file)
+    name = {} if isinstance(function, str) else {"name": label(function)}
+    spec = CheckSpec.of(target, guarantees, name | given, spell=options.plain)
+    if spec.privacy or not claimed:
+        require_pairs(spec)
+    return plan_here(spec)
+
+
+def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> CheckSpec:
+    """Return what is to be checked of any target of a kind, its draws planned; it cannot run.
+
+    Raises
+    ------
+    ValueError
+        Naming the option.
+    """
+    with options.hinted(_ADVICE):
+        given = _known(given) | {"kind": kind}
+        _require_guarantees([guarantee])
+        place = f"any:{kind}"
+        target = target_of(given, InProcess, spell=options.plain, target=place, function=closed)
+        spec = CheckSpec.of(target, [guarantee], {"name": kind} | given, spell=options.plain)
+        if spec.privacy:
+            require_pairs(spec)
+        return planned(spec, {})
+
+
+def telling_calls(row: Row, tell: Callable[[str], object]) -> AbstractContextManager[None]:
+    """Tell every ten seconds, in a line, how many calls a check in this process has made."""
+    planned = planned_calls(row)
+
+    def heard(calls: int) -> None:
+        tell(str(CallsMade(id=row.claim.id, made=calls, planned=planned)))
+
+    return listening(heard, seconds=QUIET_SECONDS)
+
+
+def coverage_of(at_least: float, confidence: float | None) -> Coverage:
+    """Return the claim of coverage, refusing what is no probability."""
+    _validate.open_unit(at_least=at_least)
+    return Coverage(at_least=at_least, confidence=1.0 if confidence is None else confidence)
+
+
+def label(function: object) -> str:
+    """Return a name for a function that an identifier can be."""
+    while isinstance(function, partial):
+        function = function.func
+    name = str(getattr(function, "__qualname__", type(function).__name__))
+    plain = name.rpartition("<locals>.")[2].replace("<lambda>", "lambda")
+    return plain if all(map(str.isidentifier, plain.split("."))) else type(function).__name__
+
+
+def _known(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are given, by today's names, refusing unknown ones."""
+    said = _with_relation(
+        _with_randomness({key: value for key, value in given.items() if value is not None})
+    )
+    options.require_known(said, [each.name for each in keywords()], _claim_with, what="keyword")
+    return said
+
+
+def _claim_with(name: str) -> str:
+    classes = dict.fromkeys(claims_with(name).values())
+    said = " or ".join(f"dp.{each}(...)" for each in classes)
+    return f"pass the claim as an object: {said}" if said else ""
+
+
+def _with_randomness(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords with ``randomness`` where its former name ``rng`` was written."""
+    if not isinstance(given.get("rng"), str):
+        return given
+    warnings.warn(
+        f"rng={given['rng']!r} is deprecated: rng seeds an audit; write "
+        f"randomness={given['rng']!r}",
+        DeprecationWarning,
+        stacklevel=_CALLER,
+    )
+    return options.renamed(given, keywords())
+
+
+def _with_relation(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords with the relation of a pair of ``Neighbours``."""
+    pair = given.get("pair")
+    if not isinstance(pair, Neighbours):
+        return given
+    if given.get("neighbours", pair.relation) != pair.relation:
+        raise UsageError(
+            f"neighbours must be {str(pair.relation)!r}, as the pair's relation, got "
+            f"{given['neighbours']!r}",
+            hint="leave neighbours out: the pair says how its inputs differ",
+        )
+    return given | {"neighbours": str(pair.relation)}
+
+
+def _kind(function: object, guarantees: Sequence[Guarantee], given: Mapping[str, Any]) -> Kind:
+    """Return what a fitted object predicts, a randomizer where one is spoken of, or a quantile."""
+    if (fitted := kind_of(function)) is not None:
+        return fitted
+    local = any(each.of_one_report for each in guarantees)
+    return Kind.RANDOMIZER if local or "domain" in given else Kind.QUANTILE
+
+
+def _target(function: Callable[..., Any] | str, given: Mapping[str, Any], file: str) -> TargetSpec:
+    if isinstance(function, str):
+        split(function)
+        return target_of(given, spell=options.plain, target=function)
+    place = f"{_file(function, file)}:{label(function)}"
+    return target_of(given, InProcess, spell=options.plain, target=place, function=function)
+
+
+def _require_guarantees(guarantees: Sequence[Guarantee]) -> None:
+    if not guarantees:
+        raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
+    for each in guarantees:
+        key_of(each)
+
+
+def _file(function: object, file: str) -> str:
+    """Return the file that a function is written in, or else the one that speaks of it."""
+    code = code_of(function)
+    written = code is not None and code.co_filename.endswith(".py")
+    return SourceLocation.of(code.co_filename if code and written else file, 1).file

@@ -10,8 +10,7 @@ from dpcp_audit.audits.path_evidence import lines_table, trace_tables
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.faces.audits import checked_here, keys_of
-from dpcp_audit.faces.function_checks import label
-from dpcp_audit.faces.keywords import seed_of
+from dpcp_audit.faces.keywords import label, seed_of
 from dpcp_audit.faces.result import (
     aligned,
     columns_of,

@@ -20,7 +20,7 @@ from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.faces.planning import FEWEST, Timing, announcement, planned, time_limit
 from dpcp_audit.target_checks import planned_calls as time_limits
 from dpcp_audit.target_checks.check_spec import CheckSpec

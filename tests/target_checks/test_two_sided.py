@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.target_checks import target_claims
 from dpcp_audit.target_checks.target_rows import rows_of_targets, rows_of_traces

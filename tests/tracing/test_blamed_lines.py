@@ -20,7 +20,7 @@ from dpcp_audit.audits.path_evidence import leaking_line
 from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
-from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.sentences import sentence
 from dpcp_audit.target_checks.target_rows import row_of_trace

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 import pytest
 
 from dpcp_audit.engine.tasks import one_thread
-from dpcp_audit.faces.function_checks import coverage_of, label, spec_of, telling_calls
-from dpcp_audit.faces.keywords import takes_options
+from dpcp_audit.faces.keywords import coverage_of, label, spec_of, takes_options, telling_calls
 from dpcp_audit.faces.pytest_plugin.audit_session import (
     COMPARED,
     Audited,

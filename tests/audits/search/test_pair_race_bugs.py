@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import blind_spots
 
-from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP

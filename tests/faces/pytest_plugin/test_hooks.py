@@ -251,7 +251,7 @@ def test_a_budget_that_is_split_passes_when_it_is_traced(pytester) -> None:
 def test_a_long_audit_says_how_many_calls_are_left(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpcp_audit.faces.function_checks.QUIET_SECONDS", 0)
+    monkeypatch.setattr("dpcp_audit.faces.keywords.QUIET_SECONDS", 0)
     result = run(pytester, tests=DETECTING)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["test_it.py::*: * of * calls made, * left"])

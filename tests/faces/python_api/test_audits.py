@@ -11,7 +11,7 @@ from support.messages import require_line_and_hint
 
 import dpcp_audit as dp
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.faces.function_checks import keywords
+from dpcp_audit.faces.keywords import keywords
 
 SMALL = {"n": 20, "vectorised": True, "draws": 2000, "false_alarm": 1e-6}
 MINE = """
@@ -213,7 +213,7 @@ def test_a_followed_finding_points_at_the_line_that_spends(tmp_path) -> None:
 def test_a_long_audit_says_on_a_terminal_how_many_calls_are_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("dpcp_audit.faces.function_checks.QUIET_SECONDS", 0)
+    monkeypatch.setattr("dpcp_audit.faces.keywords.QUIET_SECONDS", 0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     dp.audit(mean, dp.PureDP(1.0), **SMALL)
     lines = capsys.readouterr().err.splitlines()
