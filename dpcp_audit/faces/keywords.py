@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from dpcp_audit.engine.runner import planned_calls
 from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
-from dpcp_audit.faces.planning import plan_here, planned, require_pairs
+from dpcp_audit.faces.runs import plan_here, planned, require_pairs
 from dpcp_audit.target_checks.check_options import claims_with, key_of
 from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
 from dpcp_audit.target_checks.given_inputs import target_of

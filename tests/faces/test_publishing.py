@@ -11,7 +11,7 @@ from support.unruly import Does, hangs_in_c
 
 from dpcp_audit.engine import suites
 from dpcp_audit.engine.runner import run
-from dpcp_audit.faces import publishing
+from dpcp_audit.faces import runs
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict

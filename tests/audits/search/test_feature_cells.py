@@ -13,7 +13,7 @@ from dpcp_audit.audits.search.pair_space import ScorePair
 from dpcp_audit.audits.search.pilot_hypotheses import promise_of_atoms, shows_atoms
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.faces.keywords import spec_of
-from dpcp_audit.faces.planning import plan_here
+from dpcp_audit.faces.runs import plan_here
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP

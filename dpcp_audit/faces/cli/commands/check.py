@@ -59,8 +59,14 @@ def execute(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.commands.run import refuse_others
-    from dpcp_audit.faces.planning import time_limit
-    from dpcp_audit.faces.publishing import exit_code, publish, require_outputs, resumed, watch
+    from dpcp_audit.faces.runs import (
+        exit_code,
+        publish,
+        require_outputs,
+        resumed,
+        time_limit,
+        watch,
+    )
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
@@ -89,7 +95,7 @@ def _planned(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     from rich.console import Console
 
     from dpcp_audit.engine import cell_template
-    from dpcp_audit.faces.planning import plan
+    from dpcp_audit.faces.runs import plan
     from dpcp_audit.words.errors import IncompleteError
 
     cell_template.prepare()  # before the console starts a thread
@@ -105,7 +111,7 @@ def _announce(rows: Sequence[Row], settings: RunSettings) -> None:
     from rich.console import Console
 
     from dpcp_audit.engine.runner import share
-    from dpcp_audit.faces.planning import announcement
+    from dpcp_audit.faces.runs import announcement
     from dpcp_audit.reports.terminal_findings import print_indented
 
     console, significance = Console(stderr=True), share(settings, rows)

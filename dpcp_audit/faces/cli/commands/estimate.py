@@ -51,8 +51,7 @@ def add_parser(commands: Commands) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Load the target, estimate its loss and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.faces.planning import plan, time_limit
-    from dpcp_audit.faces.publishing import exit_code, publish, watch
+    from dpcp_audit.faces.runs import exit_code, plan, publish, time_limit, watch
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.target_rows import FALSE_ALARM, privacy_alone, rows_of_estimates
 

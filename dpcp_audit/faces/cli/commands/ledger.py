@@ -65,7 +65,7 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Read the results, run what is missing where that is asked for, and write the page."""
-    from dpcp_audit.faces.publishing import exit_code
+    from dpcp_audit.faces.runs import exit_code
     from dpcp_audit.reports.document import load, parse_reports, write_all
     from dpcp_audit.reports.ledger_page import render_markdown, render_page
 

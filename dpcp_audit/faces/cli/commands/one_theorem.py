@@ -73,7 +73,7 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Test the theorem, print what was found, and publish the results."""
-    from dpcp_audit.faces.publishing import exit_code
+    from dpcp_audit.faces.runs import exit_code
     from dpcp_audit.reports.figure_files import require_figure_file, save_figure
     from dpcp_audit.theorems.catalogue import named_theorem
     from dpcp_audit.theorems.theorem_case import writes_several

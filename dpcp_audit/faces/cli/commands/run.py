@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.arguments import Commands, Parser
-    from dpcp_audit.faces.publishing import Show
+    from dpcp_audit.faces.runs import Show
 
 
 def add_parser(commands: Commands) -> None:
@@ -47,7 +47,7 @@ def add_suite_options(parser: Parser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Check the claims that the options select and publish the results."""
-    from dpcp_audit.faces.publishing import exit_code
+    from dpcp_audit.faces.runs import exit_code
 
     return exit_code(run_suite(options, only=options.only))
 
@@ -72,7 +72,7 @@ def run_suite(
     """
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import find, select
-    from dpcp_audit.faces.publishing import publish, resumed, watch
+    from dpcp_audit.faces.runs import publish, resumed, watch
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.words.errors import UsageError
 

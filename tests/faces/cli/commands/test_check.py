@@ -11,7 +11,7 @@ from dpcp_audit.engine.journal import line_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.engine.tasks import Done, Task
-from dpcp_audit.faces import planning
+from dpcp_audit.faces import runs
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
@@ -400,5 +400,5 @@ def test_a_first_few_calls_have_no_more_time_than_the_budget(
 
     spec = CheckSpec.from_data({"target": "a:b", "kind": "quantile", "pure-dp": 1} | effort)
     with pytest.raises(IncompleteError, match="called a first few times: stopped after it"):
-        planning._timed(spec, cast("WorkerProcess", Cell()))
+        runs._timed(spec, cast("WorkerProcess", Cell()))
     assert given == [seconds]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.messages import require_line_and_hint
 
-from dpcp_audit.faces import planning
+from dpcp_audit.faces import runs
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.targets import answers as target_errors
@@ -144,13 +144,13 @@ def test_what_is_too_slow_for_its_budget_is_not_begun() -> None:
     with pytest.raises(
         IncompleteError, match=r"^mine.py:slow takes .* a call.*\nhint: .* a budget of \d+m"
     ):
-        planning.plan([CheckSpec.from_data(data)])
+        runs.plan([CheckSpec.from_data(data)])
 
 
 @pytest.mark.usefixtures("folder")
 def test_calls_that_are_counted_are_not_refused() -> None:
     data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": 1, "draws": 600}
-    (planned,) = planning.plan([CheckSpec.from_data(data)])
+    (planned,) = runs.plan([CheckSpec.from_data(data)])
     assert planned.calls(PureDP(1.0)) == 600
 
 
