@@ -75,7 +75,7 @@ def test_an_interrupted_run_reports_what_was_finished(
         yield from list(run(rows[:1], settings, **options))[:-1]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(publishing, "run", interrupted)
+    monkeypatch.setattr(runs, "run", interrupted)
     path = tmp_path / "r.json"
     assert exit_code(monkeypatch, [HOLDS, FALSE], "--report", f"json={path}") == 3
     results = json.loads(path.read_text())

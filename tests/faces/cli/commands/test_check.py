@@ -376,7 +376,7 @@ def test_other_settings_than_the_journals_are_refused(
 def test_a_target_that_hangs_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(planning, "_PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(runs, "_PATIENCE_SECONDS", 1.0)
     code, out, err = check(["mine.py:hangs", *QUANTILE, "--pure-dp", "1"], capsys)
     assert code == 3
     assert not out

@@ -196,7 +196,7 @@ def test_an_interruption_before_the_first_call_says_that_no_report_is_written(
     def interrupted(specs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(planning, "plan", interrupted)
+    monkeypatch.setattr(runs, "plan", interrupted)
     options = ["--kind", "quantile", *PURE, "--report", "json=r.json"]
     assert main(["check", "mine.py:bare", *options]) == 3
     assert "interrupted before the first call: no report is written" in capsys.readouterr().err
