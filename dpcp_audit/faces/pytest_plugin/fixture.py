@@ -1,20 +1,22 @@
-"""The fixture ``dp_audit``: audits of functions, in the process of their test."""
+"""The fixture ``dp_audit``: audits of functions in the process of their test, and its failure."""
 
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
 import re
 import shlex
+import textwrap
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 import pytest
 
-from dpcp_audit.engine.tasks import one_thread
+from dpcp_audit.engine.tasks import one_thread, plain_data
 from dpcp_audit.faces.keywords import coverage_of, label, spec_of, takes_options, telling_calls
 from dpcp_audit.faces.pytest_plugin.audit_session import (
     COMPARED,
@@ -28,10 +30,12 @@ from dpcp_audit.faces.pytest_plugin.baseline import (
     reference,
     worsening,
 )
-from dpcp_audit.faces.pytest_plugin.failure import failure, not_proved
+from dpcp_audit.reports.sentences import note_of, sentence
+from dpcp_audit.reports.witness import short, telling
 from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
 from dpcp_audit.targets import Kind
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.formatting import confidence, number
 from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice
 
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.words.checks import Row
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.results import Claim, PlainData, Unproved
 
 
 _PATHS = 200
@@ -389,3 +393,79 @@ def _caller() -> str:
         return "?"
     place = SourceLocation.of(frame.f_code.co_filename, frame.f_lineno)
     return f"{place.file}:{place.line}"
+
+
+_WIDTH = 68
+
+
+def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: str) -> str:
+    """Return the lines of a failure.
+
+    Parameters
+    ----------
+    where : str
+        The line of the test, a colon, and the function.
+    share : float
+        The probability with which the test fails a correct mechanism.
+    replay : str
+        The command that runs the test again.
+    """
+    found: Any = plain_data(asdict(outcome))
+    evidence = found["evidence"]
+    surety = "computed, without samples"
+    if evidence["n_samples"] is not None:
+        surety = (
+            f"{number(evidence['n_samples'])} samples, {evidence['kind']} at confidence "
+            f"{confidence(evidence['confidence'])}; this test fails a correct mechanism with "
+            f"probability at most {share:.3g}"
+        )
+    lines = [
+        *_head(where, "breaks its promise", claim),
+        *_wrapped("found", sentence(found)),
+        *_wrapped("evidence", surety),
+        *_line(outcome),
+        *_wrapped("note", note_of(found)),
+        *_witness(outcome.witness),
+        f"  replay    {replay}",
+    ]
+    return "\n".join(lines)
+
+
+def not_proved(where: str, claim: Claim, outcome: Outcome, unproved: Unproved) -> str:
+    """Return the lines of the failure of a claim that must be proved and is not."""
+    return "\n".join(
+        [
+            *_head(where, "is not proved for every input", claim),
+            *_wrapped("reason", unproved.reason),
+            *_line(outcome),
+            *_wrapped("remedy", unproved.hint),
+            *_wrapped("source", "dpcp-audit prove prints it, each line with what it costs"),
+        ]
+    )
+
+
+def _head(where: str, what: str, claim: Claim) -> list[str]:
+    """Return what pytest's own summary cuts at its first line, and the place and the claim."""
+    place, _, function = where.rpartition(": ")
+    return [f"{function} {what}", f"  test      {place}", *_wrapped("claim", claim.statement)]
+
+
+def _line(outcome: Outcome) -> list[str]:
+    """Return the line of the code that spends the loss, as it is written."""
+    place = outcome.location
+    if place is None:
+        return []
+    linecache.checkcache(place.file)
+    code = linecache.getline(place.file, place.line).strip()
+    return [f"  line      {place.file}:{place.line}: {code}".rstrip(": ")]
+
+
+def _wrapped(name: str, text: str) -> list[str]:
+    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return [f"  {name if i == 0 else '':<10}{line}" for i, line in enumerate(lines)]
+
+
+def _witness(witness: dict[str, Any]) -> list[str]:
+    plain = {key: plain_data(value) for key, value in witness.items()}
+    shown = [f"{key}: {short(value)}" for key, value in telling(plain).items()]
+    return [f"  {'witness' if i == 0 else '':<10}{line}" for i, line in enumerate(shown)]
