@@ -13,7 +13,7 @@ from release_cases import Laplace
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE, measured_again, reference
+from dpcp_audit.faces.pytest_plugin.session import REFERENCE, measured_again, reference
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.two_runs import Movement, compare
 from dpcp_audit.targets import Kind, Target

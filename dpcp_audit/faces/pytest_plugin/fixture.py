@@ -24,7 +24,7 @@ from dpcp_audit.faces.pytest_plugin.audit_session import (
     InconclusiveAuditWarning,
     RepresentationWarning,
 )
-from dpcp_audit.faces.pytest_plugin.baseline import (
+from dpcp_audit.faces.pytest_plugin.session import (
     baseline_of,
     measured_again,
     reference,
