@@ -33,7 +33,7 @@ COMMANDS = {
     result = dpcp_audit.audit(quantile, dpcp_audit.ZCDP(0.5), draws=2048)
     assert result.verdict == "REFUTED", result.verdict""",
 }
-OTHERS = ("dpcp_audit.faces.cli.commands.estimate", "dpcp_ledger")
+OTHERS = ("dpcp_audit.faces.cli.results_commands", "dpcp_ledger")
 TARGET = f"""
 import sys
 from pathlib import Path

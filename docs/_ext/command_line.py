@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from dpcp_audit.faces.cli.commands import add_commands
-from dpcp_audit.faces.cli.commands.one_theorem import parser_of
+from dpcp_audit.faces.cli.main import add_commands
+from dpcp_audit.faces.cli.run_commands import parser_of
 from dpcp_audit.theorems.catalogue import CATALOGUE
 
 if TYPE_CHECKING:

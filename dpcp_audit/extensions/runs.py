@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcp_audit.faces.cli import arguments as arguments
 from dpcp_audit.faces.cli.arguments import Commands as Commands
-from dpcp_audit.faces.cli.commands import EXIT_CODES as EXIT_CODES
-from dpcp_audit.faces.cli.commands.run import add_suite_options as add_suite_options
-from dpcp_audit.faces.cli.commands.run import run_suite as run_suite
+from dpcp_audit.faces.cli.main import EXIT_CODES as EXIT_CODES
+from dpcp_audit.faces.cli.run_commands import add_suite_options as add_suite_options
+from dpcp_audit.faces.cli.run_commands import run_suite as run_suite
 from dpcp_audit.faces.runs import exit_code as exit_code

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.faces.cli import main
-from dpcp_audit.faces.cli.commands import one_theorem
+from dpcp_audit.faces.cli import main, run_commands
 from dpcp_audit.reports.formats.markdown import escaped
 from dpcp_audit.theorems.catalogue import CATALOGUE
 from dpcp_audit.words.results import Verdict
@@ -171,7 +170,7 @@ def test_options_that_pages_name_exist(pytestconfig: pytest.Config) -> None:
 def _helps(pytestconfig: pytest.Config) -> str:
     (commands,) = (each for each in main.parser_of_commands()._actions if each.dest == "command")
     helps = [command.format_help() for command in commands.choices.values()]
-    helps += [one_theorem.parser_of(named).format_help() for named in CATALOGUE]
+    helps += [run_commands.parser_of(named).format_help() for named in CATALOGUE]
     studies = (DOCS.parent / "benchmarks").rglob("*.py")
     helps += [
         line for path in studies for line in re.findall(r'"--[a-z-]+"', path.read_text("utf-8"))

@@ -1,8 +1,19 @@
-"""The command line: what every command has in common."""
+"""The command line: its commands, and what they have in common.
+
+A command is declared by the function ``add_NAME(commands)`` of its module, and run by
+``execute_NAME(options)``, which returns the exit code. A module is imported when one of its
+commands is given, and what the command needs when it runs, so that ``--help`` is quick.
+
+Another package adds a command by an entry point of the group ``dpcp_audit.commands``: its name
+is the command's, its value a module with ``add_parser(commands)``. What ``--help`` says of it is
+what follows the colon in the first line of the module's docstring, which is read without
+importing the module.
+"""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import atexit
 import contextlib
 import difflib
@@ -12,15 +23,21 @@ import os
 import re
 import sys
 import traceback
-from typing import TYPE_CHECKING, NoReturn
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from dpcp_audit import __version__
 from dpcp_audit.engine import cell_template
-from dpcp_audit.faces.cli.commands import EXIT_CODES, add_commands
 from dpcp_audit.words.errors import HINT, IncompleteError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
+
+    from dpcp_audit.faces.cli.arguments import Commands
 
 
 TRACEBACK = "DPCP_AUDIT_TRACEBACK"
@@ -92,7 +109,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     given = next((word for word in arguments if not word.startswith("-")), "")
     options, unknown = parser_of_commands(given).parse_known_args(arguments)
     if unknown:
-        from dpcp_audit.faces.cli.arguments import refuse_unknown  # noqa: PLC0415  (slow)
+        from dpcp_audit.faces.cli.arguments import refuse_unknown
 
         refuse_unknown(options.parser, unknown)
     return options
@@ -157,3 +174,98 @@ def parser_of_commands(given: str | None = None) -> argparse.ArgumentParser:
     for each in commands.choices.values():
         each.set_defaults(parser=each)
     return parser
+
+
+COMMANDS = {
+    "run": "test the claims of a suite",
+    "check": "audit code of your own",
+    "prove": "prove a privacy claim for every input, from the source",
+    "theorem": "test a theorem on scores and at parameters of your own",
+    "trace": "find the line that spends the privacy loss",
+    "estimate": "estimate the privacy loss with intervals",
+    "list": "list the claims that a run checks",
+    "report": "write reports from a results file",
+    "ledger": "write one page of the claims of all suites, sorted by paper",
+    "replay": "run one finding of a results file again",
+    "new-claim": "write a file that tests what a paper claims, to be filled in",
+    "schema": "print the JSON Schema of results files",
+    "compare": "show what changed between runs",
+    "completion": "print a script that completes commands and options in a shell",
+}
+"""The one-line help of each command, in the order of ``--help``."""
+GROUP = "dpcp_audit.commands"
+EXIT_CODES = """\
+exit codes:
+  0  no verdict contradicts its expectation
+  1  at least one does (with --strict, an inconclusive one too)
+  2  usage
+  3  something could not be completed
+"""
+_MODULES = {
+    "run_commands": ("run", "list", "theorem"),
+    "target_commands": ("check", "prove", "trace", "estimate"),
+    "results_commands": ("report", "ledger", "replay", "schema", "compare"),
+    "start_commands": ("new-claim", "completion"),
+}
+"""The commands of each module."""
+
+
+def add_commands(commands: Commands, given: str | None = None) -> None:
+    """Declare all commands; where one is given, the others by their names alone.
+
+    Commands of other packages are looked for only where no command of this table is given: to
+    find them, the metadata of every distribution is read.
+    """
+    modules = {} if given in COMMANDS else _registered()
+    for name in [*COMMANDS, *modules]:
+        summary = COMMANDS.get(name) or _first_line(modules[name])
+        if given in {None, name}:
+            _adder(name, modules)(_Summarised(commands, summary))
+        else:
+            commands.add_parser(name, help=summary)
+
+
+class _Summarised:
+    """Commands whose parsers say what they do."""
+
+    def __init__(self, commands: Commands, summary: str) -> None:
+        self._commands = commands
+        self._summary = summary
+
+    def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
+        """Return the parser of a further command."""
+        return self._commands.add_parser(name, help=self._summary, **settings)
+
+
+def _registered() -> dict[str, str]:
+    """Return the modules of other packages' commands, by the commands' names."""
+    found = {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    return {name: found[name] for name in sorted(found) if name not in COMMANDS}
+
+
+def _first_line(module: str) -> str:
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        return ""
+    said = ast.get_docstring(ast.parse(Path(found.origin).read_text(encoding="utf-8"))) or ""
+    return said.partition("\n")[0].partition(": ")[2].rstrip(".")
+
+
+def _adder(name: str, modules: Mapping[str, str]) -> Callable[[Commands], None]:
+    """Return the function that declares a command and its options."""
+    for module, names in _MODULES.items():
+        if name in names:
+            found = import_module(f"dpcp_audit.faces.cli.{module}")
+            return _function_of(found, f"add_{name.replace('-', '_')}")
+    try:
+        return _function_of(import_module(modules[name]), "add_parser")
+    except Exception as error:
+        raise UsageError(
+            f"the command {name} of another package cannot be imported: {modules[name]} raised "
+            f"{type(error).__name__}: {error}",
+            hint="install what it needs, or uninstall the package",
+        ) from error
+
+
+def _function_of(module: ModuleType, name: str) -> Callable[[Commands], None]:
+    return cast("Callable[[Commands], None]", getattr(module, name))

@@ -398,7 +398,7 @@ def test_an_error_that_nothing_expects_is_no_verdict(
 def test_an_error_while_arguments_are_parsed_is_no_verdict(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpcp_audit.faces.cli.commands.run.add_parser", None)
+    monkeypatch.setattr("dpcp_audit.faces.cli.run_commands.add_run", None)
     code, _, err = outcome(["run"], capsys)
     assert (code, err.count("\n")) == (3, 1)
     assert err.startswith("dpcp-audit: error: unexpected TypeError: ")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpcp_audit.faces.cli.commands import completion
+from dpcp_audit.faces.cli import start_commands
 from dpcp_audit.faces.cli.main import main
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_bash_completes_commands_options_choices_and_files(
     assert set(done.stdout.split()) == completed, done.stderr
 
 
-@pytest.mark.parametrize("shell", completion.SHELLS)
+@pytest.mark.parametrize("shell", start_commands.SHELLS)
 def test_every_shell_has_a_script_that_names_the_commands(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcp_audit.engine import suites
-from dpcp_audit.faces.cli.commands import run as run_command
+from dpcp_audit.faces.cli import run_commands
 from dpcp_audit.faces.cli.main import main
 
 
@@ -60,7 +60,7 @@ def test_a_suite_without_results_is_run_and_its_results_are_kept(monkeypatch, re
         return 0
 
     monkeypatch.setattr(suites, "names", lambda: ["related", "wild"])
-    monkeypatch.setattr(run_command, "execute", run)
+    monkeypatch.setattr(run_commands, "execute_run", run)
     words = ["ledger", "related.json", "--run", "kept", "--report", "markdown=a.md"]
     assert main(words) == main(words) == 0
     assert ran == [("wild", ["json=kept/wild.json"])]

@@ -1,14 +1,15 @@
-"""``dpcp-audit new-claim``: a file that tests what a paper claims, to be filled in."""
+"""The commands that write a file to start from: new-claim and completion."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dpcp_audit.words.errors import UsageError, write_whole
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Iterator
 
     from dpcp_audit.faces.cli.arguments import Commands
 
@@ -83,7 +84,7 @@ if __name__ == "__main__":
 '''
 
 
-def add_parser(commands: Commands) -> None:
+def add_new_claim(commands: Commands) -> None:
     """Declare the command and its options."""
     parser = commands.add_parser("new-claim", allow_abbrev=False)
     parser.add_argument(
@@ -92,10 +93,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--paper", default="my paper", metavar="TITLE", help="the paper (default: %(default)s)"
     )
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute_new_claim)
 
 
-def execute(options: argparse.Namespace) -> int:
+def execute_new_claim(options: argparse.Namespace) -> int:
     """Write the file, and say how it is run."""
     path: Path = options.file
     if path.suffix != ".py" or path.exists() or not path.parent.is_dir():
@@ -112,3 +113,78 @@ def execute(options: argparse.Namespace) -> int:
     write_whole(path, text)
     print(f"{path}: run it by 'python {path.name}', or as a test by 'pytest {path.name}'")
     return 0
+
+
+SHELLS = ("bash", "zsh", "tcsh")
+_FILES = (".json", ".npz", ".toml")
+_PATHS = {"FOLDER", "FORMAT=PATH", "PATH"}
+_COMPLETION_EPILOG = """\
+examples:
+  eval "$(dpcp-audit completion bash)"            in ~/.bashrc
+  dpcp-audit completion zsh > _dpcp-audit         in a folder of $fpath
+"""
+
+
+def add_completion(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "completion",
+        epilog=_COMPLETION_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("shell", choices=SHELLS, help="whose script")
+    parser.set_defaults(execute=execute_completion)
+
+
+def execute_completion(options: argparse.Namespace) -> int:
+    """Print the script."""
+    import shtab
+
+    from dpcp_audit.faces.cli.main import parser_of_commands
+
+    parser = parser_of_commands()
+    words = _words()
+    for command, action in _actions(parser):
+        if isinstance(name := action.metavar, str) and (name in _PATHS or name.endswith(_FILES)):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.choices is None:
+            action.choices = words.get((command, action.dest)) or words.get(("", action.dest))
+    print(shtab.complete(parser, shell=options.shell), end="")
+    return 0
+
+
+def _words() -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the words that fit, by command ("": any) and by the name of the argument."""
+    from dpcp_audit.engine import suites
+    from dpcp_audit.target_checks import recipes
+    from dpcp_audit.target_checks.check_spec import TABLE
+    from dpcp_audit.theorems.catalogue import theorem_names
+
+    ids = (row.claim.id.partition("[")[0] for row in suites.suite())  # shells read brackets
+    claims = tuple(sorted(set(ids)))
+    choices = {
+        ("", f"option.{option.name}"): tuple(option.value.words.split("|"))
+        for option in TABLE
+        if option.value.words
+    }
+    return choices | {
+        ("", "suite"): tuple(suites.names()),
+        ("", "only"): claims,
+        ("", "finding_id"): claims,
+        ("", "recipe"): tuple(recipes.names()),
+        ("theorem", "name"): theorem_names(),
+    }
+
+
+def _actions(
+    parser: argparse.ArgumentParser, command: str = ""
+) -> Iterator[tuple[str, argparse.Action]]:
+    """Yield the arguments of all commands, with the command's name."""
+    for action in parser._actions:  # noqa: SLF001  (argparse has no public name for them)
+        commands: object = action.choices
+        if isinstance(commands, dict):
+            for name, each in cast("dict[str, argparse.ArgumentParser]", commands).items():
+                yield from _actions(each, name)
+        elif action.nargs != 0:
+            yield command, action

@@ -1,4 +1,4 @@
-"""``dpcp-audit theorem``: one theorem, at parameters of anybody's choice or over a grid of them."""
+"""The commands that test claims of suites: run, list and theorem."""
 
 from __future__ import annotations
 
@@ -11,23 +11,230 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
-from dpcp_audit.faces.cli.commands.run import add_suite_options, run_suite
+from dpcp_audit.faces.cli.main import EXIT_CODES
 from dpcp_audit.words.values import is_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TextIO
 
-    from dpcp_audit.faces.cli.arguments import Commands
+    from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.faces.cli.arguments import Commands, Parser
+    from dpcp_audit.faces.runs import Show
     from dpcp_audit.theorems.catalogue import NamedTheorem
     from dpcp_audit.words.options import Option
+    from dpcp_audit.words.results import Claim
 
 
-_DESCRIPTION = """\
+def add_run(commands: Commands) -> None:
+    """Declare the command and its options."""
+    parser = commands.add_parser(
+        "run",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    arguments.add_selection(parser, default_suite=None)
+    add_suite_options(parser)
+    parser.add_argument(
+        "--figures",
+        action="store_true",
+        help="keep a figure of each finding, of a suite that leaves them out, such as theorems",
+    )
+    parser.set_defaults(execute=execute_run)
+
+
+def add_suite_options(parser: Parser) -> None:
+    """Add what every suite is run with; what is left out has its default, or is resumed."""
+    arguments.add_profile(parser, default=None)
+    arguments.add_seed(parser, default=None)
+    arguments.add_false_alarm(parser, default=None)
+    arguments.add_run_options(parser)
+    arguments.add_report(parser)
+    arguments.add_display(parser)
+
+
+def execute_run(options: argparse.Namespace) -> int:
+    """Check the claims that the options select and publish the results."""
+    from dpcp_audit.faces.runs import exit_code
+
+    return exit_code(run_suite(options, only=options.only))
+
+
+def run_suite(
+    options: argparse.Namespace,
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    only: Sequence[str] = (),
+    show: Show | None = None,
+) -> dict[str, Any]:
+    """Run a suite, or go on with a run of it, publish and return the results.
+
+    Parameters
+    ----------
+    fixed : mapping, optional
+        Settings that the command fixes, such as the suite.
+    only : sequence of str
+        Patterns of ids; without, all claims.
+    show : callable, optional
+        Prints the results; by default a summary.
+    """
+    from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.engine.suites import find, select
+    from dpcp_audit.faces.runs import publish, resumed, watch
+    from dpcp_audit.reports.document import parse_reports
+    from dpcp_audit.words.errors import UsageError
+
+    writers = parse_reports(options.report)
+    chosen = _chosen_settings(options) | dict(fixed or {})
+    if options.resume is None:
+        settings = RunSettings(**chosen)
+        settings = replace(settings, skipped=find(settings.suite).skipped())
+        rows = select(only, settings.suite, **settings.given)
+    else:
+        rows, settings = resumed(options.resume)
+        if only:
+            raise UsageError(
+                "--only cannot be combined with --resume",
+                hint="leave --only out: the claims are those that the run was begun with",
+            )
+        refuse_others(chosen, settings)
+    results = watch(rows, settings, options)
+    publish(results, writers, options, show)
+    return results
+
+
+def _chosen_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that were given; of those left out the default holds."""
+    from dpcp_audit.engine.run_settings import Profile
+
+    chosen = {
+        "seed": options.seed,
+        "profile": options.profile and Profile(options.profile),
+        "false_alarm": options.false_alarm,
+        "strict": options.strict or None,
+        "suite": getattr(options, "suite", None),
+        "pools": tuple(getattr(options, "pool", ())) or None,
+        "options": {"figures": True} if getattr(options, "figures", False) else None,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def refuse_others(chosen: Mapping[str, Any], settings: RunSettings) -> None:
+    """Raise ``UsageError`` where what is chosen is not what the resumed run was begun with."""
+    from dpcp_audit.words.errors import UsageError
+
+    for name, value in chosen.items():
+        if (recorded := getattr(settings, name)) != value:
+            option = name.replace("_", "-").replace("pools", "pool")
+            raise UsageError(
+                f"--{option}: the resumed run was begun with {recorded}, got {value}",
+                hint=f"leave --{option} out: a resumed run has the settings that it was begun with",
+            )
+
+
+_LONGEST_CELL = 400
+
+
+def add_list(commands: Commands) -> None:
+    """Declare the command and its options."""
+    parser = commands.add_parser("list", allow_abbrev=False)
+    arguments.add_selection(parser)
+    parser.add_argument(
+        "--suites",
+        action="store_true",
+        help="list the suites instead, those of other packages too: name, package, what it tests",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON list of objects instead of a table"
+    )
+    parser.set_defaults(execute=execute_list)
+
+
+def execute_list(options: argparse.Namespace) -> int:
+    """Print the ids, expected verdicts, standings and statements of the selected claims."""
+    from dpcp_audit.engine.suites import select
+
+    if options.suites:
+        lines = list(_suites())
+    else:
+        rows = select(options.only, options.suite, pools=tuple(options.pool))
+        lines = [_line(row.claim, whole=options.json) for row in rows]
+    if options.json:
+        _print_json(lines)
+    else:
+        _print_table(lines)
+    return 0
+
+
+def _line(claim: Claim, *, whole: bool) -> dict[str, Any]:
+    """Return what is told of a claim; ``whole`` adds what a program may ask for."""
+    told = {
+        "claim": claim.id,
+        "expected": "-" if claim.expected is None else str(claim.expected),
+        "standing": str(claim.standing),
+        "source": str(claim.source),
+        "statement": claim.statement,
+    }
+    return told | {"parameters": claim.parameters} if whole else told
+
+
+def _suites() -> Iterator[dict[str, Any]]:
+    """Yield the suites; the line of one that cannot be used, or is ignored, says so."""
+    from dpcp_audit.engine.suites import entries, ignored, names, package
+
+    for name in names():
+        owners = " and ".join(map(package, entries(name)))
+        yield {"suite": name, "package": owners, "tests": _summary(name)}
+    for entry in ignored():
+        told = "ignored: dpcp-audit has a suite of this name"
+        yield {"suite": entry.name, "package": package(entry), "tests": told}
+
+
+def _summary(name: str) -> str:
+    from dpcp_audit.engine.suites import find
+    from dpcp_audit.words.errors import UsageError
+
+    try:
+        return find(name).summary
+    except UsageError as error:
+        return f"cannot be used: {error}"
+
+
+def _print_json(lines: Sequence[dict[str, Any]]) -> None:
+    import json
+
+    from dpcp_audit.engine.tasks import plain_data
+
+    print(json.dumps(plain_data(list(lines)), ensure_ascii=False, indent=2))
+
+
+def _print_table(lines: Sequence[dict[str, Any]]) -> None:
+    """Print a head and a line each, aligned; a terminal cuts the last column at its width."""
+    import shutil
+    import sys
+
+    from dpcp_audit.targets.answers import one_line
+    from dpcp_audit.words.formatting import clipped
+
+    table = [
+        [one_line(str(cell), longest=_LONGEST_CELL) for cell in line.values()] for line in lines
+    ]
+    heads = [list(lines[0])] if lines else []
+    widths = [max(map(len, column)) for column in zip(*heads, *table, strict=True)]
+    for cells in [*heads, *table]:
+        text = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        if sys.stdout.isatty():
+            room = max(shutil.get_terminal_size().columns, widths[0] + 1)
+            text = clipped(text, room)
+        print(text.rstrip())
+
+
+_THEOREM = """\
 Test a theorem on a law of scores, at parameters of your own: how often its bound fails, against
 the probability that it allows. 'dpcp-audit theorem NAME --help' lists what a theorem takes.
 """
-_EPILOG = """\
+_THEOREM_EPILOG = """\
 example:
   dpcp-audit theorem ldpcp-4 --pool mine.npz --n 20000 --epsilon 2 --delta 0.05 --alpha 0.1
   dpcp-audit theorem ldpcp-4 --n 100..1e6 --epsilon 0.5,1,2 --figure slack.svg
@@ -51,13 +258,13 @@ _OF_ONE_CASE = (
 """Options of the run that a table of several cases does not take."""
 
 
-def add_parser(commands: Commands) -> None:
+def add_theorem(commands: Commands) -> None:
     """Declare the command; the options of a theorem are declared once its name is known."""
     parser = commands.add_parser(
         "theorem",
-        description=_DESCRIPTION,
+        description=_THEOREM,
         usage="%(prog)s NAME [OPTION]...   (--list shows the names)",
-        epilog=_EPILOG,
+        epilog=_THEOREM_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -68,10 +275,10 @@ def add_parser(commands: Commands) -> None:
         "name", nargs="?", metavar="NAME", help="of the theorem, such as ldpcp-4; it comes first"
     )
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute_theorem)
 
 
-def execute(options: argparse.Namespace) -> int:
+def execute_theorem(options: argparse.Namespace) -> int:
     """Test the theorem, print what was found, and publish the results."""
     from dpcp_audit.faces.runs import exit_code
     from dpcp_audit.reports.figure_files import require_figure_file, save_figure
@@ -81,7 +288,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.words.results import Verdict
 
     if options.list:
-        return _list()
+        return _list_theorems()
     if options.name is None:
         raise UsageError(
             "NAME of a theorem must be given", hint="such as ldpcp-4; --list shows them all"
@@ -234,7 +441,7 @@ def _figure(results: dict[str, Any]) -> dict[str, Any]:
     raise IncompleteError("--figure: there is nothing to draw, for the check was not completed")
 
 
-def _list() -> int:
+def _list_theorems() -> int:
     """Print what each theorem says and takes, at most 80 columns wide."""
     from dpcp_audit.theorems.catalogue import CATALOGUE
 
