@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.reports.figure_files import figure_svg
+from dpcp_audit.reports.charts import figure_svg
 from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.results import Figure, FigureKind, Series
 

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dpcp_audit.reports.charts import figure_svg
 from dpcp_audit.reports.document import load
 from dpcp_audit.reports.entry import entries_of
-from dpcp_audit.reports.figure_files import figure_svg
 from dpcp_audit.reports.formats.markdown import escaped
 
 if TYPE_CHECKING:

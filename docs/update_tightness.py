@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from constants_seen import constants_table
 from tightness_maps import tightness_maps
 
-from dpcp_audit.reports.figure_files import figure_svg
+from dpcp_audit.reports.charts import figure_svg
 from dpcp_audit.reports.formats.markdown import markdown_table
 from dpcp_audit.theorems.statement import tightness_of, tightness_table
 from dpcp_ledger.claims.tightest_cases import tight_cases

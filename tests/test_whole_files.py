@@ -14,8 +14,8 @@ import pytest
 import dpcp_audit
 import dpcp_ledger
 from dpcp_audit.faces.cli.main import main
+from dpcp_audit.reports.charts import save_figure
 from dpcp_audit.reports.document import parse_reports
-from dpcp_audit.reports.figure_files import save_figure
 from dpcp_audit.words.errors import IncompleteError, UsageError, write_whole
 
 FIGURE = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.faces.keywords import seed_of
 from dpcp_audit.faces.result import aligned, frame_of, preformatted
 from dpcp_audit.faces.traces import law_given
-from dpcp_audit.reports.chart_axes import plot_figure
+from dpcp_audit.reports.charts import plot_figure
 from dpcp_audit.theorems.theorem_case import CONFIDENCE, GridCell, TheoremGrid
 from dpcp_audit.words import options as tables
 from dpcp_audit.words.errors import UsageError

@@ -141,7 +141,7 @@ class ClaimResult:
         MissingExtraError
             If matplotlib is not installed.
         """
-        from dpcp_audit.reports.chart_axes import plot_figure  # noqa: PLC0415
+        from dpcp_audit.reports.charts import plot_figure  # noqa: PLC0415
 
         _validate.integer(figure=figure, at_least=0)
         figures = self.figures or _interval(self.entry)

@@ -281,7 +281,7 @@ def add_theorem(commands: Commands) -> None:
 def execute_theorem(options: argparse.Namespace) -> int:
     """Test the theorem, print what was found, and publish the results."""
     from dpcp_audit.faces.runs import exit_code
-    from dpcp_audit.reports.figure_files import require_figure_file, save_figure
+    from dpcp_audit.reports.charts import require_figure_file, save_figure
     from dpcp_audit.theorems.catalogue import named_theorem
     from dpcp_audit.theorems.theorem_case import writes_several
     from dpcp_audit.words.errors import UsageError
@@ -389,7 +389,7 @@ def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Nam
     from dataclasses import asdict
 
     from dpcp_audit.faces.explorations import exploration
-    from dpcp_audit.reports.figure_files import save_figure
+    from dpcp_audit.reports.charts import save_figure
     from dpcp_audit.theorems.theorem_case import TheoremGrid
     from dpcp_audit.words.errors import UsageError
     from dpcp_audit.words.options import dashed, in_place

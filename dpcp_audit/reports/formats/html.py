@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.reports.charts import image
 from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.families import TICKS, position
-from dpcp_audit.reports.figure_files import image
 from dpcp_audit.reports.summary import read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric
 from dpcp_audit.words.errors import require_package

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpcp_audit.reports.figure_files import require_figure_file, save_figure
+from dpcp_audit.reports.charts import require_figure_file, save_figure
 from dpcp_audit.words.errors import IncompleteError, UsageError
 
 if TYPE_CHECKING:

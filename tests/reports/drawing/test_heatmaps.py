@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from dpcp_audit.reports.figure_files import figure_svg
+from dpcp_audit.reports.charts import figure_svg
 
 
 def figure(**changes: Any) -> dict[str, Any]:

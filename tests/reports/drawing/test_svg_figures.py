@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from support.report_document import COVERAGE, PROFILE
 
-from dpcp_audit.reports.chart_axes import _thinned
-from dpcp_audit.reports.figure_files import figure_svg
+from dpcp_audit.reports.charts import _thinned, figure_svg
 
 mpl = pytest.importorskip("matplotlib")
 
