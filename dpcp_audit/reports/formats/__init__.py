@@ -1,18 +1,29 @@
-"""Report formats. Each module is one: its name is the format's, its ``FORMAT`` says the rest."""
+"""Report formats: each is an entry of a module's ``FORMATS``."""
 
 from __future__ import annotations
 
-import pkgutil
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpcp_audit.reports.document import ReportFormat
 
+_MODULES = {
+    "cells": "data",
+    "csv": "data",
+    "html": "html",
+    "json": "data",
+    "junit": "ci",
+    "markdown": "markdown",
+    "sarif": "ci",
+    "tables": "markdown",
+}
+"""The module of each format, by the format's name."""
+
 
 def format_names() -> tuple[str, ...]:
     """Return the names of all formats, in alphabetical order; none is imported."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    return tuple(sorted(_MODULES))
 
 
 def menu() -> str:
@@ -23,5 +34,5 @@ def menu() -> str:
 
 def report_format(name: str) -> ReportFormat:
     """Return the format of this name."""
-    loaded: ReportFormat = import_module(f"{__name__}.{name}").FORMAT
+    loaded: ReportFormat = import_module(f"{__name__}.{_MODULES[name]}").FORMATS[name]
     return loaded

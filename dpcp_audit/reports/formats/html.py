@@ -129,10 +129,12 @@ def page_environment() -> jinja2.Environment:
     return environment
 
 
-FORMAT = ReportFormat(
-    suffix=".html",
-    help="one self-contained page with figures",
-    render=render_html,
-    packages=("jinja2", "matplotlib"),
-    extra="report",
-)
+FORMATS = {
+    "html": ReportFormat(
+        suffix=".html",
+        help="one self-contained page with figures",
+        render=render_html,
+        packages=("jinja2", "matplotlib"),
+        extra="report",
+    ),
+}

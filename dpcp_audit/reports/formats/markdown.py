@@ -1,4 +1,7 @@
-"""The Markdown report, made for pull requests: what is wrong first, the rest folded away."""
+"""The Markdown report, made for pull requests: what is wrong first, the rest folded away.
+
+Markdown of the tables alone, all of their rows.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from dpcp_audit.reports.entry import Entry
     from dpcp_audit.reports.families import Family
     from dpcp_audit.reports.summary import Reading
+
 
 MOST_CHARACTERS = 65_000
 """GitHub takes 65,536 in a comment."""
@@ -296,6 +300,31 @@ def _block(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
-FORMAT = ReportFormat(
-    suffix=".md", help="a summary for comments on pull requests", render=render_markdown
-)
+def render_tables(document: Mapping[str, Any]) -> str:
+    """Render the tables of a results document as GitHub-flavoured Markdown."""
+    parts = [part for id_, table in tables_of(document) for part in _table_parts(id_, table)]
+    tool = document["tool"]
+    foot = (
+        f"{tool['name']} {tool['version']}, suite {document['suite']}, profile "
+        f"{document['profile']}, seed {document['seed']}."
+    )
+    return "\n\n".join([*(parts or ["This run has no tables."]), escaped(foot)]) + "\n"
+
+
+def _table_parts(id_: str, table: Mapping[str, Any]) -> Iterator[str]:
+    yield f"## {escaped(table['title'])}"
+    if id_:
+        yield f"Claim `{id_}`."
+    yield "\n".join(markdown_table(table))
+    if table["notes"]:
+        yield "\n".join(f"- {escaped(note)}" for note in table["notes"])
+
+
+FORMATS = {
+    "markdown": ReportFormat(
+        suffix=".md", help="a summary for comments on pull requests", render=render_markdown
+    ),
+    "tables": ReportFormat(
+        suffix=".tables.md", help="the tables alone, all of their rows", render=render_tables
+    ),
+}

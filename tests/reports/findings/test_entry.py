@@ -18,10 +18,9 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.entry import entries_of
+from dpcp_audit.reports.formats.ci import render_junit, render_sarif
 from dpcp_audit.reports.formats.html import render_html
-from dpcp_audit.reports.formats.junit import render_junit
 from dpcp_audit.reports.formats.markdown import render_markdown
-from dpcp_audit.reports.formats.sarif import render_sarif
 from dpcp_audit.reports.summary import read
 from dpcp_audit.reports.terminal import print_summary
 from dpcp_audit.words.results import Finding

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
+from dpcp_audit.reports.formats.ci import render_junit
 from dpcp_audit.reports.formats.html import render_html
-from dpcp_audit.reports.formats.junit import render_junit
 from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.sentences import power_sentence
 from dpcp_audit.reports.severity import breach

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
-from dpcp_audit.reports.formats.csv import COLUMNS, render_csv
+from dpcp_audit.reports.formats.data import COLUMNS, render_csv
 
 
 def rows(results: dict[str, Any]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""A report format is one file: whatever module stands in the folder is in every menu."""
+"""A report format is an entry of its module's ``FORMATS``, and a line of the table of formats."""
 
 from __future__ import annotations
 
@@ -24,32 +24,35 @@ def render(document):
     return f"{len(document['findings'])} findings"
 
 
-FORMAT = ReportFormat(suffix=".count", help="the number of findings", render=render)
+FORMATS = {
+    "count": ReportFormat(suffix=".count", help="the number of findings", render=render),
+}
 '''
 
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One more format, as a file in a folder that the package of formats has as well."""
+    """One more format: its file, in a folder that the package has as well, and its line."""
     (tmp_path / "planted_count.py").write_text(PLANTED, encoding="utf-8")
     monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    monkeypatch.setitem(formats._MODULES, "count", "planted_count")
     yield tmp_path
     sys.modules.pop("dpcp_audit.reports.formats.planted_count", None)
 
 
-def test_a_format_is_one_file(planted: Path) -> None:
+def test_a_format_is_a_module_and_a_line(planted: Path) -> None:
     document: dict[str, Any] = {"findings": [{}, {}]}
-    assert "planted_count=" in menu()
-    write_all(document, parse_reports([f"planted_count={planted / 'a.txt'}"]))
+    assert "count=" in menu()
+    write_all(document, parse_reports([f"count={planted / 'a.txt'}"]))
     assert (planted / "a.txt").read_text(encoding="utf-8") == "2 findings"
     assert format_for(planted / "b.count").render(document) == "2 findings"
 
 
-def test_without_the_file_it_is_not_known(tmp_path: Path) -> None:
+def test_without_the_line_it_is_not_known(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match="unknown format 'planted_count'\nhint: use one of cells, csv, html"
+        UsageError, match="unknown format 'count'\nhint: use one of cells, csv, html"
     ):
-        parse_reports([f"planted_count={tmp_path / 'a.txt'}"])
+        parse_reports([f"count={tmp_path / 'a.txt'}"])
 
 
 def test_the_menu_names_the_formats() -> None:

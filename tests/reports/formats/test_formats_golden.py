@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import document
 
-from dpcp_audit.reports.formats.csv import render_csv
+from dpcp_audit.reports.formats.ci import render_junit, render_sarif
+from dpcp_audit.reports.formats.data import render_csv
 from dpcp_audit.reports.formats.html import render_html
-from dpcp_audit.reports.formats.junit import render_junit
 from dpcp_audit.reports.formats.markdown import render_markdown
-from dpcp_audit.reports.formats.sarif import render_sarif
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.report_document import document, evidence, finding
 
-from dpcp_audit.reports.formats.junit import render_junit
+from dpcp_audit.reports.formats.ci import render_junit
 
 COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 

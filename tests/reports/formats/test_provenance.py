@@ -12,8 +12,8 @@ import pytest
 from support.report_document import document, finding
 
 from dpcp_audit.engine.run_settings import RunSettings, provenance
+from dpcp_audit.reports.formats.ci import render_sarif
 from dpcp_audit.reports.formats.html import render_html
-from dpcp_audit.reports.formats.sarif import render_sarif
 from dpcp_audit.reports.summary import run_facts
 from dpcp_audit.target_checks.check_spec import CheckSpec
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.report_document import document, finding
 
-from dpcp_audit.reports.formats.sarif import RULES, render_sarif
+from dpcp_audit.reports.formats.ci import RULES, render_sarif
 
 LEVELS = {"none", "note", "warning", "error"}
 KINDS = {"notApplicable", "pass", "fail", "review", "open", "informational"}

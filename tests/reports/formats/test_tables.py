@@ -11,10 +11,9 @@ import pytest
 from support.report_document import document, finding
 
 from dpcp_audit.engine.tasks import plain_data
-from dpcp_audit.reports.formats.cells import render_cells
+from dpcp_audit.reports.formats.data import render_cells
 from dpcp_audit.reports.formats.html import render_html
-from dpcp_audit.reports.formats.markdown import render_markdown
-from dpcp_audit.reports.formats.tables import render_tables
+from dpcp_audit.reports.formats.markdown import render_markdown, render_tables
 from dpcp_audit.reports.terminal import print_tables
 from dpcp_audit.words.results import Table, TableColumn
 

@@ -1,4 +1,4 @@
-"""CSV of the numbers: one row a finding, for spreadsheets and data frames (RFC 4180)."""
+"""The results as data: the document as JSON, and CSV of its numbers and tables (RFC 4180)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.document import ReportFormat
+from dpcp_audit.reports.document import ReportFormat, dump
 from dpcp_audit.reports.sentences import shown_estimate
+from dpcp_audit.reports.terminal import records, tables_of
 from dpcp_audit.words.formatting import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcp_audit.words.results import PlainData
+
 
 COLUMNS = (
     "id",
@@ -68,10 +70,10 @@ def render_csv(document: Mapping[str, Any]) -> str:
                 finding["standing"],
                 evidence.get("quantity", ""),
                 safe_text(evidence.get("detail", "")),
-                *(_number(evidence.get(name)) for name in _NUMBERS),
+                *(_number_text(evidence.get(name)) for name in _NUMBERS),
                 evidence.get("kind", ""),
                 document["seed"],
-                _number(finding["seconds"]),
+                _number_text(finding["seconds"]),
                 safe_text(finding.get("worse", "")),
             ]
         )
@@ -84,10 +86,50 @@ def safe_text(text: object) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
-def _number(value: float | str | None) -> str:
+def _number_text(value: float | str | None) -> str:
     return "" if value is None else str(value)
 
 
-FORMAT = ReportFormat(
-    suffix=".csv", help="one row a finding, for spreadsheets and data frames", render=render_csv
-)
+def render_cells(document: Mapping[str, Any]) -> str:
+    """Render the tables of a results document as CSV.
+
+    Returns
+    -------
+    str
+        A header and a line for each row of each table: its finding, its table, and its cells,
+        with numbers such as standard errors in columns of their own. What a table lacks is
+        empty.
+    """
+    rows = [
+        {"finding": id_, "table": table["title"]} | record
+        for id_, table in tables_of(document)
+        for record in records(table)
+    ]
+    stream = io.StringIO()
+    names = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(stream, list(names) or ["finding", "table"], restval="")
+    writer.writerow({name: safe_text(name) for name in writer.fieldnames})
+    for row in rows:
+        writer.writerow({name: _cell_text(text) for name, text in row.items()})
+    return stream.getvalue()
+
+
+def _cell_text(text: str) -> str:
+    try:
+        float(text)
+    except ValueError:
+        return safe_text(text)
+    return text
+
+
+FORMATS = {
+    "json": ReportFormat(
+        suffix=".json", help="every result; the source of all other formats", render=dump
+    ),
+    "csv": ReportFormat(
+        suffix=".csv", help="one row a finding, for spreadsheets and data frames", render=render_csv
+    ),
+    "cells": ReportFormat(
+        suffix=".cells.csv", help="the cells of tables, in full precision", render=render_cells
+    ),
+}
