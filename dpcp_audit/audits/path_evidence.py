@@ -19,11 +19,11 @@ from dpcp_audit.stats.roots import turn
 from dpcp_audit.words.evidence import of_loss
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (
-    DATA_WITHOUT_NOISE,
     Evidence,
     Power,
     Table,
     TableColumn,
+    TracedLines,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.laws.losses import Loss
-    from dpcp_audit.tracing.pair_traces import LineLoss, LossSample, PairTrace, Remark
+    from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import SourceLocation
 
@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 _SIGNIFICANCE = 0.05
 _EACH_WAY = _SIGNIFICANCE / 2
 """The error probability of one direction: the larger loss of both is shown."""
-_JOINED_NOTE = (
-    "Draws that are compared with each other count at the one that the others share; their scale "
-    "and sensitivity are not shown."
-)
 _POINTWISE = (
     "Each row shows the larger of both directions; its limits hold at confidence "
     f"{1 - _SIGNIFICANCE:g} for this row, not for all rows at once."
@@ -86,42 +82,19 @@ def hides_infinity(trace: PairTrace) -> bool:
     return lost and not trace.released and trace.exact is None
 
 
-def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
-    """Return the tables of a trace, without those that are empty."""
-    tables: list[Table] = []
-    if trace.lines and not (trace.exact and trace.forward.departed.all()):
-        tables.append(lines_table(trace.lines))
-    if trace.exact is not None:
-        tables += [_exact_profile(trace.exact), _exact_parameters(trace.exact)]
-    elif trace.forward.size and trace.followed:
-        tables.append(_profile(trace))
-    if trace.leaks:
-        tables.append(_remarks(DATA_WITHOUT_NOISE, trace.leaks))
-    if trace.unfollowed:
-        tables.append(_remarks("What cannot be followed", trace.unfollowed))
-    return tuple(tables)
-
-
-def lines_table(lines: Sequence[LineLoss]) -> Table:
-    """Return the lines that draw, with what they spend."""
-    return Table(
-        title="Which line spends the privacy loss",
-        columns=[
-            TableColumn(name="line", texts=[f"{e.location.file}:{e.location.line}" for e in lines]),
-            TableColumn(name="law", texts=[each.law for each in lines]),
-            _numbers("draws a run", [each.draws for each in lines]),
-            _numbers("noise scale", [each.scale for each in lines]),
-            _numbers("realised sensitivity", [each.sensitivity for each in lines]),
-            _numbers("largest loss of a draw", [each.largest_loss for each in lines]),
-            _numbers("mean loss a run", [each.mean_loss for each in lines]),
-            TableColumn(
-                name="share",
-                texts=[f"{each.share:.0%}" for each in lines],
-                values=[each.share for each in lines],
-            ),
-        ],
-        notes=[_JOINED_NOTE] if any(each.joined for each in lines) else [],
+def lines_of(trace: PairTrace) -> TracedLines:
+    """Return the lines; none that draws where every path of a whole law leaves the noise behind."""
+    past_noise = trace.exact is not None and bool(trace.forward.departed.all())
+    return TracedLines(
+        draws=() if past_noise else trace.lines, leaks=trace.leaks, unfollowed=trace.unfollowed
     )
+
+
+def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
+    """Return the tables of what a trace reveals: its privacy profile, where it is known."""
+    if trace.exact is not None:
+        return (_exact_profile(trace.exact), _exact_parameters(trace.exact))
+    return (_profile(trace),) if trace.forward.size and trace.followed else ()
 
 
 def _numbers(name: str, values: Sequence[float]) -> TableColumn:
@@ -167,18 +140,6 @@ def _exact_parameters(pair: FinitePair) -> Table:
         columns=[
             TableColumn(name="parameter", texts=list(_NAMES)),
             _numbers("loss", [*found, rho]),
-        ],
-    )
-
-
-def _remarks(title: str, remarks: Sequence[Remark]) -> Table:
-    places = [f"{each.location.file}:{each.location.line}" for each in remarks]
-    return Table(
-        title=title,
-        columns=[
-            TableColumn(name="line", texts=places),
-            TableColumn(name="what is seen", texts=[each.says for each in remarks]),
-            _numbers("paths", [float(each.paths) for each in remarks]),
         ],
     )
 

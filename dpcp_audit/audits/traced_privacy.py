@@ -26,6 +26,7 @@ from dpcp_audit.audits.loss_bracket import from_below
 from dpcp_audit.audits.path_evidence import (
     hides_infinity,
     leaking_line,
+    lines_of,
     path_evidence,
     trace_tables,
 )
@@ -279,8 +280,7 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
 
     Examples
     --------
-    >>> from dpcp_audit.words.results import SourceLocation
-    >>> from dpcp_audit.tracing.pair_traces import LineLoss
+    >>> from dpcp_audit.words.results import LineLoss, SourceLocation
     >>> from dpcp_audit.words.guarantees import ZCDP
     >>> line = LineLoss(
     ...     location=SourceLocation(file="mine.py", line=17), draws=20.0, moved=2.0, law="normal",
@@ -384,7 +384,8 @@ class TracedPrivacy:
     def judge(self, trace: PairTrace, context: Context) -> Outcome:
         """Return the outcome of traces, with the line that leaks or spends most."""
         outcome = self._outcome(trace, context)
-        return replace(outcome, location=leaking_line(trace)) if trace.followed else outcome
+        line = leaking_line(trace) if trace.followed else None
+        return replace(outcome, location=line, traced=lines_of(trace))
 
     def _outcome(self, trace: PairTrace, context: Context) -> Outcome:
         witness = self._witness(context)

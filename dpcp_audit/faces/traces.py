@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from dpcp_audit.audits.path_evidence import lines_table, trace_tables
+from dpcp_audit.audits.path_evidence import lines_of, trace_tables
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.faces.audits import checked_here, keys_of
@@ -17,11 +17,12 @@ from dpcp_audit.faces.result import (
     frame_of,
     preformatted,
 )
+from dpcp_audit.reports.witness import lines_table, traced_tables
 from dpcp_audit.target_checks.given_inputs import require_inputs_one_apart
 from dpcp_audit.targets.loading import load
 from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
 from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase
-from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
+from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.result import Result
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.theorems.catalogue import ScoreLaw
-    from dpcp_audit.tracing.pair_traces import LineLoss, LossSample
+    from dpcp_audit.tracing.pair_traces import LossSample
+    from dpcp_audit.words.results import LineLoss, Remark
 
 
 DEFAULT_DRAWS = 1000
@@ -159,7 +161,8 @@ class Trace:
 
     def __repr__(self) -> str:
         head = [] if self.claims is None else [repr(self.claims), ""]
-        return "\n".join([*head, *map(aligned, trace_tables(self.pair))])
+        shown = (*traced_tables(lines_of(self.pair)), *trace_tables(self.pair))
+        return "\n".join([*head, *map(aligned, shown)])
 
     def _repr_html_(self) -> str:
         return preformatted(repr(self))

@@ -31,7 +31,7 @@ from dpcp_audit.reports.severity import (
     rules_of,
     times_of,
 )
-from dpcp_audit.reports.witness import short, telling
+from dpcp_audit.reports.witness import short, tables_of_finding, telling
 from dpcp_audit.words.formatting import (
     DASH,
     confidence,
@@ -356,7 +356,7 @@ def _entry(
         page=_page(finding),
         witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),
-        tables=tuple(finding.get("tables") or ()),
+        tables=tables_of_finding(finding),
         place=place,
     )
 

@@ -29,6 +29,7 @@ from dpcp_audit.words.results import (
     SourceLocation,
     Standing,
     Table,
+    TracedLines,
     Unproved,
     Verdict,
     Whole,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter, ValidationError
 
-SCHEMA_VERSION = "2.4"
+SCHEMA_VERSION = "2.5"
 SCHEMA_FILE = "results.schema.json"
 _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
 _SHOWN = 60
@@ -87,6 +88,7 @@ class RecordedFinding:
     tables: tuple[Table, ...] = ()
     worse: str = ""
     unproved: Unproved | None = None
+    traced: TracedLines | None = None
 
     def __post_init__(self) -> None:
         _require_lengths(self.figures)

@@ -12,7 +12,7 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.witness import changed_records
+from dpcp_audit.reports.witness import changed_records, lines_traced
 from dpcp_audit.words.formatting import (
     end,
     interval,
@@ -24,13 +24,13 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
-from dpcp_audit.words.results import DATA_WITHOUT_NOISE, EvidenceKind, Verdict, sizes_proved
+from dpcp_audit.words.results import EvidenceKind, SourceLocation, Verdict, sizes_proved
 from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from dpcp_audit.words.results import PlainData
+    from dpcp_audit.words.results import LineLoss, PlainData
 
 _LARGEST_EXPONENT = 700.0
 _UNDECIDED = (
@@ -86,11 +86,12 @@ def unsaid_stop(finding: Mapping[str, Any]) -> str:
     unproved: PlainData | None = finding.get("unproved")
     if not unproved:
         return ""
-    told = sentence(finding)
-    if unproved["reason"] in told:
-        return ""
-    said = {"hint": ""} if (unproved.get("hint") or "") in told else {}
-    return unproved_sentence({"unproved": unproved | said})
+    if Verdict(finding["verdict"]) is not Verdict.REFUTED:
+        return "" if only_above(finding["evidence"]) else unproved_sentence(finding)
+    if not _stopped_at_its_line(finding):
+        return unproved_sentence(finding)
+    line = _spending_line(finding)
+    return unproved_sentence({"unproved": unproved | {"hint": ""}}) if line else ""
 
 
 def _of_what_is_revealed(evidence: Mapping[str, Any]) -> bool:
@@ -419,39 +420,70 @@ def _proved(finding: Mapping[str, Any]) -> str:
 
 def _next_step(finding: Mapping[str, Any]) -> str:
     """Return what decides a claim that a trace leaves open, and where data has no noise."""
-    seen = _bare(_place(finding), finding.get("tables") or ())
     transcript = (finding.get("witness") or {}).get("scope") == "transcript"
     other = "" if transcript else ", or claim it of scope transcript"
-    return f"{seen} Sample the outputs (dpcp-audit check, dp.audit){other}."
+    return f"{_bare(finding)} Sample the outputs (dpcp-audit check, dp.audit){other}."
 
 
 def _remedy(finding: Mapping[str, Any]) -> str:
     """Return the line that leaks or spends the loss, and what would help, where that is known."""
-    rank = (finding.get("witness") or {}).get("rank")
-    if rank is not None:
+    if (rank := _rank(finding)) is not None:
         return f"The threshold is score {rank} from below; {_rank_that_would_do(finding)} would do."
-    place, tables = _place(finding), finding.get("tables") or ()
+    line, stopped = _spending_line(finding), _stopped_at_its_line(finding)
     unproved: PlainData = finding.get("unproved") or {}
-    stopped = bool(place) and unproved.get("location") == finding.get("location")
-    row = _spent(tables)
     hint = f" Hint: {unproved['hint']}." if stopped and unproved.get("hint") else ""
-    if row and row.get("line") == place:
-        return f"{_spends(finding['evidence'], row, proved=bool(hint))}{hint}"
+    if line is not None:
+        return f"{_spends(finding['evidence'], line, proved=bool(hint))}{hint}"
     if stopped:
-        return f"At {place}: {unproved['reason']}.{hint}"
-    return _bare(place, tables)
+        return f"At {_place(finding)}: {unproved['reason']}.{hint}"
+    return _bare(finding)
 
 
-def _spends(evidence: Mapping[str, Any], row: Mapping[str, str], *, proved: bool) -> str:
+def _rank(finding: Mapping[str, Any]) -> int | None:
+    return (finding.get("witness") or {}).get("rank")
+
+
+def _stopped_at_its_line(finding: Mapping[str, Any]) -> bool:
+    """Return True if a proof from the source stopped at the line that is named."""
+    unproved: PlainData = finding.get("unproved") or {}
+    place = finding.get("location")
+    return bool(place) and unproved.get("location") == place and _rank(finding) is None
+
+
+def _spending_line(finding: Mapping[str, Any]) -> LineLoss | None:
+    """Return the line that draws all of the noise, if it is the line that is named.
+
+    None where it loses infinitely much: more of that noise would not help.
+    """
+    traced = lines_traced(finding)
+    if traced is None or len(traced.draws) != 1:
+        return None
+    (line,) = traced.draws
+    return line if str(line.location) == _place(finding) and line.mean_loss < math.inf else None
+
+
+def _spends(evidence: Mapping[str, Any], line: LineLoss, *, proved: bool) -> str:
     """Return the noise of the line that spends, and what would do unless it is proved."""
-    scale, law = row.get("noise scale"), row.get("law", "")
-    if not scale or row.get("draws a run") != "1":
-        spent = row.get("share", "").replace("%", " %")
-        return f"At {row['line']}, {spent} of the loss is spent."
-    wanted = _enough(evidence, law, row.get("realised sensitivity", ""))
-    more = wanted is not None and wanted > to_float(scale) and not proved
+    if math.isnan(line.scale) or line.draws != 1:
+        return f"At {line.location}, {share(line.share, digits=2)} of the loss is spent."
+    wanted = _enough(evidence, line)
+    more = wanted > line.scale and not proved
     would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if more else ""
-    return f"At {row['line']}, {_LAWS.get(law, law)} noise of scale {scale} is added{would_do}."
+    law, scale = _LAWS.get(line.law, line.law), number(line.scale)
+    return f"At {line.location}, {law} noise of scale {scale} is added{would_do}."
+
+
+def _enough(evidence: Mapping[str, Any], line: LineLoss) -> float:
+    """Return the scale of one draw at which the claim would hold on the pair; NaN if unknown."""
+    claimed = to_float(evidence["claimed"])
+    if claimed <= 0 or (evidence.get("at") or {}).get("delta"):
+        return math.nan
+    known = {
+        ("laplace", Quantity.EPSILON): line.sensitivity / claimed,
+        ("normal", Quantity.RHO): line.sensitivity / math.sqrt(2 * claimed),
+        ("normal", Quantity.MU): line.sensitivity / claimed,
+    }
+    return known.get((line.law, Quantity(evidence["quantity"])), math.nan)
 
 
 def _rank_that_would_do(finding: Mapping[str, Any]) -> str:
@@ -461,50 +493,20 @@ def _rank_that_would_do(finding: Mapping[str, Any]) -> str:
     return f"score {rank}" if rank <= n else "infinity"
 
 
-def _spent(tables: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the row of the line that spends the most, where the table has but one.
-
-    Empty where it loses infinitely much: more of that noise would not help.
-    """
-    for table in tables:
-        columns = {column["name"]: column["texts"] for column in table["columns"]}
-        if "realised sensitivity" in columns and len(columns.get("line", ())) == 1:
-            row = {name: texts[0] for name, texts in columns.items() if texts}
-            return {} if "inf" in row.get("mean loss a run", "") else row
-    return {}
-
-
-def _bare(place: str, tables: Sequence[Mapping[str, Any]]) -> str:
+def _bare(finding: Mapping[str, Any]) -> str:
     """Return that a trace has seen data without noise, with the line where that is the place."""
-    for table in tables:
-        if table["title"] == DATA_WITHOUT_NOISE:
-            columns = {column["name"]: column["texts"] for column in table["columns"]}
-            at = f"At {place}" if place in columns["line"] else "On this pair"
-            return f"{at}, data is used without noise."
-    return ""
+    traced = lines_traced(finding)
+    if traced is None or not traced.leaks:
+        return ""
+    place = _place(finding)
+    named = any(str(leak.location) == place for leak in traced.leaks)
+    return f"{f'At {place}' if named else 'On this pair'}, data is used without noise."
 
 
 def _place(finding: Mapping[str, Any]) -> str:
     """Return "file:line" of a finding; "" where it has none."""
     location = finding.get("location")
-    return f"{location.get('file')}:{location.get('line')}" if is_record(location) else ""
-
-
-def _enough(evidence: Mapping[str, Any], law: str, sensitivity: str) -> float | None:
-    """Return the scale of one draw at which the claim would hold on the pair."""
-    try:
-        change, claimed = float(sensitivity), to_float(evidence["claimed"])
-    except ValueError:
-        return None
-    if claimed <= 0:
-        return None
-    known = {
-        ("laplace", Quantity.EPSILON): change / claimed,
-        ("normal", Quantity.RHO): change / math.sqrt(2 * claimed),
-        ("normal", Quantity.MU): change / claimed,
-    }
-    pure = not (evidence.get("at") or {}).get("delta")
-    return known.get((law, Quantity(evidence["quantity"]))) if pure else None
+    return str(SourceLocation(**location)) if is_record(location) else ""
 
 
 def _plain(value: object) -> object:

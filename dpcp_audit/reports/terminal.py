@@ -32,7 +32,7 @@ from dpcp_audit.reports.terminal_findings import (
     print_indented,
     print_table,
 )
-from dpcp_audit.reports.witness import one_line
+from dpcp_audit.reports.witness import one_line, tables_of_finding
 from dpcp_audit.words.formatting import counted, number, printable
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, PlainData]]:
     for table in document.get("overview", {}).get("tables", ()):
         yield "", table
     for finding in document["findings"]:
-        for table in finding.get("tables", ()):
+        for table in tables_of_finding(finding):
             yield finding["id"], table
 
 

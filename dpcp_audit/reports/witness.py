@@ -1,17 +1,30 @@
-"""Witnesses for readers: what differs between two long inputs first, and all of it on a line."""
+"""What a finding shows: its witness, on a line or from what differs on, and the traced lines."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.words.formatting import clipped, counted, number
+from dpcp_audit.engine.tasks import plain_record
+from dpcp_audit.words.formatting import clipped, counted, number, to_float
+from dpcp_audit.words.results import (
+    LineLoss,
+    Remark,
+    SourceLocation,
+    Table,
+    TableColumn,
+    TracedLines,
+)
 from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.words.results import PlainData
 
 
 DIFFERENCE = "where they differ"
@@ -19,6 +32,7 @@ _PAIRS = (("value", "neighbour"), ("scores", "neighbour_scores"))
 _MANY = 6
 _SHOWN = 10
 _LONGEST = 160
+_NUMBERS = (*("draws", "moved", "scale", "sensitivity", "mean_loss", "largest_loss", "share"),)
 
 
 def telling(witness: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,3 +199,87 @@ def _own(name: str, records: list[Any], surplus: Counter[str]) -> dict[str, Any]
             left[key] -= 1
             found[f"{name}[{place}]"] = record
     return found
+
+
+_JOINED_NOTE = (
+    "Draws that are compared with each other count at the one that the others share; their scale "
+    "and sensitivity are not shown."
+)
+
+
+def traced_tables(traced: TracedLines) -> tuple[Table, ...]:
+    """Return the tables of the lines that a trace has seen, without those that are empty."""
+    found = (
+        lines_table(traced.draws),
+        _remarks_table("Data without noise", traced.leaks),
+        _remarks_table("What cannot be followed", traced.unfollowed),
+    )
+    return tuple(table for table in found if table.columns[0].texts)
+
+
+def tables_of_finding(finding: Mapping[str, Any]) -> tuple[PlainData, ...]:
+    """Return the tables of a finding, those of the traced lines first."""
+    lines = lines_traced(finding)
+    own = () if lines is None else traced_tables(lines)
+    return (*(plain_record(asdict(table)) for table in own), *(finding.get("tables") or ()))
+
+
+def lines_traced(finding: Mapping[str, Any]) -> TracedLines | None:
+    """Return the traced lines of a finding as they were before they were written."""
+    traced: PlainData | None = finding.get("traced")
+    if not traced:
+        return None
+    return TracedLines(
+        draws=tuple(map(_line_loss, traced["draws"])),
+        leaks=tuple(map(_remark, traced["leaks"])),
+        unfollowed=tuple(map(_remark, traced["unfollowed"])),
+    )
+
+
+def _line_loss(data: PlainData) -> LineLoss:
+    numbers = {name: to_float(data[name]) for name in _NUMBERS}
+    place = SourceLocation(**data["location"])
+    return LineLoss(location=place, law=data["law"], joined=data["joined"], **numbers)
+
+
+def _remark(data: PlainData) -> Remark:
+    return Remark(**data | {"location": SourceLocation(**data["location"])})
+
+
+def lines_table(lines: Sequence[LineLoss]) -> Table:
+    """Return the lines that draw, with what they spend."""
+    return Table(
+        title="Which line spends the privacy loss",
+        columns=[
+            TableColumn(name="line", texts=[f"{e.location.file}:{e.location.line}" for e in lines]),
+            TableColumn(name="law", texts=[each.law for each in lines]),
+            _numbers("draws a run", [each.draws for each in lines]),
+            _numbers("noise scale", [each.scale for each in lines]),
+            _numbers("realised sensitivity", [each.sensitivity for each in lines]),
+            _numbers("largest loss of a draw", [each.largest_loss for each in lines]),
+            _numbers("mean loss a run", [each.mean_loss for each in lines]),
+            TableColumn(
+                name="share",
+                texts=[f"{each.share:.0%}" for each in lines],
+                values=[each.share for each in lines],
+            ),
+        ],
+        notes=[_JOINED_NOTE] if any(each.joined for each in lines) else [],
+    )
+
+
+def _remarks_table(title: str, remarks: Sequence[Remark]) -> Table:
+    places = [f"{each.location.file}:{each.location.line}" for each in remarks]
+    return Table(
+        title=title,
+        columns=[
+            TableColumn(name="line", texts=places),
+            TableColumn(name="what is seen", texts=[each.says for each in remarks]),
+            _numbers("paths", [float(each.paths) for each in remarks]),
+        ],
+    )
+
+
+def _numbers(name: str, values: Sequence[float]) -> TableColumn:
+    texts = ["" if math.isnan(value) else f"{value:.4g}" for value in values]
+    return TableColumn(name=name, texts=texts, values=list(values))

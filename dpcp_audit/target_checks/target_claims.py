@@ -123,7 +123,7 @@ class TwoSidedPrivacy:
             within = traced.verdict is Verdict.CONSISTENT or crossed
             leaks = shown.trace is not None and bool(shown.trace.leaks)
             line = None if within and not leaks else traced.location
-            return replace(found, note=note, tables=tables, location=line)
+            return replace(found, note=note, tables=tables, location=line, traced=traced.traced)
         note = f"{traced.note} {found.note}"
         warning = {key: found.witness[key] for key in (REPRESENTATION,) if key in found.witness}
         return replace(

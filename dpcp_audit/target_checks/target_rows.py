@@ -407,7 +407,7 @@ def _proved_beside(proved: Outcome, traced: Outcome | None) -> Outcome:
     if traced is None:
         return proved
     note = f"{proved.note} The trace alone leaves it open. {traced.note}"
-    return replace(proved, note=note, tables=traced.tables)
+    return replace(proved, note=note, tables=traced.tables, traced=traced.traced)
 
 
 def rows_of_traces(targets: Sequence[CheckSpec] = (), scope: str = Scope.RELEASE) -> list[Row]:

@@ -41,7 +41,7 @@ from dpcp_audit.tracing.outputs import (
     without_marks,
     without_rounding,
 )
-from dpcp_audit.tracing.pair_traces import Remark, trace_target
+from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
@@ -51,7 +51,7 @@ from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import decide
 from dpcp_audit.words.formatting import counted
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.results import Premise, Proof, ProofMethod, SourceLocation, Verdict
+from dpcp_audit.words.results import Premise, Proof, ProofMethod, Remark, SourceLocation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -50,7 +50,7 @@ from dpcp_audit.tracing.returned_data import line_of_data
 from dpcp_audit.tracing.target_calls import put_back
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Estimate, SourceLocation
+from dpcp_audit.words.results import Estimate, LineLoss, Remark, SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -284,46 +284,6 @@ def _rounded(shift: float) -> float:
     return float(f"{shift:.{_DIGITS}e}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineLoss:
-    """The privacy loss that a line of the target spends.
-
-    Parameters
-    ----------
-    location : SourceLocation
-        The line that draws.
-    draws : float
-        Observed draws a run, on average.
-    moved : float
-        Those of them whose number differs between the inputs.
-    law : str
-        As the generator's method is called.
-    scale : float
-        The smallest noise scale, in the unit of the noisy number; NaN where it is not known.
-    sensitivity : float
-        The largest difference of that number between the inputs; NaN where it is not known.
-    mean_loss : float
-        Its loss a run, on average over the inputs' own paths: the larger of the two directions.
-    largest_loss : float
-        The largest loss of one of its draws.
-    share : float
-        Its part of the mean loss of all lines: of what was observed, not of what a claim counts.
-    joined : bool
-        True if its draws were compared with each other.
-    """
-
-    location: SourceLocation
-    draws: float
-    moved: float
-    law: str
-    scale: float
-    sensitivity: float
-    mean_loss: float
-    largest_loss: float
-    share: float
-    joined: bool = False
-
-
 def line_losses(paths: Sequence[Sequence[PathLoss]]) -> tuple[LineLoss, ...]:
     """Return what each line that draws spends, the largest first."""
     means = [_means(direction) for direction in paths]
@@ -379,29 +339,6 @@ _TREE = 1000
 """Paths of a tree that are tried before it counts as large."""
 _NOTHING = "the target returns None: return what is released"
 _KEEPS = "the target keeps noise of one call for later ones"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
-    """Something that the traces say of a line.
-
-    Parameters
-    ----------
-    says : str
-    location : SourceLocation
-    paths : int
-    blames : bool
-        True if the line is where the data leave the noise behind. Of an output that differs only
-        the line that returns it may be known.
-    """
-
-    says: str
-    location: SourceLocation
-    paths: int = 1
-    blames: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.location.file}:{self.location.line}: {self.says}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

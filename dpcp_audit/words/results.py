@@ -624,13 +624,94 @@ class SourceLocation:
         return cls.of(str(path), line)
 
 
-DATA_WITHOUT_NOISE = "Data without noise"
-"""The title of the table of lines at which a trace has seen such data."""
 INDEPENDENT_DRAWS = (
     "outputs are independent draws; dependence is probed among those of one batch, in their order, "
     "and not between batches or processes"
 )
 """The assumption of whatever samples a target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineLoss:
+    """The privacy loss that a line of the target spends.
+
+    Parameters
+    ----------
+    location : SourceLocation
+        The line that draws.
+    draws : float
+        Observed draws a run, on average.
+    moved : float
+        Those of them whose number differs between the inputs.
+    law : str
+        As the generator's method is called.
+    scale : float
+        The smallest noise scale, in the unit of the noisy number; NaN where it is not known.
+    sensitivity : float
+        The largest difference of that number between the inputs; NaN where it is not known.
+    mean_loss : float
+        Its loss a run, on average over the inputs' own paths: the larger of the two directions.
+    largest_loss : float
+        The largest loss of one of its draws.
+    share : float
+        Its part of the mean loss of all lines: of what was observed, not of what a claim counts.
+    joined : bool
+        True if its draws were compared with each other.
+    """
+
+    location: SourceLocation
+    draws: Number
+    moved: Number
+    law: str
+    scale: Number
+    sensitivity: Number
+    mean_loss: Number
+    largest_loss: Number
+    share: Number
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something that the traces say of a line.
+
+    Parameters
+    ----------
+    says : str
+        The remark, without a full stop.
+    paths : int
+        The number of paths on which it was seen.
+    blames : bool
+        True if the line is where the data leave the noise behind. Of an output that differs only
+        the line that returns it may be known.
+    """
+
+    says: str
+    location: SourceLocation
+    paths: Whole = 1
+    blames: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.location.file}:{self.location.line}: {self.says}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedLines:
+    """The lines of the code of which a trace of its noise has seen something.
+
+    Parameters
+    ----------
+    draws : tuple of LineLoss
+        The lines that draw noise, with the loss that each spends, the largest first.
+    leaks : tuple of Remark
+        Data that reaches the output or the control flow without noise.
+    unfollowed : tuple of Remark
+        The places where the noise could not be followed.
+    """
+
+    draws: tuple[LineLoss, ...] = ()
+    leaks: tuple[Remark, ...] = ()
+    unfollowed: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -717,6 +798,8 @@ class Outcome:
         The line of the code that spends the loss, where it is known.
     unproved : Unproved or None
         What stopped a proof from the source, of a claim that the verifier takes and does not prove.
+    traced : TracedLines or None
+        What a trace of the noise has seen of single lines.
     """
 
     verdict: Verdict
@@ -730,6 +813,7 @@ class Outcome:
     estimates: tuple[Estimate, ...] = ()
     location: SourceLocation | None = None
     unproved: Unproved | None = None
+    traced: TracedLines | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,8 +122,8 @@ def test_a_search_that_keeps_its_claim_has_a_bracket() -> None:
     below, above = next(column.texts for column in bracket.columns if column.name == "loss")
     assert below.startswith("at least ")
     assert float(below.split()[2].strip(",")) <= float(above.split(",")[0])
-    assert "Which line spends the privacy loss" in title_of(found)
-    assert found.location is not None
+    assert found.traced is not None
+    assert found.location in [line.location for line in found.traced.draws]
 
 
 def test_without_the_trace_the_check_is_the_black_box() -> None:

@@ -93,8 +93,8 @@ _NEXT = {
     "DP9": "Correct the code, or the verdict that is recorded",
 }
 """What to do about a kind of failure, by the beginning of its code."""
-_LISTED = ("estimates", "tables")
-"""Lists of a finding, which are left out where they are empty."""
+_LISTED = ("estimates", "tables", "traced")
+"""Parts of a finding, which are left out where they are empty."""
 
 
 def render_sarif(document: Mapping[str, Any]) -> str:
@@ -198,7 +198,7 @@ def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
 
 
 def _lists_of_others(document: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> PlainData:
-    """Return estimates and tables of findings that are no result, by their ids.
+    """Return estimates, tables and traced lines of findings that are no result, by their ids.
 
     What brackets a loss, what reaches an output without noise, and what cannot be followed.
     """

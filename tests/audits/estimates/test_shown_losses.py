@@ -20,11 +20,11 @@ from dpcp_audit.audits.loss_bracket import (
 )
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, LaplacePair
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
+from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Estimate, FigureKind, SourceLocation
+from dpcp_audit.words.results import Estimate, FigureKind, Remark, SourceLocation
 
 HITS, ALARMS = Rate(0.6, 0.5, 0.7), Rate(0.2, 0.1, 0.3)
 LOG = math.log

@@ -207,7 +207,7 @@ def test_a_followed_finding_points_at_the_line_that_spends(tmp_path) -> None:
     log = json.loads((tmp_path / "found.sarif").read_text("utf-8"))
     (place,) = log["runs"][0]["results"][0]["locations"]
     assert place["physicalLocation"]["region"]["startLine"] == found["location"]["line"]
-    assert "Which line spends the privacy loss" in [each["title"] for each in found["tables"]]
+    assert found["location"] in [each["location"] for each in found["traced"]["draws"]]
 
 
 def test_a_long_audit_says_on_a_terminal_how_many_calls_are_left(

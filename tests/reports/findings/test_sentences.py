@@ -12,21 +12,20 @@ from support.report_document import evidence, finding
 
 from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate, shown_numbers
 
+PLACE = {"file": "mine.py", "line": 13}
 LINE = {
-    "title": "Which line spends the privacy loss",
-    "columns": [
-        {"name": name, "texts": [text], "values": [], "details": {}, "marked": []}
-        for name, text in {
-            "line": "mine.py:13",
-            "law": "laplace",
-            "draws a run": "1",
-            "noise scale": "0.5",
-            "realised sensitivity": "1",
-            "share": "100%",
-        }.items()
-    ],
-    "notes": [],
+    "location": PLACE,
+    "law": "laplace",
+    "draws": 1.0,
+    "moved": 1.0,
+    "scale": 0.5,
+    "sensitivity": 1.0,
+    "mean_loss": 1.1,
+    "largest_loss": 2.0,
+    "share": 1.0,
+    "joined": False,
 }
+TRACED = {"draws": [LINE], "leaks": [], "unfollowed": []}
 
 
 def leak(hits: tuple[int, int], **witness: Any) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def leak(hits: tuple[int, int], **witness: Any) -> dict[str, Any]:
 
 
 def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None:
-    told = leak((270, 42)) | {"tables": [LINE], "location": {"file": "mine.py", "line": 13}}
+    told = leak((270, 42)) | {"traced": TRACED, "location": PLACE}
     assert sentence(told) == (
         "With 20 scores, changing one from 1 to 0 makes an output above 0.5 about 6.4 times as "
         "likely (27 % against 4.2 %); ε = 1 allows 2.72 times. Certified: ε ≥ 1.6. "
@@ -150,10 +149,37 @@ def test_a_sentence_comes_from_fields_and_never_from_the_words_of_a_note(note: s
 def test_the_hint_of_a_proof_is_told_once() -> None:
     stopped = {"reason": "ε ≤ 2 is proved", "location": {"file": "mine.py", "line": 13}}
     stopped |= {"hint": "a scale ≥ 2 would prove it"}
-    told = leak((270, 42)) | {"tables": [LINE], "location": stopped["location"]}
-    told |= {"unproved": stopped}
+    told = leak((270, 42)) | {"traced": TRACED, "location": PLACE, "unproved": stopped}
     assert (sentence(told) + note_of(told)).count("a scale ≥ 2 would prove it") == 1
     assert note_of(told).endswith("Not proved for every input: mine.py:13: ε ≤ 2 is proved.")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"mean_loss": "inf"}, ""),
+        ({"location": {"file": "mine.py", "line": 14}}, ""),
+        ({"draws": 20.0, "share": 0.25}, "At mine.py:13, 25 % of the loss is spent."),
+        ({"scale": "nan"}, "At mine.py:13, 100 % of the loss is spent."),
+        ({"scale": 2.0}, "At mine.py:13, Laplace noise of scale 2 is added."),
+        ({"law": "normal"}, "At mine.py:13, Gaussian noise of scale 0.5 is added."),
+        ({"sensitivity": "nan"}, "At mine.py:13, Laplace noise of scale 0.5 is added."),
+    ],
+)
+def test_the_line_that_spends_is_told_from_its_numbers(changed: dict[str, Any], said: str) -> None:
+    traced = TRACED | {"draws": [LINE | changed]}
+    told = sentence(leak((270, 42)) | {"traced": traced, "location": PLACE})
+    assert told.partition("Certified: ε ≥ 1.6.")[2].strip() == said
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [(PLACE, "At mine.py:13, data is used"), (None, "On this pair, data is used")],
+)
+def test_data_without_noise_is_told_with_its_line(place: dict[str, Any] | None, said: str) -> None:
+    seen = {"says": "data is returned", "location": PLACE, "paths": 3, "blames": True}
+    traced = {"draws": [], "leaks": [seen], "unfollowed": []}
+    assert said in sentence(leak((270, 42)) | {"traced": traced, "location": place})
 
 
 def test_an_event_of_one_number_is_that_output() -> None:

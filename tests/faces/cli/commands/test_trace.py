@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpcp_audit.faces.cli.main import main
+from dpcp_audit.reports.witness import tables_of_finding
 
 CODE = """import numpy as np
 def mean(scores, *, rng):
@@ -43,7 +44,7 @@ def test_a_refutation_names_the_line(folder, capsys) -> None:
     assert "mine.py:3" in shown
     (finding,) = json.loads((folder / "a.json").read_text("utf-8"))["findings"]
     assert finding["verdict"] == "REFUTED"
-    assert finding["tables"][0]["columns"][0]["texts"] == ["mine.py:3"]
+    assert finding["traced"]["draws"][0]["location"] == {"file": "mine.py", "line": 3}
     assert "mine.py:3" in (folder / "a.html").read_text("utf-8")
 
 
@@ -58,9 +59,11 @@ def reported(folder, name) -> Any:
     assert main([*words, "--pure-dp", "1", "--jobs", "1", *forms]) in {0, 1}
     (finding,) = json.loads((folder / "a.json").read_text("utf-8"))["findings"]
     (run,) = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"]
-    kept = [result["properties"].get("tables", []) for result in run["results"]]
-    (tables,) = kept or run["properties"]["tables"].values()
-    assert tables == finding["tables"]
+    for part in ("tables", "traced"):
+        shown = [result["properties"].get(part) or [] for result in run["results"]]
+        others = run.get("properties", {}).get(part, {finding["id"]: []})
+        assert finding[part] in (shown or [*others.values()])
+    tables = tables_of_finding(finding)
     assert all(note in str(tables) for table in finding["tables"] for note in table["notes"])
     page = (folder / "a.html").read_text("utf-8")
     assert all(table["title"] in page for table in tables)
