@@ -20,6 +20,7 @@ from dpcp_audit.words.evidence import of_loss
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (
     Evidence,
+    Odds,
     Power,
     Table,
     TableColumn,
@@ -44,6 +45,8 @@ _POINTWISE = (
     f"{1 - _SIGNIFICANCE:g} for this row, not for all rows at once."
 )
 _PROFILE_NOTE = f"δ(ε) of the release is at most this, by post-processing. {_POINTWISE}"
+_LARGEST = 700.0
+"""The largest exponent of e in doubles, about."""
 _DELTAS = (0.0, 1e-3, 1e-2)
 _NAMES = (*(f"ε at δ = {delta:g}" for delta in _DELTAS), "ρ")
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -71,6 +74,27 @@ def _is_unexplained(trace: PairTrace) -> bool:
     if pair is None or not any(math.isinf(w.max_divergence()) for w in (pair, pair.reversed())):
         return False
     return not any(math.isinf(line.largest_loss) for line in trace.lines)
+
+
+def telling_output(guarantee: PrivacyGuarantee, pair: FinitePair) -> Odds | None:
+    """Return an output that shows the loss, with its probability on either input.
+
+    Of a pure claim the one whose ratio is the largest, of others the one by which most mass is
+    beyond what the claim allows. None where the outputs are not known.
+    """
+    if not pair.outcomes:
+        return None
+    loss = loss_of(guarantee)
+    masses = np.exp([pair.law.log_mass, pair.neighbour_law.log_mass])
+    if loss.pure:
+        ratio = np.maximum(pair.loss, pair.reversed().loss)
+        told = int(np.lexsort((masses.max(axis=0), ratio))[-1])
+    else:
+        times = loss.quantity is Quantity.EPSILON
+        allowed = math.exp(min(loss.claimed, _LARGEST)) if times else 1.0
+        told = int(np.argmax((masses - allowed * masses[::-1]).max(axis=0)))
+    value, neighbour = (float(row[told]) for row in masses)
+    return Odds(output=pair.outcomes[told], value=value, neighbour=neighbour)
 
 
 def hides_infinity(trace: PairTrace) -> bool:

@@ -28,6 +28,7 @@ from dpcp_audit.audits.path_evidence import (
     leaking_line,
     lines_of,
     path_evidence,
+    telling_output,
     trace_tables,
 )
 from dpcp_audit.audits.search.pair_space import input_as_data
@@ -474,6 +475,8 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
         claimed=found.claimed,
         at=found.at,
     )
+    if refutes(evidence):
+        evidence = replace(evidence, odds=telling_output(guarantee, pair))
     count = pair.law.log_mass.size
     power = Power(
         quantity=found.quantity,

@@ -28,6 +28,7 @@ from dpcp_audit.words.formatting import (
     printable,
     telling_digits,
     to_float,
+    wrapped,
 )
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Figure, FigureKind, Series, Standing, Verdict
@@ -378,7 +379,7 @@ def results_text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]])
 
 def _told(key: str, entry: Mapping[str, Any]) -> list[str]:
     """Return a claim's verdict, and its sentence below."""
-    said = textwrap.wrap(printable(sentence(entry)), _WIDTH - 4, max_lines=6, placeholder=" …")
+    said = wrapped(printable(sentence(entry)), _WIDTH - 4, max_lines=6, placeholder=" …")
     head = f"{entry['verdict']} {clipped(printable(key), _WIDTH - 13)}"
     return [head, *(f"    {line}" for line in said)]
 
@@ -411,8 +412,8 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
     lines = [f"{entry['verdict']}: {clipped(printable(key), _WIDTH - 14)}"]
     for name, text in facts.items():
         lines_of = _MOST_LINES + (name in {"found", "claim"})
-        wrapped = textwrap.wrap(text, width, max_lines=lines_of, placeholder=" …")
-        lines += [f"{name if i == 0 else '':<10} {part}" for i, part in enumerate(wrapped)]
+        shown = wrapped(text, width, max_lines=lines_of, placeholder=" …")
+        lines += [f"{name if i == 0 else '':<10} {part}" for i, part in enumerate(shown)]
     return "\n".join(lines)
 
 

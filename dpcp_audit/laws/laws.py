@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
@@ -149,10 +149,18 @@ class LawPair(ABC):
 
 @dataclass(frozen=True, slots=True)
 class FinitePair(LawPair):
-    """Two finite laws over the same outcomes."""
+    """Two finite laws over the same outcomes.
+
+    Parameters
+    ----------
+    outcomes : tuple
+        The outcomes themselves, in the order of the masses, as plain data; empty where they are
+        not known.
+    """
 
     law: FiniteLaw
     neighbour_law: FiniteLaw
+    outcomes: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if self.law.log_mass.shape != self.neighbour_law.log_mass.shape:
@@ -175,7 +183,7 @@ class FinitePair(LawPair):
 
     def reversed(self) -> FinitePair:
         """Return the pair (Q, P)."""
-        return FinitePair(self.neighbour_law, self.law)
+        return FinitePair(self.neighbour_law, self.law, self.outcomes)
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ(ε); with slack, a lower bound that is at most ``slack`` too small."""

@@ -12,7 +12,7 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.witness import changed_records, lines_traced
+from dpcp_audit.reports.witness import changed_records, lines_traced, short
 from dpcp_audit.words.formatting import (
     end,
     interval,
@@ -285,6 +285,8 @@ def _broken(finding: Mapping[str, Any]) -> str:
     evidence: PlainData = finding["evidence"]
     witness: PlainData = finding.get("witness") or {}
     counts: list[PlainData] = (evidence.get("sample") or {}).get("counts") or []
+    if odds := evidence.get("odds"):
+        return _shown_by(odds, finding)
     if "event" not in witness or len(counts) < 2 or "swapped" not in witness:
         if "neighbour" in witness:
             change = changed_records(witness, to_neighbour=witness.get("path_of") != "value")
@@ -309,6 +311,28 @@ def _broken(finding: Mapping[str, Any]) -> str:
     return f"{change} {times}; {_allowed(evidence)}. {_certified(evidence)}".rstrip()
 
 
+def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
+    """Return how a computed loss shows: one output, and how likely it is on either input."""
+    evidence: PlainData = finding["evidence"]
+    first, second = (to_float(odds[name]) for name in ("value", "neighbour"))
+    change = changed_records(finding["witness"], to_neighbour=second > first)
+    likelier, rarer = max(first, second), min(first, second)
+    output = f"the output {_output(odds['output'])}"
+    shows = (
+        f"makes {output} about {number(likelier / rarer, digits=2)} times as likely "
+        f"({share(likelier)} against {share(rarer)})"
+        if rarer
+        else f"makes {output} possible ({share(likelier)}), which was impossible"
+    )
+    quantity = Quantity(evidence["quantity"])
+    found = amount(quantity, evidence["value"], digits=telling_digits(evidence))
+    return f"{change} {shows}; {_allowed(evidence)}. Exact: {found}."
+
+
+def _output(output: object) -> str:
+    return number(output) if isinstance(output, int | float) else short(output)
+
+
 def _allowed(evidence: Mapping[str, Any]) -> str:
     """Return what the claim allows of an event, in the words of its quantity."""
     quantity, claimed = Quantity(evidence["quantity"]), to_float(evidence["claimed"])
@@ -317,7 +341,14 @@ def _allowed(evidence: Mapping[str, Any]) -> str:
         times = number(math.exp(claimed), digits=3)
         beside = f", and δ = {number(at['delta'])} beside" if at.get("delta") else ""
         return f"ε = {number(claimed)} allows {times} times{beside}"
-    return f"{amount(quantity, claimed, Bound(evidence['bound']).sign)} is promised"
+    promised = amount(quantity, claimed, Bound(evidence["bound"]).sign)
+    return f"{promised}{_at(evidence)} is promised"
+
+
+def _at(evidence: Mapping[str, Any]) -> str:
+    """Return the parameters of a quantity: " at ε = 1"."""
+    at: PlainData = evidence.get("at") or {}
+    return "".join(f" at {_symbol(name)} = {number(value)}" for name, value in at.items())
 
 
 _FEATURES = {
@@ -368,7 +399,7 @@ def _found(finding: Mapping[str, Any]) -> str:
     between = f" {ends}".rstrip()
     of = shown.get("detail") if quantity.promise is Promise.STATEMENT else ""
     detail = f", {of}" if of else ""
-    at = "".join(f" at {_symbol(k)} = {number(v)}" for k, v in (shown.get("at") or {}).items())
+    at = _at(shown)
     named = "" if quantity.unit else f"{quantity.label} "
     found = f"found {named}{amount(quantity, shown['value'], digits=digits)}{between}{at}{detail}"
     if only_above(shown):

@@ -8,7 +8,6 @@ finding has two lines, the id on one of its own.
 from __future__ import annotations
 
 import os
-import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rich.console import Console
@@ -24,7 +23,7 @@ from dpcp_audit.reports.sentences import (
     unsaid_stop,
 )
 from dpcp_audit.reports.severity import named, rules_of
-from dpcp_audit.words.formatting import number, printable, telling_digits
+from dpcp_audit.words.formatting import number, printable, telling_digits, wrapped
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import Standing
 
@@ -231,12 +230,12 @@ def print_indented(text: str, console: Console) -> None:
     if not text:
         return
     margin = " " * 4
-    filled = textwrap.fill(
+    filled = wrapped(
         plain_line(text),
-        width=max(console.width, 2 * _NARROWEST),
+        max(console.width, 2 * _NARROWEST),
         initial_indent=margin,
         subsequent_indent=margin,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    console.print(Text(filled), soft_wrap=True)
+    console.print(Text("\n".join(filled)), soft_wrap=True)

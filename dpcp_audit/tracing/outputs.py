@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
+import re
 from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -193,6 +194,8 @@ _CHANGED = 1e-10
 """The largest relative change of a probability by what is left out."""
 _UNDERFLOW = math.log(1e-200)
 """Below it a probability is of a weight that has lost its digits, or is 0 by rounding."""
+_SHAPE = re.compile(r"\w+\([\d, ]*\)")
+"""What stands before the entries of an array, a list or a dictionary."""
 _ROUNDING = math.log(1e-15)
 """Below it a probability may be the rounding of one that is 0."""
 
@@ -278,7 +281,21 @@ def exact_pair(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> Fini
         FiniteLaw(np.array([each.get(output, LOST) for output in outputs]), ones)
         for each in (law, neighbour)
     )
-    return FinitePair(first, second)
+    return FinitePair(first, second, tuple(map(plain_output, outputs)))
+
+
+def plain_output(atoms: Iterable[Atom]) -> Any:
+    """Return an output as plain data, without its types and shapes: a value, or a list of them.
+
+    Examples
+    --------
+    >>> plain_output((_TypeMark("int"), 1)), plain_output(("array(2,)", 0.5, 1.5))
+    (1, [0.5, 1.5])
+    """
+    values = without_marks(atoms)
+    kept = [each for each in values if not (isinstance(each, str) and _SHAPE.fullmatch(each))]
+    plain = [each if isinstance(each, str | int | float) else repr(each) for each in kept]
+    return plain[0] if len(plain) == 1 else plain
 
 
 def _matched(output: Any, law: Mapping[Any, float], alone: Sequence[Any]) -> Any:
@@ -314,5 +331,6 @@ def without_rounding(pair: FinitePair) -> tuple[FinitePair, float]:
     if not lost.any():
         return pair, 0.0
     none = np.zeros(int(np.count_nonzero(~lost)))
-    kept = FinitePair(*(FiniteLaw(row[~lost], none) for row in masses))
+    outcomes = tuple(each for each, gone in zip(pair.outcomes, lost, strict=False) if not gone)
+    kept = FinitePair(*(FiniteLaw(row[~lost], none) for row in masses), outcomes)
     return kept, max(float(np.exp(high[lost]).sum()), np.finfo(float).tiny)

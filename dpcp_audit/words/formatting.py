@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 
 DASH = "–"
+_NO_BREAK = "\u00a0"
+_TOGETHER = re.compile(r"(?<=[εδρμα]) (?=[≤≥<>=])|(?<=[≤≥<>=×]) (?=\S)| (?=[%×])")
+"""The spaces at which no line ends."""
 _MOST_NINES = 10
 """Decimals of a percentage that is not quite 100; more are not read but counted."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -231,6 +235,23 @@ def gist(text: str, limit: int) -> str:
     """
     head, stop, _ = text.strip().partition(". ")
     return clipped(head + stop.rstrip(), limit)
+
+
+def wrapped(text: str, width: int, **settings: Any) -> list[str]:
+    """Return a text in lines; no line ends between a number and its sign or unit.
+
+    Parameters
+    ----------
+    **settings
+        As of ``textwrap.wrap``.
+
+    Examples
+    --------
+    >>> wrapped("found ε ≤ 1 on 3 % of runs", 9)
+    ['found', 'ε ≤ 1 on', '3 % of', 'runs']
+    """
+    lines = textwrap.wrap(_TOGETHER.sub(_NO_BREAK, text), width, **settings)
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def clipped(text: str, limit: int) -> str:

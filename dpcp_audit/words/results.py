@@ -433,6 +433,23 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Odds:
+    """The probabilities of one output on two neighbouring inputs.
+
+    Parameters
+    ----------
+    output : object
+        The output, as plain data.
+    value, neighbour : float
+        Its probability on either input of the witness.
+    """
+
+    output: Any
+    value: Number
+    neighbour: Number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Estimate):
     """An estimate, and the method behind it.
 
@@ -450,6 +467,8 @@ class Evidence(Estimate):
         The counts or the variance behind a sampled number, where they are few.
     assumption : Assumption
         What the interval takes for granted.
+    odds : Odds or None
+        Of a computed loss that refutes a claim, an output that shows it.
     """
 
     kind: EvidenceKind
@@ -458,6 +477,7 @@ class Evidence(Estimate):
     bound: Bound = Bound.AT_MOST
     sample: Sample | None = None
     assumption: Assumption = Assumption.NONE
+    odds: Odds | None = None
 
     @classmethod
     def exact(

@@ -88,11 +88,14 @@ def test_too_little_noise_is_refuted_and_enough_is_not(function, guarantee, good
     assert wrong.evidence.quantity is fine.evidence.quantity
 
 
-def test_the_line_is_named_in_the_table() -> None:
+def test_the_line_is_named() -> None:
     found = outcome(laplace, PureDP(1.0))
-    line = f"test_traced_privacy.py:{laplace.__code__.co_firstlineno + 1}"
-    lines, profile = found.tables
-    assert lines.columns[0].texts[0].endswith(line)
+    assert found.traced is not None
+    (line,) = found.traced.draws
+    assert line.location == found.location
+    assert line.location.file.endswith("test_traced_privacy.py")
+    assert line.location.line == laplace.__code__.co_firstlineno + 1
+    (profile,) = found.tables
     assert profile.title.startswith("Loss law")
 
 
@@ -248,14 +251,25 @@ def test_a_whole_law_is_exact(function, guarantee, inputs, options) -> None:
     assert wrong.evidence.kind is EvidenceKind.EXACT
     assert wrong.verdict is Verdict.REFUTED
     larger = type(guarantee)(wrong.evidence.value * (1 + 1e-6))
-    assert outcome(function, larger, inputs, **options).verdict is Verdict.CONSISTENT
+    within = outcome(function, larger, inputs, **options)
+    assert within.verdict is Verdict.CONSISTENT
     assert "whole law" in wrong.note
+    odds = wrong.evidence.odds
+    assert odds is not None
+    assert within.evidence.odds is None
+    if not isinstance(guarantee, ZCDP):  # the loss of one output is that of the law
+        ratio = abs(math.log(odds.value / odds.neighbour))
+        assert ratio == pytest.approx(wrong.evidence.value)
 
 
 def test_no_noise_at_all_is_an_infinite_loss() -> None:
     found = outcome(lambda scores: float(scores.sum()), PureDP(1.0))
     assert found.verdict is Verdict.REFUTED
     assert found.evidence.lower == math.inf
+    odds = found.evidence.odds
+    assert odds is not None
+    assert sorted([odds.value, odds.neighbour]) == [0.0, 1.0]
+    assert odds.output in {float(SCORES.sum()), float(NEIGHBOUR.sum())}
 
 
 def test_data_that_reaches_the_output_beside_noise_is_said_and_not_judged() -> None:

@@ -7,7 +7,6 @@ import linecache
 import os
 import re
 import shlex
-import textwrap
 import time
 import warnings
 from dataclasses import asdict, dataclass, replace
@@ -35,7 +34,7 @@ from dpcp_audit.reports.witness import short, telling
 from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
 from dpcp_audit.targets import Kind
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.formatting import confidence, number
+from dpcp_audit.words.formatting import confidence, number, wrapped
 from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice
 
@@ -461,7 +460,7 @@ def _line(outcome: Outcome) -> list[str]:
 
 
 def _wrapped(name: str, text: str) -> list[str]:
-    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    lines = wrapped(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
     return [f"  {name if i == 0 else '':<10}{line}" for i, line in enumerate(lines)]
 
 

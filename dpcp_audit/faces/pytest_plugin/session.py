@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import textwrap
 from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ from dpcp_audit.targets import Kind
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems import coverage_audit
 from dpcp_audit.words.errors import IncompleteError, MissingExtraError, UsageError
-from dpcp_audit.words.formatting import counted, number
+from dpcp_audit.words.formatting import counted, number, wrapped
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Count, Evidence, EvidenceKind, Measure, Sample, Verdict
@@ -163,7 +162,7 @@ def _overview(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
 def _paragraph(text: str) -> list[str]:
     """Return a text as an indented paragraph in the terminal's width."""
     width = max(_NARROWEST, shutil.get_terminal_size().columns)
-    return textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="    ")
+    return wrapped(text, width, initial_indent="    ", subsequent_indent="    ")
 
 
 def _clipped(id_: str) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.report_document import evidence, finding
 
 from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate, shown_numbers
+from dpcp_audit.words.formatting import number
 
 PLACE = {"file": "mine.py", "line": 13}
 LINE = {
@@ -200,3 +201,29 @@ def test_of_a_claim_that_withstands_the_larger_lower_end_is_shown(verdict: str, 
     beyond = other | {"lower": 1.1, "value": 1.2}
     kept = shown_estimate(finding("x", verdict, verdict, evidence=test, estimates=[beyond]))
     assert shown_numbers(kept) == ("≥ 0.2", "")
+
+
+@pytest.mark.parametrize(
+    ("chances", "value", "words"),
+    [
+        (
+            (0.27, 0.0),
+            "inf",
+            "1 to 0 makes the output 0.5 possible (27 %), which was impossible; ε = 1",
+        ),
+        (
+            (0.042, 0.27),
+            1.861,
+            "0 to 1 makes the output 0.5 about 6.4 times as likely (27 % against 4.2 %); ε = 1",
+        ),
+    ],
+)
+def test_a_computed_loss_is_told_by_an_output_and_both_probabilities(
+    chances: tuple[float, float], value: object, words: str
+) -> None:
+    odds = {"output": 0.5, "value": chances[0], "neighbour": chances[1]}
+    shown = evidence(kind="exact", value=value, lower=value, upper=value, odds=odds)
+    case = {"value": [0.5] * 19 + [0.0], "neighbour": [0.5] * 19 + [1.0]}
+    told = sentence(finding("x", "REFUTED", "REFUTED", evidence=shown, witness=case))
+    end = f"allows 2.72 times. Exact: ε = {number(value)}."
+    assert told == f"With 20 records, changing one from {words} {end}"
