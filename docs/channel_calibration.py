@@ -33,7 +33,7 @@ from dpcp_audit.extensions.mechanisms import (
     label_users,
     score_table,
 )
-from dpcp_ledger.ldpcp.channels import (
+from dpcp_ledger.ldpcp.table_rows import (
     crossing,
     first_labels,
     kary_variance,

@@ -26,15 +26,7 @@ from dpcp_ledger.dpskin import (
     subsampled_claims,
     training_budgets,
 )
-from dpcp_ledger.ldpcp import (
-    channels,
-    ldpcp_scores,
-    ldpcp_theorems,
-    reports,
-    shuffling,
-    table_rows,
-    widths,
-)
+from dpcp_ledger.ldpcp import ldpcp_scores, ldpcp_theorems, reports, shuffling, table_rows, widths
 from dpcp_ledger.pcoqs import (
     algorithm,
     marginal_grid,
@@ -288,7 +280,7 @@ _PAPERS = (
     widths.paper,
     shuffling.paper,
     table_rows.paper,
-    channels.paper,
+    table_rows.channels,
     privacy.paper,
     zcdp.paper,
     algorithm.paper,

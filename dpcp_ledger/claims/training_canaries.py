@@ -263,7 +263,7 @@ def images(count: int) -> Examples:
 
 def network(kind: StandIn) -> nn.Module:
     """Return a stand-in with freshly drawn weights."""
-    from dpcp_ledger.mechanisms.residual_networks import (  # noqa: PLC0415  (needs torch)
+    from dpcp_ledger.mechanisms.thesis_training import (  # noqa: PLC0415  (needs torch)
         resnet18,
         resnet50,
     )

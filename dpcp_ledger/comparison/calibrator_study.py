@@ -33,7 +33,7 @@ from dpcp_ledger.comparison.method import (
     subject,
 )
 from dpcp_ledger.comparison.own_methods import OWN
-from dpcp_ledger.libraries.noise_adapters import diffprivlib_quantile, opendp_quantile
+from dpcp_ledger.libraries.adapters import diffprivlib_quantile, opendp_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -13,7 +13,7 @@ from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Sta
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.statistics import all_at_most, at_most
-from dpcp_ledger.mechanisms.mechanism_proofs import Point, identity, largest_difference
+from dpcp_ledger.mechanisms.releases import Point, identity, largest_difference
 from dpcp_ledger.paper import Paper
 
 if TYPE_CHECKING:

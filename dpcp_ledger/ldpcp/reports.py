@@ -42,8 +42,12 @@ from dpcp_audit.extensions.mechanisms import (
     LDPCPScores,
 )
 from dpcp_audit.extensions.statistics import at_most, ends, exact, response_keep
-from dpcp_ledger.mechanisms.mechanism_proofs import response_loss, response_proof
-from dpcp_ledger.mechanisms.release_games import label_report, score_answer
+from dpcp_ledger.mechanisms.releases import (
+    label_report,
+    response_loss,
+    response_proof,
+    score_answer,
+)
 from dpcp_ledger.mechanisms.shuffled_response import decision_laws
 from dpcp_ledger.paper import Heading, Paper
 

@@ -28,7 +28,7 @@ from dpcp_audit.extensions.mechanisms import (
 )
 from dpcp_audit.extensions.statistics import at_most, decimal
 from dpcp_ledger.paper import Paper
-from dpcp_ledger.reproduce import ldpcp_experiments
+from dpcp_ledger.reproduce import experiments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ _IN_EXPERIMENT, _IN_FIGURE_5 = Widths(**_EXPERIMENT), Widths(**_FIGURE_5)
 def datasets() -> dict[str, tuple[int, int]]:
     """Return n and k of the five data sets of Table 1."""
     return {
-        name: (int(e["n"]), int(e["classes"])) for name, e in ldpcp_experiments.published().items()
+        name: (int(e["n"]), int(e["classes"])) for name, e in experiments.published_table().items()
     }
 
 

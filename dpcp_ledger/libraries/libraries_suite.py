@@ -23,7 +23,7 @@ from dpcp_audit.extensions.claims import (
 )
 from dpcp_audit.extensions.mechanisms import ExponQ, Normaliser
 from dpcp_audit.extensions.targets import recipes, rows_of_targets
-from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
+from dpcp_ledger.mechanisms.releases import worst_log_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

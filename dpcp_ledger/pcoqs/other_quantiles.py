@@ -31,8 +31,12 @@ from dpcp_audit.extensions.theorems import (
     split_miscoverage,
     split_overcoverage,
 )
-from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof, worst_log_ratio
-from dpcp_ledger.mechanisms.release_games import exponq_threshold, histlap_threshold
+from dpcp_ledger.mechanisms.releases import (
+    exponq_proof,
+    exponq_threshold,
+    histlap_threshold,
+    worst_log_ratio,
+)
 from dpcp_ledger.mechanisms.score_pools import breast_cancer, digits
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 

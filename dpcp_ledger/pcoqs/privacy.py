@@ -38,8 +38,12 @@ from dpcp_audit.extensions.mechanisms import (
     SplitConformal,
 )
 from dpcp_audit.extensions.statistics import at_most, ball, composed_delta, exact, turn, upper
-from dpcp_ledger.mechanisms.mechanism_proofs import search_proof
-from dpcp_ledger.mechanisms.release_games import conformal_threshold, pcoqs_threshold, through_sets
+from dpcp_ledger.mechanisms.releases import (
+    conformal_threshold,
+    pcoqs_threshold,
+    search_proof,
+    through_sets,
+)
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dpcp_audit.extensions.mechanisms import (
     conformal_rank,
 )
 from dpcp_ledger.mechanisms import published_variants
-from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
+from dpcp_ledger.mechanisms.releases import worst_log_ratio
 from dpcp_ledger.paper import Heading, Paper, mean_of_runs, share_of_runs
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Model, ModelKind, Scored, sample

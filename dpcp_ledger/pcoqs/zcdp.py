@@ -23,7 +23,7 @@ from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.statistics import all_at_most, at_most, ball, decimal, ends, exact
-from dpcp_ledger.mechanisms.mechanism_proofs import Point, identity, largest_difference
+from dpcp_ledger.mechanisms.releases import Point, identity, largest_difference
 from dpcp_ledger.paper import Heading, Paper
 
 if TYPE_CHECKING:

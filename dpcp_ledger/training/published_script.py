@@ -36,7 +36,7 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import Examples, Flaw, digits
 from dpcp_ledger.dpskin.proof_steps import clipped_mean_budget
-from dpcp_ledger.mechanisms.release_games import BisectionBits
+from dpcp_ledger.mechanisms.releases import BisectionBits
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.canary_games import CanaryStatistic, Watcher
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.extensions.claims import FloatArray, PrivacyGuarantee
     from dpcp_audit.extensions.mechanisms import DPSGD, PCOQS
-    from dpcp_ledger.mechanisms.published_training import PublishedGradients, PublishedStep
+    from dpcp_ledger.mechanisms.thesis_training import PublishedGradients, PublishedStep
     from dpcp_ledger.training.training_pipeline import PrivatePipeline
 
 
@@ -329,7 +329,7 @@ class PublishedCanary:
 
     def _played(self, value: int, size: int, rng: np.random.Generator | None) -> FloatArray:
         """Return the scores of a few games, trained side by side."""
-        from dpcp_ledger.mechanisms.published_training import (  # noqa: PLC0415  (torch)
+        from dpcp_ledger.mechanisms.thesis_training import (  # noqa: PLC0415  (torch)
             PublishedGradients,
             published_model,
             train_as_published,

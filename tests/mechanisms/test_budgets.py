@@ -25,7 +25,7 @@ from dpcp_ledger.comparison.own_methods import (
     tuned_exponq,
 )
 from dpcp_ledger.ldpcp.shuffling import epsilon_below
-from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
+from dpcp_ledger.mechanisms.releases import worst_log_ratio
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 EPSILONS = (0.0, 0.3, 1.0, 3.0)

@@ -20,7 +20,7 @@ from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import ExponQ
 from dpcp_audit.mechanisms.window_law import threshold_law
-from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
+from dpcp_ledger.mechanisms.releases import worst_log_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

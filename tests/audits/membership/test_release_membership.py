@@ -26,7 +26,7 @@ from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser, SplitCo
 from dpcp_audit.targets.answers import unprobed
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
-from dpcp_ledger.mechanisms.release_games import (
+from dpcp_ledger.mechanisms.releases import (
     BisectionBits,
     balanced_pair,
     conformal_threshold,

@@ -22,7 +22,7 @@ from dpcp_audit.stats.ratio_test import RatioTest, rate_detected
 from dpcp_audit.targets.answers import PROBED
 from dpcp_audit.words.guarantees import ApproxDP, LocalDP, PureDP
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.mechanisms.release_games import (
+from dpcp_ledger.mechanisms.releases import (
     BisectionBits,
     conformal_threshold,
     label_report,

@@ -13,7 +13,7 @@ from dpcp_audit.audits.release_membership import (
     _cuts,
     membership_pvalues,
 )
-from dpcp_ledger.mechanisms.release_games import BisectionBits
+from dpcp_ledger.mechanisms.releases import BisectionBits
 
 
 def test_few_releases_are_cells_of_their_own() -> None:

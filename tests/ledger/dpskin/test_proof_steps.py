@@ -19,7 +19,7 @@ from dpcp_ledger.dpskin.proof_steps import (
     lot_bias,
     markov_step,
 )
-from dpcp_ledger.mechanisms.mechanism_proofs import largest_difference
+from dpcp_ledger.mechanisms.releases import largest_difference
 
 
 @pytest.mark.parametrize(("mu", "other", "sigma"), [(0.3, 1.7, 0.8), (2.0, -1.0, 3.0)])

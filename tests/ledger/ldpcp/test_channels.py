@@ -17,7 +17,7 @@ from channel_calibration import (
 )
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.ldpcp.channels import crossing, switch
+from dpcp_ledger.ldpcp.table_rows import crossing, switch
 
 K, EPSILON = 4, 1.5
 KARY = KaryChannel(KaryRandomizedResponse(EPSILON, K))

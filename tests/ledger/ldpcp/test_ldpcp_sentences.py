@@ -27,7 +27,7 @@ from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp import ldpcp_scores, shuffling, table_rows, widths
 from dpcp_ledger.ldpcp.reports import _channel_difference, estimate_bias, noise_model_error
 from dpcp_ledger.ldpcp.widths import Widths
-from dpcp_ledger.reproduce import ldpcp_experiments
+from dpcp_ledger.reproduce import experiments
 
 
 @pytest.mark.parametrize(("features", "gains"), [((0, 1, 2), False), ((0, 0, 0), True)])
@@ -104,9 +104,9 @@ def test_two_calibrations_that_differ_are_not_refuted(monkeypatch: pytest.Monkey
         for name in widths.datasets()
     }
     assert others == {name: float(name == "TissueMNIST") for name in others}
-    twin = copy.deepcopy(ldpcp_experiments.published())
+    twin = copy.deepcopy(experiments.published_table())
     twin["TissueMNIST"]["rows"]["LDP-CP-S"] = "5.94±0.06 93.52±0.45 5.61±0.09 90.32±0.91"
-    monkeypatch.setattr(ldpcp_experiments, "published", lambda: twin)
+    monkeypatch.setattr(experiments, "published_table", lambda: twin)
     found = table_rows.equal_rows("TissueMNIST", ("LDP-CP-S", "LDP-CP-S*"))
     assert found.verdict is not Verdict.REFUTED
 

@@ -19,7 +19,7 @@ from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.recipes import Recipe, load
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.libraries import libraries_suite, randomizer_adapters
+from dpcp_ledger.libraries import adapters, libraries_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def fresh() -> Iterator[None]:
     yield
     suites._default_rows.cache_clear()
-    randomizer_adapters._pure_ldp_client.cache_clear()
+    adapters._pure_ldp_client.cache_clear()
 
 
 class TestRun:

@@ -22,7 +22,7 @@ from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.words.checks import Skipped
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.libraries import classifier_adapters, noise_adapters
+from dpcp_ledger.libraries import adapters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,7 +204,7 @@ class TestThresholdOfSets:
             asked.append(len(records))
             return records[:, 0] >= cutoff
 
-        threshold = classifier_adapters._threshold(table, labels, in_sets=in_sets)
+        threshold = adapters._threshold(table, labels, in_sets=in_sets)
         true = table[np.arange(n), labels]
         np.testing.assert_array_equal(1 - true <= threshold, true >= cutoff)
         assert len(asked) <= 3
@@ -214,13 +214,13 @@ class TestThresholdOfSets:
         table = np.array([[0.2, 0.8]] * 5 + [[0.6, 0.4]] * 5)
         labels = np.zeros(10, dtype=np.int64)
         for cutoff, threshold in ((0.2, 1 - 0.6), (0.6, -np.inf), (0.1, 1 - 0.2)):
-            found = classifier_adapters._threshold(
+            found = adapters._threshold(
                 table, labels, in_sets=lambda records, c=cutoff: records[:, 0] > c
             )
             assert found == threshold
 
     def test_given_probabilities_are_a_classifier(self) -> None:
-        classifier = classifier_adapters.GivenProbabilities(np.arange(2))
+        classifier = adapters.GivenProbabilities(np.arange(2))
         features = np.array([[0.1, 0.9], [0.7, 0.3]])
         assert classifier.fit(features, np.zeros(2)) is classifier
         np.testing.assert_array_equal(classifier.predict_proba(features), features)
@@ -233,10 +233,10 @@ class TestThresholdOfSets:
     [
         (
             "mapie.classification",
-            classifier_adapters.mapie_split_conformal,
+            adapters.mapie_split_conformal,
             {"confidence_level": 0.9},
         ),
-        ("crepes", classifier_adapters.crepes_split_conformal, {"confidence": 0.9}),
+        ("crepes", adapters.crepes_split_conformal, {"confidence": 0.9}),
     ],
 )
 def test_libraries_calibrate_as_split_conformal_prediction_does(
@@ -254,11 +254,11 @@ def test_libraries_calibrate_as_split_conformal_prediction_does(
 def test_opendp_spends_what_it_is_given() -> None:
     pytest.importorskip("opendp.prelude", reason="opendp is not installed (the extra 'targets')")
     for epsilon, rho, size in ((1.0, None, None), (1.0, None, 20), (None, 0.5, None)):
-        measurement = noise_adapters._opendp_measurement(0.9, 21, epsilon, rho, size)
+        measurement = adapters._opendp_measurement(0.9, 21, epsilon, rho, size)
         spent = measurement.map(1 if size is None else 2)
         assert spent == pytest.approx(epsilon or rho, rel=1e-6)
     with pytest.raises(ValueError, match="either epsilon or rho, got None and None"):
-        noise_adapters.opendp_quantile(np.zeros(3), level=0.9, n_candidates=3)
+        adapters.opendp_quantile(np.zeros(3), level=0.9, n_candidates=3)
 
 
 DRAWS = 131_072

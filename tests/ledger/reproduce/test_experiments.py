@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.words.errors import UsageError
-from dpcp_ledger.reproduce import experiments, ldpcp_experiments, pcoqs_experiments, simulation
+from dpcp_ledger.reproduce import experiments, pcoqs_experiments, simulation
 from dpcp_ledger.reproduce.simulation import Condition, Demand, Model, ModelKind
 from dpcp_ledger.reproduce.table_cells import (
     Experiment,
@@ -93,7 +93,7 @@ def test_every_printed_number_is_there() -> None:
         for table in pcoqs_experiments.published().values()
         for text in table["rows"].values()
     )
-    printed += sum(1 + 4 * len(entry["rows"]) for entry in ldpcp_experiments.published().values())
+    printed += sum(1 + 4 * len(entry["rows"]) for entry in experiments.published_table().values())
     assert printed == 905
 
 

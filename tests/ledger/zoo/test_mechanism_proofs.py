@@ -10,7 +10,7 @@ from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import LocalDP
-from dpcp_ledger.mechanisms.mechanism_proofs import exponq_proof, response_proof, search_proof
+from dpcp_ledger.mechanisms.releases import exponq_proof, response_proof, search_proof
 
 PART = 1e-12
 

@@ -26,7 +26,7 @@ from dpcp_audit.mechanisms.dpsgd.examples import (
 )
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_ledger.mechanisms.residual_networks import _block
+from dpcp_ledger.mechanisms.thesis_training import _block
 
 DIGITS = digits().take(np.arange(40))
 PICTURES = Examples(

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits  # noqa: E402
-from dpcp_ledger.mechanisms.published_training import (  # noqa: E402
+from dpcp_ledger.mechanisms.thesis_training import (  # noqa: E402
     PublishedGradients,
     PublishedStep,
     published_model,

@@ -36,7 +36,7 @@ from dpcp_audit.mechanisms.dpsgd.examples import (
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
 from dpcp_audit.mechanisms.dpsgd.networks import Trained
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_ledger.mechanisms.residual_networks import resnet18
+from dpcp_ledger.mechanisms.thesis_training import resnet18
 
 IMAGES = Examples(
     inputs=RNG.normal(size=(N, 1, 4, 4)).astype(np.float32), labels=DATA.labels, n_classes=CLASSES

@@ -20,7 +20,7 @@ from dpcp_audit.mechanisms.dpsgd.examples import (
     digits,
 )
 from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_ledger.mechanisms import residual_networks
+from dpcp_ledger.mechanisms import thesis_training
 
 GOOD = {"sampling": Poisson(0.1), "lot_size": 4, "steps": 3, "noise_multiplier": 1.0}
 
@@ -73,9 +73,9 @@ class TestNetworks:
             (networks.logistic(7, 3), (7,), 7 * 3 + 3),
             (networks.head(7, 3), (7,), 7 * 28 + 28 + 28 * 3 + 3),
             (networks.small_cnn(3, 3), (3, 4, 4), 27 * 16 + 16 + 144 * 32 + 32 + 128 * 3 + 3),
-            (residual_networks.resnet18(3, 3), (3, 32, 32), 11_168_832 + 512 * 3 + 3),
+            (thesis_training.resnet18(3, 3), (3, 32, 32), 11_168_832 + 512 * 3 + 3),
             # torchvision's 23,508,032 without its classes, its stem of 7 × 7 one of 3 × 3
-            (residual_networks.resnet50(3, 3), (3, 8, 8), 23_508_032 - 64 * 3 * 40 + 2048 * 3 + 3),
+            (thesis_training.resnet50(3, 3), (3, 8, 8), 23_508_032 - 64 * 3 * 40 + 2048 * 3 + 3),
         ],
     )
     def test_they_give_a_logit_for_each_class(self, network, shape, size) -> None:
@@ -83,7 +83,7 @@ class TestNetworks:
         assert sum(p.numel() for p in network.parameters()) == size
 
     @pytest.mark.parametrize(
-        ("build", "layers"), [(residual_networks.resnet18, 20), (residual_networks.resnet50, 53)]
+        ("build", "layers"), [(thesis_training.resnet18, 20), (thesis_training.resnet50, 53)]
     )
     def test_the_resnets_have_no_batch_normalisation(self, build, layers) -> None:
         kinds = [type(part).__name__ for part in build(1, 2, width=16).modules()]
@@ -99,7 +99,7 @@ class TestNetworks:
         )
         one = DPSGD(**GOOD | {"sampling": Poisson(1.0), "steps": 1, "noise_multiplier": 0.0})
         steps = []
-        network = residual_networks.resnet18(3, 2, width=16)
+        network = thesis_training.resnet18(3, 2, width=16)
         train(network, pictures, one, rng=0, observer=steps.append)
         length = float((steps[0].after - steps[0].before).norm())
         assert 0 < length <= one.learning_rate * 2 * one.clip_norm / one.lot_size * (1 + 1e-4)
@@ -112,8 +112,8 @@ class TestNetworks:
             (lambda: networks.head(3, 2, hidden=0), "hidden"),
             (lambda: networks.head(3, 2, dropout=1.0), "dropout"),
             (lambda: networks.small_cnn(0, 2), "channels"),
-            (lambda: residual_networks.resnet18(3, 1.5), "n_classes"),
-            (lambda: residual_networks.resnet50(3, 2, width=24), "width"),
+            (lambda: thesis_training.resnet18(3, 1.5), "n_classes"),
+            (lambda: thesis_training.resnet50(3, 2, width=24), "width"),
         ],
     )
     def test_bad_sizes_are_named(self, build, name) -> None:

@@ -14,8 +14,8 @@ from dpcp_audit.mechanisms.quantiles import (
     bin_probabilities,
     optimal_gamma,
 )
-from dpcp_ledger.mechanisms.mechanism_proofs import worst_log_ratio
 from dpcp_ledger.mechanisms.published_variants import ExponQSearch, Tuning
+from dpcp_ledger.mechanisms.releases import worst_log_ratio
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0, "n_candidates": 10_000, "gamma": 0.01}
 CORRECTED = ExponQ(**GOOD)
