@@ -1,4 +1,4 @@
-"""Write the page on private calibrators at equal privacy, with its map, from a run's results.
+"""Write the page on private calibrators at equal privacy, from a run's results.
 
 Usage: dpcp-audit compare-calibrators --profile full --report json=comparison.json
        python docs/update_comparison.py comparison.json
@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from comparison_map import draw_map
 
 from dpcp_audit.extensions.claims import ApproxDP, number
 from dpcp_audit.extensions.mechanisms import PCOQS, claimed_rho, proven_rho, worst_known_pair
 from dpcp_audit.extensions.statistics import turn_by_factor
+from dpcp_ledger.claims.compared_calibrators import BOUGHT, DETAILS, NUMBERS, PANELS, elected, told
 from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, Grid, method, methods
 from dpcp_ledger.comparison.method import LAWS, LOG_SCORE, POOLS, Case, SkippedMethod, subject
-from dpcp_ledger.comparison.study_heatmaps import BOUGHT, DETAILS, NUMBERS, PANELS, elected, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -197,13 +196,13 @@ LDP-CP's coverage, which is not the δ of privacy. The others run as they are. C
 exactly; sets are counted on the whole pool.
 """
 _LESSONS = """\
-The table counts the cells of the map (every n with every ε) in which each is chosen: the smallest
+The table counts the cases (every n with every ε) in which each is chosen: the smallest
 sets among those whose mean coverage, as measured, reaches 1−α; among equals, the one that covers
 in most cases of the whole grid.
 
 **The scale of the score.** An over-confident classifier heaps its scores up at 1, where a
 search over [0, 1] of any fixed resolution sees one point. On the same classifier, with a theorem
-about coverage and the score 1−p, useful sets come out in {plain} of {cells} cells; with
+about coverage and the score 1−p, useful sets come out in {plain} of {cells} cases; with
 log(1−log p), which orders the labels alike, in {log}. Such a scale is to be chosen before looking
 at the data.
 """
@@ -220,13 +219,13 @@ points of coverage.
 """
 _LEFT_OUT = """\
 LDP-CP-L keeps labels private and shows features, so it spends less than the others: it stands in
-the tables, not in the map. Shuffling does not help it, because whoever sees the features knows
+the tables, and is not chosen. Shuffling does not help it, because whoever sees the features knows
 whose report it is. For LDP-CP-S each round's block of n/10 users is shuffled.
 """
 _RERUN = """\
 `dpcp-audit compare-calibrators --profile full --report json=comparison.json` does the whole grid,
 without `--profile full` the quick one, and `docs/update_comparison.py comparison.json` writes this
-page; `--report html=` has the maps of any run. `--pool mine.npz` adds your own classifier's scores,
+page. `--pool mine.npz` adds your own classifier's scores,
 and `--pool digits-dp-adam-cnn-eps8` a network trained by DP-Adam (`digits-adam-cnn`: the same
 without privacy). The numbers above come out of the run that wrote this page ({rows} rows:
 n = {sizes}; ε = {epsilons}; α = {alphas}; seed {seed}, {trials} runs a case, fewer where a run
@@ -234,16 +233,8 @@ costs O(n)); those of OpenDP, which draws from the system's entropy, change with
 """
 
 
-def comparison_page(
-    comparison: Comparison, *, image: str, times: Iterable[ReleaseTime] = ()
-) -> str:
-    """Return the page as Markdown.
-
-    Parameters
-    ----------
-    image : str
-        Where the map lies, as a link from the page.
-    """
+def comparison_page(comparison: Comparison, *, times: Iterable[ReleaseTime] = ()) -> str:
+    """Return the page as Markdown."""
     grid = comparison.grid
     spent = [spending(ApproxDP(epsilon, grid.delta)) for epsilon in sorted(grid.epsilons)]
     middle = min(spent, key=lambda s: abs(math.log(s.epsilon)))
@@ -252,7 +243,6 @@ def comparison_page(
     parts = [
         "# Private calibrators at equal privacy",
         _CURRENCY.format(delta=number(grid.delta)),
-        f"![Which calibrator gives the smallest sets, over n and ε]({image})",
         *_elections(comparison, alpha),
         "## What each asks for and promises",
         method_table(comparison),
@@ -453,10 +443,5 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     found = comparison_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    labels = {row.subject: row.labels for row in found.rows if row.labels}
-    shown = [name for name, count in labels.items() if count > 2] or list(labels)
-    alpha = min(found.grid.alphas, key=lambda a: abs(a - 0.1))
-    drawn = draw_map(found, subjects=shown, alpha=alpha)
-    (DOCS / "comparison.svg").write_text(drawn, encoding="utf-8")
-    text = comparison_page(found, image="comparison.svg", times=list(timings(found.grid)))
+    text = comparison_page(found, times=list(timings(found.grid)))
     (DOCS / "comparison.md").write_text(text, encoding="utf-8")

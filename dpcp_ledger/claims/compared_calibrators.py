@@ -1,8 +1,12 @@
-"""Rows for all calibrators at equal privacy: what none of the papers compares."""
+"""The comparison as tables of a results document, and which calibrator to choose when.
+
+Rows for all calibrators at equal privacy: what none of the papers compares.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,9 +17,12 @@ from dpcp_audit.extensions.claims import (
     PlainData,
     Power,
     Quantity,
+    Relation,
     Row,
     Standing,
     Suite,
+    Table,
+    TableColumn,
     Verdict,
     claims_of,
     conclude,
@@ -25,28 +32,222 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.statistics import MeanBets
 from dpcp_ledger.comparison import calibrator_study
 from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid, method
-from dpcp_ledger.comparison.method import SkippedMethod, known_name
+from dpcp_ledger.comparison.method import SkippedMethod, Trust, known_name
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
-from dpcp_ledger.comparison.study_heatmaps import (
-    PANELS,
-    choice_figure,
-    comparison_tables,
-    elected,
-    told,
-)
 from dpcp_ledger.reproduce.experiments import Extent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from dpcp_audit.extensions.claims import Context, Figure
-    from dpcp_ledger.comparison.study_heatmaps import Panel
+    from dpcp_audit.extensions.claims import Context
+    from dpcp_ledger.comparison.calibrator_study import ComparisonRow
+    from dpcp_ledger.comparison.method import Method
+
+
+NUMBERS = {
+    "n": "n",
+    "alpha": "α",
+    "epsilon": "ε",
+    "coverage": "mean coverage",
+    "failure_rate": "P(F(q̂) < 1−α)",
+    "set_size": "mean set size",
+}
+"""Fields of a row that are columns, with their names."""
+DETAILS = {
+    "coverage_error": "standard error",
+    "distance": "mean |F(q̂) − (1−α)|",
+    "delta": "δ",
+    "trials": "runs",
+    "labels": "labels",
+}
+"""Fields that a results file and ``--report cells=`` have of each coverage."""
+BOUGHT = "bought"
+_NOTES = (
+    "± is a standard error; ✗ marks a mean coverage that is short of 1−α by more than three.",
+    "F(q̂) is the coverage of one calibration; bought is what (ε, δ) buys of the calibrator.",
+)
+
+
+def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """Return the rows as a table, and what was left out as another one, if anything was."""
+    rows, names = comparison.rows, " and ".join(comparison.names)
+    coverages = [
+        f"{r.coverage:.4f} ± {r.coverage_error:.4f}{'' if r.covers else ' ✗'}" for r in rows
+    ]
+    columns = {
+        "n": [f"{row.n}" for row in rows],
+        "alpha": [f"{row.alpha:g}" for row in rows],
+        "epsilon": [f"{row.epsilon:g}" if math.isfinite(row.epsilon) else "∞" for row in rows],
+        "coverage": coverages,
+        "failure_rate": [f"{row.failure_rate:.3f}" for row in rows],
+        "set_size": ["–" if row.set_size is None else f"{row.set_size:.3f}" for row in rows],
+    }
+    found = Table(
+        title=f"Every calibrator on {names}",
+        columns=[
+            TableColumn(name="calibrator", texts=[method(row.method).label for row in rows]),
+            *(
+                TableColumn(
+                    name=NUMBERS[field],
+                    texts=texts,
+                    values=_numbers(rows, field),
+                    details={name: _numbers(rows, each) for each, name in DETAILS.items()}
+                    if field == "coverage"
+                    else {},
+                    marked=[place for place, text in enumerate(texts) if "✗" in text],
+                )
+                for field, texts in columns.items()
+            ),
+            TableColumn(name=BOUGHT, texts=[row.parameter for row in rows]),
+        ],
+        notes=list(_NOTES),
+    )
+    if not comparison.skipped:
+        return (found,)
+    left_out = Table(
+        title=f"Left out on {names}",
+        columns=[
+            TableColumn(name="key", texts=[key for key, _ in comparison.skipped]),
+            TableColumn(name="left out because", texts=[why for _, why in comparison.skipped]),
+        ],
+    )
+    return (found, left_out)
+
+
+def _numbers(rows: Iterable[ComparisonRow], field: str) -> list[float]:
+    cells = (getattr(row, field) for row in rows)
+    return [math.nan if cell is None else float(cell) for cell in cells]
+
+
+OUTDONE = frozenset({"pcoqs-claimed", "pcoqs-claimed*", "exponq"})
+"""Methods that leave a part of the budget unspent which a sibling spends."""
+_TIE = 0.02
+_USELESS = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A row of the map: the calibrators that compete in it.
+
+    Parameters
+    ----------
+    trusts : collection of Trust
+        Whom the people in the data may be asked to trust.
+    promised : bool
+        Take only calibrators with a theorem about their coverage.
+    """
+
+    title: str
+    trusts: Collection[Trust]
+    promised: bool = False
+
+
+PANELS = (
+    Panel(
+        title="A curator is trusted; with a theorem about coverage",
+        trusts=frozenset(Trust),
+        promised=True,
+    ),
+    Panel(title="A curator is trusted; coverage as measured", trusts=frozenset(Trust)),
+    Panel(
+        title="No curator, at most a shuffler; coverage as measured",
+        trusts=frozenset({Trust.SHUFFLER, Trust.NOBODY}),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestMethod:
+    """The best calibrator of a case.
+
+    Parameters
+    ----------
+    row : ComparisonRow or None
+        What was measured of it; None where no calibrator covers with useful sets.
+    excess : float
+        Labels a set more than split conformal prediction's; nan where there is no row.
+    """
+
+    row: ComparisonRow | None
+    excess: float = math.nan
+
+
+def choose(
+    comparison: Comparison,
+    *,
+    subject: str,
+    n: int,
+    alpha: float,
+    epsilon: float,
+    panel: Panel,
+) -> BestMethod:
+    """Return the private calibrator with the smallest sets among those that cover.
+
+    A calibrator covers where its mean coverage is at least 1−α within three standard errors,
+    and its sets are useful where they hold less than 90 % of all labels. Among those within 2 %
+    of the smallest, by split conformal prediction's size, the one that covers in most cases of
+    the whole comparison is taken. Methods that protect labels alone do not stand for election:
+    they do not keep the budget.
+    """
+    here = [r for r in comparison.rows if (r.subject, r.n, r.alpha) == (subject, n, alpha)]
+    reference = next((r.set_size for r in here if not method(r.method).private), None)
+    if reference is None:
+        raise ValueError(f"subject must have split conformal sets to compare with, got {subject!r}")
+    fit = [
+        (row, size)
+        for row in here
+        if (size := row.set_size) is not None
+        and row.epsilon == epsilon
+        and row.covers
+        and size < _USELESS * (row.labels or 1)
+        and _eligible(method(row.method), panel)
+    ]
+    if not fit:
+        return BestMethod(row=None)
+    smallest = min(size for _, size in fit)
+    tied = [(row, size) for row, size in fit if size <= smallest + _TIE * reference]
+    row, size = min(tied, key=lambda one: (shortfalls(comparison, one[0].method), one[1]))
+    return BestMethod(row=row, excess=size - reference)
+
+
+def elected(comparison: Comparison, *, subject: str, alpha: float, panel: Panel) -> Counter[str]:
+    """Return in how many cases over n and ε each calibrator is chosen; "" where none is."""
+    return Counter(
+        choice.row.method if choice.row else ""
+        for n in comparison.grid.sizes
+        for epsilon in comparison.grid.epsilons
+        for choice in [
+            choose(comparison, subject=subject, n=n, alpha=alpha, epsilon=epsilon, panel=panel)
+        ]
+    )
+
+
+def told(tally: Counter[str]) -> str:
+    """Return in words what ``elected`` counts, the most frequent first."""
+    return "; ".join(
+        f"{method(key).label if key else 'none'} ({count})" for key, count in tally.most_common()
+    )
+
+
+def shortfalls(comparison: Comparison, key: str) -> float:
+    """Return the share of a method's cases, of all subjects, in which it does not cover."""
+    rows = [row for row in comparison.rows if row.method == key]
+    return sum(not row.covers for row in rows) / len(rows)
+
+
+def _eligible(candidate: Method, panel: Panel) -> bool:
+    return (
+        candidate.private
+        and candidate.key not in OUTDONE
+        and candidate.relation is Relation.SUBSTITUTION
+        and candidate.trust in panel.trusts
+        and bool(candidate.promise or not panel.promised)
+    )
 
 
 _claim = claims_of(
     "Comparison", subject="All calibrators at equal privacy", standing=Standing.PRACTICE
 )
-_ALPHA = 0.1
 
 
 def rows(
@@ -126,7 +327,7 @@ class Compared:
     The runs are those of ``dpcp-audit compare-calibrators`` at the same seed: their streams are
     keyed by the seed, the method and the case, not by the finding. Only calibrators that promise
     a mean coverage can refute the claim, by betting limits (``MeanBets``) that share the
-    significance; the others are measured beside them, for the figures. With the full profile
+    significance; the others are measured beside them. With the full profile
     the cases are those of ``--full``.
 
     Parameters
@@ -171,7 +372,7 @@ class Compared:
         return found
 
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
-        """Judge the worst of the promises, and draw what was measured."""
+        """Judge the worst of the promises."""
         grid = self._grid(context)
         limits = [_Limits(*each) for result in results for each in result["limits"]]
         worst = max(limits, key=lambda each: (each.shortfall, 1 - each.alpha - each.mean))
@@ -203,7 +404,6 @@ class Compared:
                 "seed": grid.seed,
             },
             note=_note(comparison),
-            figures=_figures(comparison),
             tables=comparison_tables(comparison),
         )
 
@@ -301,21 +501,8 @@ def _note(comparison: Comparison) -> str:
 
 
 def _elected(comparison: Comparison, panel: Panel) -> str:
-    (name,), alpha = comparison.names, _nearest(comparison)
+    (name,), alpha = comparison.names, min(comparison.grid.alphas, key=lambda a: abs(a - 0.1))
     return told(elected(comparison, subject=name, alpha=alpha, panel=panel))
-
-
-def _figures(comparison: Comparison) -> tuple[Figure, ...]:
-    """Return the choice over the whole grid; laws of scores have no sets to choose by."""
-    (name,), alpha = comparison.names, _nearest(comparison)
-    if not any(row.labels for row in comparison.rows):
-        return ()
-    return (choice_figure(comparison, subject=name, alpha=alpha),)
-
-
-def _nearest(comparison: Comparison) -> float:
-    """Return the α that is drawn."""
-    return min(comparison.grid.alphas, key=lambda alpha: abs(alpha - _ALPHA))
 
 
 SUITE = Suite(

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Run the suite 'comparison': split conformal prediction, P-COQS, ExponQ, HistLap, LDP-CP and, where
 they are installed, the quantiles of diffprivlib and OpenDP, each with the noise that one and the
-same (ε, δ) asks of it. Prints a table a subject; --report html= has the map of which calibrator to
-use when, tables= the tables as Markdown, cells= their numbers in full precision. 'dpcp-audit run
---suite tables' has the same runs in its report, beside the papers' tables.
+same (ε, δ) asks of it. Prints a table a subject, with which calibrator to use when; --report
+tables= has the tables as Markdown, cells= their numbers in full precision. 'dpcp-audit run --suite
+tables' has the same runs in its report, beside the papers' tables.
 """
 
 

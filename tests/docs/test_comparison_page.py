@@ -1,21 +1,18 @@
-"""The page on calibrators at equal privacy: made from a results document, its map legible."""
+"""The page on calibrators at equal privacy: made from a results document."""
 
 from __future__ import annotations
 
 import json
 import math
-import xml.etree.ElementTree as ET
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pytest
-from comparison_map import draw_map
 from support.comparisons import compare
 from update_comparison import ReleaseTime, comparison_of, comparison_page, timings
 
 from dpcp_audit.engine.tasks import plain_data
+from dpcp_ledger.claims.compared_calibrators import comparison_tables
 from dpcp_ledger.comparison.calibrator_study import Comparison, Grid
-from dpcp_ledger.comparison.study_heatmaps import comparison_tables
 
 POOL = "digits-logistic"
 SMALL = Grid(
@@ -81,32 +78,15 @@ def measured() -> Comparison:
     return compare(GRID)
 
 
-def test_the_map_is_one_svg_that_does_not_change(measured) -> None:
-    pytest.importorskip("matplotlib")
-    first = draw_map(measured, subjects=[POOL], alpha=0.1)
-    assert ET.fromstring(first).tag.endswith("svg")  # noqa: S314  (our own)
-    assert first == draw_map(measured, subjects=[POOL], alpha=0.1)
-
-
-def test_nine_maps_are_legible_in_a_column_of_text() -> None:
-    """A page's column is 736 pixels wide; a figure that is wider is shrunk, text and all."""
-    drawn = (Path(__file__).parents[2] / "docs" / "comparison.svg").read_text(encoding="utf-8")
-    width = float(ET.fromstring(drawn).attrib["width"].removesuffix("pt"))  # noqa: S314  (our own)
-    shrunk = min(1.0, 736 / (width * 96 / 72))
-    assert 8.5 * 96 / 72 * shrunk >= 9  # pixels, of a cell's figures
-
-
 def test_the_pages_numbers_come_from_the_run(measured) -> None:
-    page = comparison_page(measured, image="comparison.svg")
-    assert "![" in page
-    assert "(comparison.svg)" in page
+    page = comparison_page(measured)
     at = next(
         r
         for r in measured.rows
         if (r.method, r.subject, r.n, r.epsilon) == ("histlap", POOL, 1000, 4.0)
     )
     assert f"| HistLap | {at.coverage:.4f}" in page
-    assert "useful sets come out in 0 of 4 cells; with" in page
+    assert "useful sets come out in 0 of 4 cases; with" in page
     assert f"{len(measured.rows)} rows:\nn = 300, 1000; ε = 4, 8; α = 0.1; seed 0, 100 runs" in page
     assert "{" not in page
 
@@ -119,7 +99,6 @@ def test_each_method_is_timed_on_a_subject_that_it_can_do() -> None:
     assert found == {(key, n) for key in ("split", "histlap") for n in (100, 200)}
     page = comparison_page(
         compare(replace(SMALL, subjects=("breast-cancer-gaussian-nb",))),
-        image="i.svg",
         times=[ReleaseTime(method="split", n=100, seconds=0.00125)],
     )
     assert "| split conformal | 1.25 ms | – |" in page

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from comparison_map import draw_map
 from support import packages
 from support.comparisons import compare
 from update_comparison import comparison_page
@@ -48,8 +47,7 @@ def test_it_stands_beside_the_others(folder: Path) -> None:
     found = compare(grid(KEY))
     (row,) = (row for row in found.rows if row.method == KEY)
     assert 0.85 < row.coverage <= 1.0
-    assert "noisy counts" in comparison_page(found, image="f.svg")
-    assert "noisy counts" in draw_map(found, subjects=["breast-cancer-gaussian-nb"], alpha=0.1)
+    assert "noisy counts" in comparison_page(found)
 
 
 def test_without_it_nobody_knows_it() -> None:

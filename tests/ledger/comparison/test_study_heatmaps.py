@@ -1,4 +1,4 @@
-"""The comparison's choice and figures."""
+"""The comparison's choice."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import math
 from dataclasses import replace
 
 import pytest
-from support.comparisons import compare
 
+from dpcp_ledger.claims.compared_calibrators import (
+    Panel,
+    choose,
+    elected,
+    shortfalls,
+)
 from dpcp_ledger.comparison.calibrator_study import (
     Comparison,
     ComparisonRow,
     Grid,
 )
 from dpcp_ledger.comparison.method import Trust
-from dpcp_ledger.comparison.study_heatmaps import (
-    Panel,
-    choice_figure,
-    choose,
-    elected,
-    shortfalls,
-)
 
 POOL = "digits-logistic"
 CASE = {"subject": POOL, "n": 1000, "alpha": 0.1, "epsilon": 1.0}
@@ -112,27 +110,3 @@ class TestChoice:
         tally = elected(comparison(row("histlap", 1.2)), subject=POOL, alpha=0.1, panel=ANYONE)
         assert tally == {"histlap": 1}
         assert elected(comparison(), subject=POOL, alpha=0.1, panel=ANYONE) == {"": 1}
-
-
-@pytest.fixture(scope="module")
-def measured() -> Comparison:
-    grid = replace(
-        GRID,
-        methods=("split", "exponq-full", "histlap"),
-        subjects=("uniform", POOL, "digits-gaussian-nb", "digits-gaussian-nb:log"),
-        sizes=(300, 1000),
-        epsilons=(4.0, 8.0),
-        delta=1e-3,
-    )
-    return compare(grid)
-
-
-def test_the_choice_names_what_has_the_smallest_sets() -> None:
-    best = comparison(row("histlap", 1.5), row("exponq-full", 1.6), row("ldpcp-s", 2.0))
-    drawn = choice_figure(best, subject=POOL, alpha=0.1)
-    assert [(row.name, row.texts) for row in drawn.series] == [
-        ("theorem, ε = 1", ["exponq-full"]),
-        ("as measured, ε = 1", ["histlap"]),
-        ("no curator, ε = 1", ["ldpcp-s"]),
-    ]
-    assert drawn.series[1].y == [0.5]
