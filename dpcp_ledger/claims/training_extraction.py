@@ -23,8 +23,13 @@ from dpcp_audit.extensions.mechanisms import (
     digits,
 )
 from dpcp_ledger.paper import Heading
-from dpcp_ledger.training.extraction import Answers, HarderToExtract, Victim
-from dpcp_ledger.training.inversion import ClassInversion, UpdateInversion
+from dpcp_ledger.training.extraction import (
+    Answers,
+    HarderToExtract,
+    Victim,
+    class_inversion,
+    update_inversion,
+)
 from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack, simplex_prior
 
 if TYPE_CHECKING:
@@ -177,7 +182,7 @@ def _inversion_rows(data: Examples) -> list[Row]:
                 f"A clipped update {words} hides the one example behind it: the ratio of its "
                 "gradients comes no closer to most examples than the mean image.",
                 "P(‖x̂ − x‖ < ‖x̄ − x‖) ≤ 1/2",
-                UpdateInversion(data=data, noise_multiplier=noise),
+                update_inversion(data, noise_multiplier=noise),
                 subject=Heading.WITHOUT_NOISE if standing is Standing.CONTROL else _INVERSION,
                 standing=standing,
                 fixed={"noise_multiplier": noise},
@@ -191,7 +196,7 @@ def _inversion_rows(data: Examples) -> list[Row]:
             "model resembles its class's mean most no more often than a guess would; DP does not "
             "promise so.",
             "P(recognised) ≤ 1/k",
-            ClassInversion(data=data, training=_training(private=True), trainings=25),
+            class_inversion(data, _training(private=True), trainings=25),
             subject=_INVERSION,
             fixed={"epsilon": 1.0, "delta": 1e-5},
         ),
@@ -236,7 +241,7 @@ def _extraction_rows(data: Examples) -> list[Row]:
             f"A model of {harder.name.partition(',')[0]}, which is (ε, δ)-DP, {words}; DP does "
             "not promise so.",
             "P(fidelity > fidelity′) ≤ 1/2",
-            HarderToExtract(data=data, harder=harder, easier=easier),
+            HarderToExtract(data=data, harder=harder, easier=easier).check,
             subject="Trained models, extraction",
             fixed={"epsilon": 1.0, "delta": 1e-5},
         )

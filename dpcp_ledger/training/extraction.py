@@ -1,30 +1,148 @@
-"""Model extraction: a surrogate fitted to a victim's answers, and how well it agrees with it.
+"""Attacks of which DP promises nothing: extraction of a model, inversion of what it learned.
 
 DP bounds what a model tells of the people it was trained on. It promises nothing to the model's
-owner: how much it hampers extraction, if at all, is a matter of measurement.
-
-A repetition splits the data anew into what the victim is trained on, what calibrates its
-conformal sets, what the attacker queries and what agreement is measured on, so that
+owner: how much it hampers extraction, by a surrogate fitted to a victim's answers, is a matter of
+measurement. A repetition splits the data anew into what the victim is trained on, what calibrates
+its conformal sets, what the attacker queries and what agreement is measured on, so that
 repetitions are independent given the data.
+
+The gradient of a linear layer is the outer product of what comes back to its outputs, which is
+the bias's gradient, and its input: from the update of a batch of one the input follows by a
+division. Clipping scales both alike; the noise of DP-SGD does not cancel. What a class looks like
+is no secret of any one person.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import Figure, FigureKind, Series
+from dpcp_audit.extensions.claims import Count, Power, Quantity, conclude, of_rate
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import hps, prediction_sets, true_label_scores
-from dpcp_audit.extensions.mechanisms import SplitConformal
-from dpcp_ledger.training.reconstruction import conclude_share
+from dpcp_audit.extensions.mechanisms import DPSGD, Poisson, SplitConformal
+from dpcp_audit.extensions.statistics import clopper_pearson, rate_power
 
 if TYPE_CHECKING:
-    from dpcp_audit.extensions.claims import BoolArray, Context, FloatArray, IntArray, Outcome
-    from dpcp_audit.extensions.mechanisms import DPSGD, Examples
+    from collections.abc import Callable
+
+    from dpcp_audit.extensions.claims import (
+        BoolArray,
+        Context,
+        FloatArray,
+        IntArray,
+        Outcome,
+        PlainData,
+    )
+    from dpcp_audit.extensions.mechanisms import Examples
+    from dpcp_audit.extensions.training import Step, Trained
+
+
+class Played(NamedTuple):
+    """Independent trials of an attack."""
+
+    hits: BoolArray
+    """Where it succeeded, shape (trials,)."""
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttackSuccess:
+    """Test "the attack succeeds with a probability of at most ``claimed``" by independent trials.
+
+    Parameters
+    ----------
+    of : str
+        What a success is, in words: "share of ...".
+    play : callable
+        ``play(trials, context)`` plays them.
+    claimed : float
+        In [0, 1].
+    trials, fewest : int
+        At effort 1, and at any effort.
+    witness : dict
+        The attack, as plain data.
+    """
+
+    of: str
+    play: Callable[[int, Context], Played]
+    claimed: float
+    trials: int
+    fewest: int
+    witness: PlainData
+
+    def __post_init__(self) -> None:
+        _validate.integer(trials=self.trials, at_least=1)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Attack, and count the successes."""
+        count = max(self.fewest, round(self.trials * context.effort))
+        played = self.play(count, context)
+        return conclude_share(
+            self.of,
+            played.hits,
+            claimed=self.claimed,
+            significance=context.significance,
+            witness=self.witness | {"trials": count, "seed": context.seed},
+            note=played.note,
+        )
+
+
+def conclude_share(
+    of: str,
+    hits: BoolArray,
+    *,
+    claimed: float,
+    significance: float,
+    witness: PlainData,
+    note: str,
+) -> Outcome:
+    """Judge "the probability of a hit is at most ``claimed``".
+
+    By the Clopper–Pearson lower limit, which errs with probability at most ``significance``/2.
+    What is shown of attacks is judged by whether anything could have been refuted.
+
+    Parameters
+    ----------
+    of : str
+        What a hit is, in words: "share of ...".
+    hits : ndarray of bool, shape (trials,)
+        Independent trials, at least 1.
+    claimed : float
+        In [0, 1].
+    """
+    _validate.closed_unit(claimed=claimed)
+    count = Count(of=of, hits=int(np.count_nonzero(hits)), trials=int(hits.size))
+    interval = clopper_pearson(count.hits, count.trials, significance=significance)
+
+    def power() -> Power:
+        smallest = rate_power.smallest_violation(claimed, count.trials, significance=significance)
+        return Power(quantity=Quantity.ATTACK_SUCCESS, smallest=smallest, claimed=claimed)
+
+    return conclude(
+        of_rate(
+            Quantity.ATTACK_SUCCESS,
+            interval,
+            count,
+            claimed=claimed,
+            confidence=1 - significance,
+            detail=of,
+        ),
+        power,
+        detect=math.inf,
+        witness=witness,
+        note=note,
+    )
 
 
 _STEPS = 100
@@ -245,40 +363,36 @@ class HarderToExtract:
         _validate.open_unit(alpha=self.alpha)
         if self.harder.name == self.easier.name:
             raise ValueError(f"easier must have a name of its own, got {self.easier.name!r} twice")
-        _validate.integer(repetitions=self.repetitions, at_least=1)
 
     @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
-
-    def __call__(self, context: Context) -> Outcome:
-        """Train, query, fit, and compare the agreements."""
-        count = max(_LEAST_REPETITIONS, round(self.repetitions * context.effort))
-        found = self.extract(count, context)
-        first, second = (found[victim.name] for victim in (self.harder, self.easier))
+    def check(self) -> AttackSuccess:
+        """The check of the claim."""
         most = self.splits.queries[-1]
-        return conclude_share(
-            f"share of repetitions in which a surrogate agrees better with {self.harder.name} than "
-            f"with {self.easier.name}, after {most} queries",
-            first.fidelity[-1] > second.fidelity[-1],
+        victims = (self.harder, self.easier)
+        return AttackSuccess(
+            of=f"share of repetitions in which a surrogate agrees better with {self.harder.name} "
+            f"than with {self.easier.name}, after {most} queries",
+            play=self.play,
             claimed=0.5,
-            significance=context.significance,
+            trials=self.repetitions,
+            fewest=_LEAST_REPETITIONS,
             witness={
                 "harder": self.harder.name,
                 "easier": self.easier.name,
-                "noise_multipliers": [
-                    victim.training.noise_multiplier for victim in (self.harder, self.easier)
-                ],
-                "answers": [str(victim.answers) for victim in (self.harder, self.easier)],
+                "noise_multipliers": [each.training.noise_multiplier for each in victims],
+                "answers": [str(each.answers) for each in victims],
                 "queries": list(self.splits.queries),
-                "repetitions": count,
-                "seed": context.seed,
             },
-            note=" ".join(_sentence(name, one, most) for name, one in found.items()),
-            figures=tuple(
-                _figure(self.splits.queries, found, accuracy=which) for which in (False, True)
-            ),
+        )
+
+    def play(self, count: int, context: Context) -> Played:
+        """Train, query, fit, and compare the agreements."""
+        found = self.extract(count, context)
+        first, second = (found[victim.name] for victim in (self.harder, self.easier))
+        most = self.splits.queries[-1]
+        return Played(
+            first.fidelity[-1] > second.fidelity[-1],
+            " ".join(_sentence(name, one, most) for name, one in found.items()),
         )
 
     def extract(self, count: int, context: Context) -> dict[str, _Extracted]:
@@ -342,31 +456,232 @@ def _sentence(name: str, found: _Extracted, queries: int) -> str:
     )
 
 
-def _figure(queries: tuple[int, ...], found: dict[str, _Extracted], *, accuracy: bool) -> Figure:
-    what = "accuracy" if accuracy else "fidelity"
-    x = [float(m) for m in queries]
-    series: list[Series] = []
-    for name, one in found.items():
-        values = one.accuracy if accuracy else one.fidelity
-        series.append(Series(name=name, x=x, y=values.mean(axis=1).tolist()))
-        if accuracy:
-            own = float(one.victims.mean())
-            series.append(Series(name=f"{name}: itself", x=[x[0], x[-1]], y=[own, own]))
-        else:
-            series += [
-                Series(name=f"{name}: {words}", x=x, y=np.quantile(values, q, axis=1).tolist())
-                for words, q in (("worst tenth", 0.1), ("best tenth", 0.9))
-            ]
-    return Figure(
-        kind=FigureKind.LINES,
-        title=f"Extraction: {what} of the surrogate against queries",
-        x_label="queries",
-        y_label="share of fresh inputs",
-        log_x=True,
-        series=series,
-        description=(
-            "How often the surrogate finds the true label, and how often the victim does."
-            if accuracy
-            else "How often the surrogate agrees with the victim: mean and tenths of the victims."
-        ),
+class _Inverted(NamedTuple):
+    """Inputs and what an attacker makes of them, each of shape (m, f)."""
+
+    inputs: FloatArray
+    guesses: FloatArray
+
+
+def ratio_of_gradients(weights: FloatArray, biases: FloatArray) -> FloatArray:
+    """Return the input x that fits ∂W = ∂b·xᵀ best, by least squares.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (..., u, f)
+        Gradients of a linear layer's weights, of a batch of one, scaled and noised or not.
+    biases : ndarray, shape (..., u)
+        Gradients of its biases, scaled alike.
+
+    Returns
+    -------
+    ndarray, shape (..., f)
+        NaN where all biases' gradients are 0, and nothing comes back to the layer.
+
+    Examples
+    --------
+    >>> ratio_of_gradients(np.array([[0.5, 1.0], [-1.0, -2.0]]), np.array([0.5, -1.0]))
+    array([1., 2.])
+    """
+    if weights.shape[:-1] != biases.shape:
+        raise ValueError(
+            f"biases must have shape {weights.shape[:-1]}, as the weights say, "
+            f"got shape {biases.shape}"
+        )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        inputs = np.einsum("...uf,...u->...f", weights, biases) / (biases**2).sum(-1)[..., None]
+    return np.asarray(inputs, dtype=np.float64)
+
+
+def invert_updates(
+    data: Examples, *, noise_multiplier: float, clip_norm: float = 1.0, rng: np.random.Generator
+) -> _Inverted:
+    """Invert the update of one DP-SGD step on each example alone, by the ratio of gradients.
+
+    A logistic regression with parameters drawn anew for each example, and pixels in [0, 1]:
+    what the division gives is cut to that range.
+
+    Parameters
+    ----------
+    data : Examples
+        m examples with features (m, f) in [0, 1].
+    noise_multiplier : float
+        σ >= 0.
+    """
+    from dpcp_audit.extensions.training import (  # noqa: PLC0415
+        logistic,
+        train,
     )
+
+    features = data.inputs.shape[1]
+    updates: list[FloatArray] = []
+
+    def watch(step: Step, /) -> None:
+        updates.append((step.before - step.after).numpy().astype(np.float64))
+
+    train(
+        logistic(features, data.n_classes),
+        data,
+        DPSGD(
+            sampling=Poisson(1.0),
+            lot_size=1,
+            steps=1,
+            noise_multiplier=noise_multiplier,
+            clip_norm=clip_norm,
+        ),
+        rng=rng,
+        members=np.eye(len(data), dtype=np.bool_),
+        observer=watch,
+        device="cpu",
+    )
+    (update,) = updates
+    weights = update[:, : data.n_classes * features].reshape(-1, data.n_classes, features)
+    found = ratio_of_gradients(weights, update[:, data.n_classes * features :])
+    return _Inverted(data.inputs.astype(np.float64), np.clip(found, 0.0, 1.0))
+
+
+def update_inversion(data: Examples, *, noise_multiplier: float) -> AttackSuccess:
+    """Return the check of "a step on one example hides it" against the ratio of gradients.
+
+    The attack wins where it comes closer to the example than the data's mean image does, which
+    takes no attack. Each trial draws an example, the parameters and the noise; the claim is
+    refuted where the attack certainly wins more often than not.
+
+    Parameters
+    ----------
+    data : Examples
+        Features (n, f) in [0, 1].
+    noise_multiplier : float
+        σ of the step.
+    """
+    _validate.non_negative(noise_multiplier=noise_multiplier)
+    return AttackSuccess(
+        of="share of examples to which the inversion comes closer than the mean image",
+        play=partial(_inverted_updates, data, noise_multiplier),
+        claimed=0.5,
+        trials=200,
+        fewest=100,
+        witness={"noise_multiplier": noise_multiplier},
+    )
+
+
+def _inverted_updates(
+    data: Examples, noise_multiplier: float, count: int, context: Context
+) -> Played:
+    rng = context.rng(0)
+    chosen = data.take(rng.integers(len(data), size=count))
+    found = invert_updates(chosen, noise_multiplier=noise_multiplier, rng=rng)
+    mean = data.inputs.mean(axis=0, dtype=np.float64)
+    errors, by_mean = _rms(found.guesses - found.inputs), _rms(mean - found.inputs)
+    return Played(
+        errors < by_mean,
+        f"The attack's error (root mean square over pixels) is {errors.mean():.3g}, the mean "
+        f"image's {by_mean.mean():.3g}.",
+    )
+
+
+def _rms(differences: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt((differences**2).mean(axis=1)), dtype=np.float64)
+
+
+def class_images(
+    trained: Trained, *, n_features: int, n_classes: int, steps: int = 60, penalty: float = 0.02
+) -> FloatArray:
+    """Return the input that each replica takes for each class most, shape (replicas, k, f).
+
+    Ascent of log p_y(x) − penalty·‖x‖²/2 within [0, 1]^f, from the mid-grey image (Fredrikson,
+    Jha and Ristenpart 2015, Algorithm 1, with their cost's logarithm).
+    """
+    import torch  # noqa: PLC0415  (an extra)
+    from torch.func import vmap  # noqa: PLC0415
+    from torch.nn.functional import cross_entropy  # noqa: PLC0415
+
+    from dpcp_audit.extensions.training import in_mode  # noqa: PLC0415  (needs torch)
+
+    _validate.integer(steps=steps, at_least=1)
+    place = trained.parameters.device
+    images = torch.full((len(trained.parameters), n_classes, n_features), 0.5, device=place)
+    labels = torch.arange(n_classes, device=place).repeat(len(trained.parameters))
+    logits = vmap(trained.model.logits)
+    with in_mode(trained.model.module, training=False):
+        for _ in range(steps):
+            images.requires_grad_()
+            outputs = logits(trained.parameters, images).flatten(0, 1)
+            cost = cross_entropy(outputs, labels, reduction="sum")
+            (back,) = torch.autograd.grad(cost + penalty * images.square().sum() / 2, images)
+            images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
+    return images.cpu().numpy().astype(np.float64)
+
+
+def class_inversion(data: Examples, training: DPSGD, *, trainings: int = 50) -> AttackSuccess:
+    """Return the check of "the trained model hides what a class looks like".
+
+    Of every training one class, drawn at random, is inverted; the attack wins where the image
+    correlates most with the mean image of that class, all taken less the mean of the classes.
+    The claim is refuted where it certainly wins more often than a guess, 1/k.
+
+    Parameters
+    ----------
+    data : Examples
+        Features (n, f) in [0, 1].
+    training : DPSGD
+        Of a logistic regression.
+    trainings : int
+        At effort 1; never below 25.
+    """
+    return AttackSuccess(
+        of="share of inverted images that resemble their class's mean most",
+        play=partial(_inverted_classes, data, training),
+        claimed=1 / data.n_classes,
+        trials=trainings,
+        fewest=25,
+        witness={
+            "sampling_rate": training.sampling.rate,
+            "steps": training.steps,
+            "noise_multiplier": training.noise_multiplier,
+            "clip_norm": training.clip_norm,
+        },
+    )
+
+
+def _inverted_classes(data: Examples, training: DPSGD, count: int, context: Context) -> Played:
+    from dpcp_audit.extensions.training import (  # noqa: PLC0415
+        logistic,
+        train,
+    )
+
+    inputs, classes = data.inputs.astype(np.float64), data.n_classes
+    means = np.stack([inputs[data.labels == label].mean(axis=0) for label in range(classes)])
+    network = logistic(inputs.shape[1], classes)
+    trained = train(network, data, training, rng=context.rng(0), replicas=count)
+    told = recognised(class_images(trained, n_features=inputs.shape[1], n_classes=classes), means)
+    return Played(
+        told[np.arange(count), context.rng(1).integers(classes, size=count)],
+        f"Over all classes {told.mean():.4g} of the images are recognised.",
+    )
+
+
+def recognised(images: FloatArray, means: FloatArray) -> BoolArray:
+    """Tell which image correlates most with its own class's mean.
+
+    Parameters
+    ----------
+    images : ndarray, shape (..., k, f)
+    means : ndarray, shape (k, f)
+
+    Returns
+    -------
+    ndarray of bool, shape (..., k)
+    """
+    seen, true = (_standardised(part) for part in (images, means))
+    best: IntArray = (seen @ true.T).argmax(axis=-1)
+    told: BoolArray = best == np.arange(len(means))
+    return told
+
+
+def _standardised(images: FloatArray) -> FloatArray:
+    """Return images less the classes' mean, of mean 0 and norm 1 over the pixels."""
+    centred = images - images.mean(axis=-2, keepdims=True)
+    centred -= centred.mean(axis=-1, keepdims=True)
+    norms = np.linalg.norm(centred, axis=-1, keepdims=True)
+    return np.asarray(centred / np.maximum(norms, 1e-12), dtype=np.float64)

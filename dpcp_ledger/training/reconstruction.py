@@ -28,13 +28,10 @@ from dpcp_audit.extensions.claims import (
     Count,
     Estimate,
     Evidence,
-    Figure,
-    FigureKind,
     Outcome,
     PlainData,
     Power,
     Quantity,
-    Series,
     conclude,
     limits,
     of_rate,
@@ -50,7 +47,6 @@ if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import (
         BoolArray,
         Context,
-        FloatArray,
         IntArray,
         PrivacyGuarantee,
     )
@@ -341,7 +337,6 @@ class Reconstruction:
             detect=twice,
             witness=self._witness() | {"seed": context.seed},
             note=_note(successes),
-            figures=(success_figure(self.guarantee, successes),),
             estimates=(shown_loss(self.guarantee, successes),),
         )
 
@@ -440,35 +435,6 @@ def shown_loss(guarantee: PrivacyGuarantee, successes: tuple[_Success, ...]) -> 
     return max(found, key=lambda each: each.lower)
 
 
-def success_figure(guarantee: PrivacyGuarantee, successes: tuple[_Success, ...]) -> Figure:
-    """Return success against κ: allowed, measured, certified, and guessing."""
-    ordered = sorted(successes, key=lambda one: one.baseline)
-    kappas = np.geomspace(ordered[0].baseline / 2, 1.0, 41)
-    measured = [one.baseline for one in ordered]
-    return Figure(
-        kind=FigureKind.LINES,
-        title="Reconstruction: success of the attack against the largest allowed",
-        x_label="κ, success without seeing the training",
-        y_label="success",
-        log_x=True,
-        series=[
-            Series(
-                name="largest allowed",
-                x=kappas.tolist(),
-                y=_floats(guarantee.power(kappas)),
-            ),
-            Series(name="measured", x=measured, y=[one.rate for one in ordered]),
-            Series(name="certified: at least", x=measured, y=[one.lower for one in ordered]),
-            Series(name="guessing", x=kappas.tolist(), y=kappas.tolist()),
-        ],
-        description=(
-            "How often the attack picks the training example out of its prior, against how often "
-            "a guess does. The claim is broken where a certified point lies above the largest "
-            "allowed success."
-        ),
-    )
-
-
 def _evidence(successes: tuple[_Success, ...], context: Context) -> Evidence:
     sharpest = max(successes, key=lambda one: one.lower / one.allowed)
     count = Count(
@@ -483,57 +449,4 @@ def _evidence(successes: tuple[_Success, ...], context: Context) -> Evidence:
         claimed=sharpest.allowed,
         confidence=1 - context.significance,
         detail=f"reconstruction out of {sharpest.prior}",
-    )
-
-
-def _floats(values: FloatArray) -> list[float]:
-    return [float(value) for value in values]
-
-
-def conclude_share(
-    of: str,
-    hits: BoolArray,
-    *,
-    claimed: float,
-    significance: float,
-    witness: PlainData,
-    note: str,
-    figures: tuple[Figure, ...] = (),
-) -> Outcome:
-    """Judge "the probability of a hit is at most ``claimed``".
-
-    By the Clopper–Pearson lower limit, which errs with probability at most ``significance``/2.
-    What is shown of attacks is judged by whether anything could have been refuted.
-
-    Parameters
-    ----------
-    of : str
-        What a hit is, in words: "share of ...".
-    hits : ndarray of bool, shape (trials,)
-        Independent trials, at least 1.
-    claimed : float
-        In [0, 1].
-    """
-    _validate.closed_unit(claimed=claimed)
-    count = Count(of=of, hits=int(np.count_nonzero(hits)), trials=int(hits.size))
-    interval = clopper_pearson(count.hits, count.trials, significance=significance)
-
-    def power() -> Power:
-        smallest = rates.smallest_violation(claimed, count.trials, significance=significance)
-        return Power(quantity=Quantity.ATTACK_SUCCESS, smallest=smallest, claimed=claimed)
-
-    return conclude(
-        of_rate(
-            Quantity.ATTACK_SUCCESS,
-            interval,
-            count,
-            claimed=claimed,
-            confidence=1 - significance,
-            detail=of,
-        ),
-        power,
-        detect=math.inf,
-        witness=witness,
-        note=note,
-        figures=figures,
     )

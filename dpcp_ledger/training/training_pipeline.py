@@ -11,14 +11,11 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import (
     Computation,
-    Figure,
-    FigureKind,
     PrivacyGuarantee,
     Proof,
     ProofMethod,
     Quantity,
     Relation,
-    Series,
     Standing,
     Verdict,
 )
@@ -293,7 +290,6 @@ PIPELINE = PrivatePipeline(
     ),
     calibration=PCOQS(alpha=0.1, rho=0.125, resolution=2.0**-6),
 )
-_LEAST = 1e-12
 _ORDERS = (2, 3, 4, 5, 6, 8, 12, 16, 32)
 """Orders of Rényi divergences that bound ε; the best of them is shown."""
 
@@ -334,7 +330,6 @@ def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Compu
             f"Composed, ε is {value / claimed:.3g} times the textbook sum. The training alone "
             f"has {parts[0]:.4g}, the thresholds alone {parts[1]:.4g}."
         ),
-        figures=(_figure(pipeline, claimed),),
     )
 
 
@@ -364,28 +359,3 @@ def _composed(pipeline: PrivatePipeline, order: int, delta: float) -> arb:
     )
     counts = pipeline.thresholds * search.rounds / (2 * exact(search.noise_scale) ** 2)
     return renyi_epsilon(training.steps * step + ball(order * counts), order, delta)
-
-
-def _figure(pipeline: PrivatePipeline, claimed: float) -> Figure:
-    epsilons = np.linspace(0.0, 1.1 * claimed, 41).tolist()
-    curves: dict[str, PrivacyGuarantee] = {
-        "the whole pipeline": pipeline,
-        "the training alone": pipeline.training,
-        "the thresholds alone": pipeline.release,
-    }
-    return Figure(
-        kind=FigureKind.LINES,
-        title="Privacy profile of a DP-SGD classifier under P-COQS",
-        x_label="ε",
-        y_label="δ(ε)",
-        log_y=True,
-        series=[
-            Series(name=name, x=epsilons, y=[max(curve.delta_at(e), _LEAST) for e in epsilons])
-            for name, curve in curves.items()
-        ],
-        marks={"textbook sum": claimed},
-        description=(
-            "δ(ε), from above, of the private training, of the noisy counts of its thresholds, "
-            "and of both together on the same people."
-        ),
-    )

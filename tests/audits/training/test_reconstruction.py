@@ -182,14 +182,6 @@ class TestVerdict:
         more = replace(CONTEXT, effort=3.0)
         assert [one.trainings for one in check(0.4, 1.0).successes(more)] == [3000, 3000]
 
-    def test_the_figure_has_every_prior(self) -> None:
-        outcome = check(0.4, 1.0)(CONTEXT)
-        bound, measured, certified, guessing = outcome.figures[0].series
-        assert measured.x == certified.x == [0.1, 0.25]
-        assert measured.y == [0.4, 0.4]
-        np.testing.assert_allclose(bound.y, PureDP(1.0).power(bound.x))
-        assert guessing.y == guessing.x
-
     def test_no_prior_is_refused(self) -> None:
         with pytest.raises(ValueError, match="priors must hold at least one"):
             replace(check(0.4, 1.0), priors=())

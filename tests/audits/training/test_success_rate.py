@@ -7,7 +7,7 @@ import pytest
 
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.results import Outcome, Verdict
-from dpcp_ledger.training.reconstruction import conclude_share
+from dpcp_ledger.training.extraction import conclude_share
 
 
 def judge(hits: int, trials: int, *, claimed: float, significance: float) -> Outcome:
