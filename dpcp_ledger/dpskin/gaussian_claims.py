@@ -13,13 +13,10 @@ from scipy.special import log_ndtr
 from dpcp_audit.extensions.audits import exact_outcome
 from dpcp_audit.extensions.claims import (
     Computation,
-    Figure,
-    FigureKind,
     Proof,
     ProofMethod,
     Quantity,
     RenyiDP,
-    Series,
     Standing,
     Verdict,
     number,
@@ -32,8 +29,6 @@ from dpcp_ledger.paper import REAL_NOISE, Paper
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from dpcp_audit.extensions.claims import FloatArray
 
 
 paper = Paper(title="DP-SKIN", subject="DP-SKIN, the Gaussian mechanism")
@@ -100,8 +95,7 @@ for _epsilon, _delta, _standing, _expected in (
 def classic_over(low: float, high: float) -> Computation:
     """Compute the exact δ over the claimed one, with the classic scale, for ε in a range.
 
-    The largest over 25 values of ε, for δ = 1e-2, 1e-5 and 1e-8; the figures show the ratios
-    and how much more noise the classic scale has than the least that is enough.
+    The largest over 25 values of ε, for δ = 1e-2, 1e-5 and 1e-8.
     """
     _validate.positive(low=low, high=high)
     epsilons = np.geomspace(low, high, 25)
@@ -118,7 +112,6 @@ def classic_over(low: float, high: float) -> Computation:
         claimed=1.0,
         witness={"epsilon": epsilon, "delta": delta, "calibration": str(Calibration.CLASSIC)},
         note=_where(value, epsilon, delta),
-        figures=_classic_figures(),
     )
 
 
@@ -141,59 +134,6 @@ def _excess(epsilon: float, delta: float) -> float:
 def _limit(delta: float) -> float:
     """Return the ε up to which the classic scale is (ε, δ)-DP."""
     return find_root(lambda e: math.log(_excess(e, delta)), 1e-3, 50.0)
-
-
-def _classic_figures() -> tuple[Figure, Figure]:
-    epsilons = np.geomspace(0.05, 20.0, 61)
-    return (
-        _over_epsilon(
-            "Classic Gaussian noise: exact δ over claimed δ",
-            "exact δ(ε)/δ",
-            {d: [_excess(e, d) for e in epsilons] for d in _DELTAS},
-            epsilons,
-            "How much of the claimed δ the Gaussian mechanism of the classic scale really needs. "
-            "Above 1 the claim is broken.",
-        ),
-        _over_epsilon(
-            "Classic over analytic noise",
-            "σ classic/σ analytic",
-            {
-                d: [
-                    _mechanism(e, d, Calibration.CLASSIC).noise_scale
-                    / _mechanism(e, d, Calibration.ANALYTIC).noise_scale
-                    for e in epsilons
-                ]
-                for d in _DELTAS
-            },
-            epsilons,
-            "The classic noise scale over the least that is (ε, δ)-DP (Balle and Wang 2018). "
-            "Above 1 noise is wasted, below 1 there is too little.",
-        ),
-    )
-
-
-def _over_epsilon(
-    title: str,
-    label: str,
-    curves: dict[float, list[float]],
-    epsilons: FloatArray,
-    description: str,
-) -> Figure:
-    ends = [float(epsilons[0]), float(epsilons[-1])]
-    return Figure(
-        kind=FigureKind.LINES,
-        title=title,
-        x_label="ε",
-        y_label=label,
-        series=[
-            Series(name="enough: exactly", x=ends, y=[1.0, 1.0]),
-            *(Series(name=f"δ = {number(d)}", x=epsilons.tolist(), y=y) for d, y in curves.items()),
-        ],
-        marks={"Theorem 1 ends at ε": 1.0},
-        log_x=True,
-        log_y=True,
-        description=description,
-    )
 
 
 for _low, _high, _standing, _expected in (

@@ -31,12 +31,9 @@ from dpcp_ledger.dpskin.accountants import (
     Sampling,
     Training,
     budget,
-    budgets_map,
-    epochs_figure,
     formula_epsilon,
     renyi_epsilon,
     sampled_renyi,
-    table_figure,
 )
 from dpcp_ledger.paper import Paper
 
@@ -83,6 +80,13 @@ def fixed(training: Training) -> PlainData:
     }
 
 
+def single_release_epsilon(noise_multiplier: float, delta: float) -> float:
+    """Return √(2·log(1.25/δ))/σ, the classic ε of one Gaussian release."""
+    _validate.positive(noise_multiplier=noise_multiplier)
+    _validate.open_unit(delta=delta)
+    return math.sqrt(2 * math.log(1.25 / delta)) / noise_multiplier
+
+
 @paper.claim(
     "dpskin.epsilon-table[formula]",
     "Chapter 4, all tables",
@@ -91,22 +95,9 @@ def fixed(training: Training) -> PlainData:
     "ε = √(2·log(1.25/δ))/σ",
     standing=Standing.READING,
     parameters=_TABLES,
+    printed=_PRINTED,
+    delta=_DELTA,
 )
-def formula_table() -> Computation:
-    """Compute how far the printed ε are from one release's, with a map of all accounted ones."""
-    maps = tuple(
-        budgets_map(_TRAININGS, _PRINTED, delta=_DELTA, sampling=sampling) for sampling in Sampling
-    )
-    return replace(printed_formula(_PRINTED, delta=_DELTA), figures=maps)
-
-
-def single_release_epsilon(noise_multiplier: float, delta: float) -> float:
-    """Return √(2·log(1.25/δ))/σ, the classic ε of one Gaussian release."""
-    _validate.positive(noise_multiplier=noise_multiplier)
-    _validate.open_unit(delta=delta)
-    return math.sqrt(2 * math.log(1.25 / delta)) / noise_multiplier
-
-
 def printed_formula(printed: Mapping[float, float], *, delta: float) -> Computation:
     """Compute how far the printed ε are from the classic ε of one release with the same σ.
 
@@ -196,7 +187,6 @@ def table_budget(
             f"{accounted if poisson and proof.holds else ''} Where a person is replaced and not "
             f"zeroed out, ε is {substituted.epsilon_at(delta):.4g}."
         ),
-        figures=(table_figure(training, printed, delta),),
     )
 
 
@@ -345,5 +335,4 @@ def formula_budget(training: Training, *, delta: float) -> Computation:
             f"ε that it prints for this σ, {_PRINTED[training.noise_multiplier]:g}, is that of a "
             "single Gaussian release, and holds (dpskin.epsilon-table, sampling=poisson)."
         ),
-        figures=(epochs_figure(training, delta),),
     )

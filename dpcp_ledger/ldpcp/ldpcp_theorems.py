@@ -229,7 +229,6 @@ class DistributionSearch:
             proof=None,  # of this law alone, not of every one that was searched
             witness=computed.witness | {"population": law.as_plain()},
             note=self._note(found, law, computed.note),
-            figures=(*computed.figures, _law_figure(law)),
         )
 
     def _score(self, law: PiecewiseConstant) -> Score:
@@ -249,26 +248,6 @@ class DistributionSearch:
         side = "short of its bounds by" if found.score.shortfall > 0 else "within its bounds by"
         shrunk = f" Simplified while it still fails: {law.name}." if law != found.law else ""
         return f"{tried}{side} {abs(found.score.shortfall):.3g}.{shrunk} {computed}"
-
-
-def _law_figure(law: PiecewiseConstant) -> Figure:
-    places = np.unique([*law.edges, *(place for place, _ in law.atoms)])
-    below, upto = law.cdf_left(places), law.cdf(places)
-    return Figure(
-        kind=FigureKind.LINES,
-        title="The worst law found",
-        x_label="score",
-        y_label="F(score)",
-        series=[
-            Series(
-                name="distribution function",
-                x=np.repeat(places, 2).tolist(),
-                y=np.stack([below, upto], axis=1).ravel().tolist(),
-            )
-        ],
-        description=f"The distribution function of the scores on which the theorem fares worst: "
-        f"{law.name}.",
-    )
 
 
 SIZES = (500, 1_000, 2_400, 11_080, 100_000, 1_000_000)

@@ -15,8 +15,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from dpcp_audit.extensions.claims import (
     Computation,
     Figure,
@@ -352,8 +350,6 @@ def shuffle_amplification(
     both = (pair, pair.reversed())
     value = max(way.delta_at(effective) for way in both)
     true_epsilon = max(way.epsilon_at(1e-6) for way in both)
-    epsilons = np.linspace(0.0, max(1.0, 1.2 * true_epsilon), 41)
-    exact = [max(way.delta_at(e) for way in both) for e in epsilons]
     return Computation(
         quantity=Quantity.DELTA,
         at={"epsilon": effective},
@@ -372,23 +368,6 @@ def shuffle_amplification(
             f"At δ = 1e-6 the shuffled reports are {true_epsilon:.3g}-DP, "
             f"{true_epsilon / effective:.1f} times the claimed {effective:.3g}. The order 1/√n is "
             "right for large n at fixed ε and δ; the factor is not ε."
-        ),
-        figures=(
-            Figure(
-                kind=FigureKind.LINES,
-                title=f"Shuffled binary RR, {together} reports, ε = {mechanism.epsilon:g}",
-                x_label="ε",
-                y_label="δ(ε)",
-                log_y=True,
-                series=[
-                    Series(name="exact", x=epsilons.tolist(), y=[max(d, 1e-16) for d in exact])
-                ],
-                marks={"claimed ε/√n": effective},
-                description=(
-                    "The exact δ(ε) of the shuffled count on the witness pair; at the claimed "
-                    "ε/√n it is far from zero."
-                ),
-            ),
         ),
     )
 

@@ -6,19 +6,13 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from flint import fmpz_poly
 
 from dpcp_audit.extensions.claims import (
     Computation,
-    Figure,
-    FigureKind,
     ProofMethod,
     Quantity,
-    Series,
     Standing,
-    Table,
-    TableColumn,
     Verdict,
 )
 from dpcp_audit.extensions.mechanisms import (
@@ -115,7 +109,6 @@ def scores_wider(widths: Widths, *, epsilons: Sequence[float]) -> Computation:
             "T, δ nor the constant of Δ_S, here Hoeffding's: "
             f"T = {_rounds_needed(widths, epsilons)} at least would make it true."
         ),
-        tables=(_ratio_table(widths, epsilons),),
     )
 
 
@@ -131,23 +124,6 @@ def _rounds_needed(widths: Widths, epsilons: Sequence[float]) -> int:
         if min(every) > 1:
             return rounds
     return _MOST_ROUNDS
-
-
-def _ratio_table(widths: Widths, epsilons: Sequence[float]) -> Table:
-    ratios = {
-        name: [widths.ratio(n=n, k=k, epsilon=epsilon) for epsilon in epsilons]
-        for name, (n, k) in datasets().items()
-    }
-    return Table(
-        title=f"Δ_S/Δ_L at T = {widths.rounds} and δ = {widths.delta:g}",
-        columns=[
-            TableColumn(name="ε", texts=[f"{epsilon:g}" for epsilon in epsilons]),
-            *(
-                TableColumn(name=name, texts=[f"{r:.3f}" for r in values], values=values)
-                for name, values in ratios.items()
-            ),
-        ],
-    )
 
 
 @paper.claim(
@@ -349,56 +325,5 @@ def width_ratio(*, k: int, epsilon: float, rounds: int, delta: float) -> Computa
             f"it {same}, whatever T and the constant of Δ_S are: the smaller correction at n ≥ 10⁵ "
             "is the smaller one at every n, and the same section finds Δ_S > Δ_L on data sets of "
             "n < 10⁵. The ratio depends on k, ε and T."
-        ),
-        figures=(
-            _ratio_figure(widths, epsilon, sizes),
-            informative_region(widths, alpha=0.1),
-        ),
-    )
-
-
-def _ratio_figure(widths: Widths, epsilon: float, sizes: list[int]) -> Figure:
-    series = [Series(name="claimed for n ≥ 10⁵", x=[1e5, 1e12], y=[1.0, 1.0])]
-    for k in (2, 8, 30, 100, 1000):
-        ratio = [widths.ratio(n=n, k=k, epsilon=epsilon) for n in sizes]
-        series.append(Series(name=f"k = {k}", x=[float(n) for n in sizes], y=ratio))
-    return Figure(
-        kind=FigureKind.LINES,
-        title=f"Δ_S/Δ_L at ε = {epsilon:g}, T = {widths.rounds}",
-        x_label="n",
-        y_label="Δ_S/Δ_L",
-        log_x=True,
-        log_y=True,
-        series=series,
-        description="The ratio of the two widths is flat in n for every number of classes.",
-    )
-
-
-def informative_region(widths: Widths, *, alpha: float) -> Figure:
-    """Return the smallest n at which Δ_L and Δ_S fall below α, against ε.
-
-    Both widths are a constant over √n, so that n = (width at n = 1 / α)².
-    """
-    epsilons = np.linspace(0.5, 8.0, 31)
-    series = [
-        Series(
-            name=f"Δ_S, T = {widths.rounds}",
-            x=epsilons.tolist(),
-            y=[(widths.scores(n=1, epsilon=e) / alpha) ** 2 for e in epsilons],
-        )
-    ]
-    for k in (2, 10, 100, 1000):
-        sizes = [(widths.labels(n=1, k=k, epsilon=e) / alpha) ** 2 for e in epsilons]
-        series.append(Series(name=f"Δ_L, k = {k}", x=epsilons.tolist(), y=sizes))
-    return Figure(
-        kind=FigureKind.LINES,
-        title=f"Smallest n at which a bound says anything (Δ < α = {alpha:g})",
-        x_label="ε",
-        y_label="n",
-        log_y=True,
-        series=series,
-        description=(
-            "Above its curve a bound is informative. LDP-CP-L needs fewer users for few classes "
-            "or large ε; LDP-CP-S does not depend on the number of classes."
         ),
     )

@@ -6,7 +6,7 @@ Proposition 1 and Remark 3 are computed at any β, and Remark 4, exactly.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,15 +16,11 @@ from scipy.special import log_ndtr
 from dpcp_audit.extensions.claims import (
     ROUNDING,
     Computation,
-    Figure,
-    FigureKind,
     Proof,
     ProofMethod,
     Quantity,
-    Series,
     Standing,
     Verdict,
-    number,
 )
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.statistics import all_at_most, at_most, ball, exact, normal_cdf
@@ -333,45 +329,6 @@ def noise_bound_growth(mechanism: PCOQS, *, beta: float) -> Computation:
             f"{ratios[1]:.3g} at log2 u = {exponents[1]:g} to {ratios[-1]:.3g} at "
             f"{exponents[-1]:g}: the order of growth is as stated, the constant is approached "
             "slowly."
-        ),
-        figures=(
-            informative_region(mechanism, beta=beta),
-            Figure(
-                kind=FigureKind.LINES,
-                title="Growth of τ* with the number of rounds",
-                x_label="log2 u",
-                y_label="τ*·√(ρ·log 2/(log u·log log u))",
-                log_x=True,
-                series=[Series(name="exact", x=exponents[1:], y=ratios[1:])],
-                description="The ratio of τ* to its stated order of growth levels off.",
-            ),
-        ),
-    )
-
-
-def informative_region(mechanism: PCOQS, *, beta: float) -> Figure:
-    """Return the smallest n at which Theorem 1's τ/(n+1) falls below α, against ρ.
-
-    For three resolutions Δ, with M(Δ) taken as 1.
-    """
-    rhos = [10.0**exponent for exponent in (-3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1)]
-    series: list[Series] = []
-    for resolution in (1e-3, 1e-6, 1e-10):
-        cases = [replace(mechanism, rho=rho, resolution=resolution) for rho in rhos]
-        taus = [noise_rank_error(case, beta=beta) + 1 for case in cases]
-        sizes = [tau / mechanism.alpha - 1 for tau in taus]
-        series.append(Series(name=f"Δ = {number(resolution)}", x=rhos, y=sizes))
-    return Figure(
-        kind=FigureKind.LINES,
-        title=f"Smallest n at which τ/(n+1) < α = {mechanism.alpha:g}",
-        x_label="ρ",
-        y_label="n",
-        log_x=True,
-        log_y=True,
-        series=series,
-        description=(
-            "Above its curve the bound of Theorem 1 is informative, and α* of Corollary 1 is "
-            "above 0; it falls like 1/√ρ and hardly depends on the resolution."
         ),
     )
 

@@ -20,15 +20,12 @@ from dpcp_audit.extensions.claims import (
     ROUNDING,
     ApproxDP,
     Computation,
-    Figure,
-    FigureKind,
     Neighbours,
     Proof,
     ProofMethod,
     PureDP,
     Quantity,
     Relation,
-    Series,
     Standing,
     Verdict,
 )
@@ -140,26 +137,6 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
             f"Near order 1 the release spends {shares[0]:.3f} of ρ at worst (2/π is 0.637), "
             "because it reveals only comparison bits; at high orders, through rare bits far from "
             "the rank, the worst pair spends all of ρ, so the constant cannot be lowered."
-        ),
-        figures=(_share_figure(shares),),
-    )
-
-
-def _share_figure(shares: list[float]) -> Figure:
-    orders = _ORDERS.tolist()
-    return Figure(
-        kind=FigureKind.LINES,
-        title="Share of ρ that the release spends, by Rényi order",
-        x_label="order α",
-        y_label="sup D_α/(αρ)",
-        log_x=True,
-        series=[
-            Series(name="claimed: ρ-zCDP", x=[orders[0], orders[-1]], y=[1.0, 1.0]),
-            Series(name="exact, all neighbours", x=orders, y=shares),
-        ],
-        description=(
-            "The largest Rényi divergence over all neighbours as a share of what ρ-zCDP allows: "
-            "about 0.64 at small orders, rising to 1 at high orders."
         ),
     )
 

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms import pcoqs_budget as gaussian
 from dpcp_audit.words.guarantees import RenyiDP
-from dpcp_audit.words.results import FigureKind, Verdict
+from dpcp_audit.words.results import Verdict
 from dpcp_ledger.dpskin import subsampled_claims
 from dpcp_ledger.dpskin.accountants import Training
 from dpcp_ledger.dpskin.gaussian_claims import (
@@ -35,16 +35,6 @@ def test_the_classic_scale_holds_where_it_is_proved_and_fails_beyond() -> None:
     delta = beyond.witness["delta"]
     sigma = math.sqrt(2 * math.log(1.25 / delta)) / 20
     assert beyond.value == pytest.approx(GaussianPair(1 / sigma).delta_at(20.0) / delta)
-
-
-def test_both_figures_cross_one_at_the_same_epsilon() -> None:
-    """More noise than is needed means less δ than is claimed, and the reverse."""
-    losses, scales = classic_over(1.0, 20.0).figures
-    for loss, scale in zip(losses.series[1:], scales.series[1:], strict=True):
-        assert loss.x == scale.x
-        sides = [(a < 1, b > 1) for a, b in zip(loss.y, scale.y, strict=True)]
-        assert all(first == second for first, second in sides)
-        assert len(set(sides)) == 2
 
 
 @pytest.mark.known_bad
@@ -136,11 +126,10 @@ def test_the_claimed_step_is_too_small_everywhere() -> None:
     result = batch_map()
     assert result.verdict is Verdict.REFUTED
     assert 1 < result.value < 1.01
-    maps = [figure for figure in result.figures if figure.kind is FigureKind.HEATMAP]
-    assert len(maps) == 3
+    (figure,) = result.figures
     second_order = math.expm1(1.0)  # σ²(e^(1/σ²) − 1) at σ = 1
-    (row,) = [series for series in maps[0].series if series.name == "σ = 1"]
-    assert 10 ** row.y[0] == pytest.approx(second_order, rel=1e-3)
+    (row,) = [series for series in figure.series if series.name == "q = 0.01, σ = 1"]
+    assert row.y[0] == pytest.approx(second_order, rel=0.01)
 
 
 @pytest.mark.known_bad

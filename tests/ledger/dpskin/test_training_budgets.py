@@ -9,7 +9,7 @@ import pytest
 
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.dpskin.accountants import Sampling, Training, accounted_epsilon, budgets_map
+from dpcp_ledger.dpskin.accountants import Sampling, Training, accounted_epsilon
 from dpcp_ledger.dpskin.training_budgets import (
     formula_budget,
     printed_formula,
@@ -50,17 +50,6 @@ def test_a_table_of_accounted_epsilons_is_not_refuted() -> None:
         found = table_budget(THESIS, table, delta=1e-5, sampling=Sampling.SHUFFLED)
         assert found.verdict is Verdict.PROVED
     assert printed_formula(honest, delta=1e-5).verdict is Verdict.REFUTED
-
-
-@pytest.mark.parametrize("sampling", list(Sampling))
-def test_the_map_holds_every_training_and_every_row(sampling: Sampling) -> None:
-    figure = budgets_map(
-        {"one": THESIS, "two": replace(THESIS, epochs=7)}, PRINTED, delta=1e-5, sampling=sampling
-    )
-    assert figure.columns == ["0.59812", "0.54436"]
-    first, second = figure.series
-    assert all(a > b for a, b in zip(first.y, second.y, strict=True))
-    assert (first.y[0] > 1) is (sampling is Sampling.SHUFFLED)
 
 
 def test_the_printed_epsilons_are_of_a_single_release() -> None:
