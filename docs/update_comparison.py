@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,7 @@ from dpcp_audit.extensions.mechanisms import PCOQS, claimed_rho, proven_rho, wor
 from dpcp_audit.extensions.statistics import turn_by_factor
 from dpcp_ledger.claims.compared_calibrators import BOUGHT, DETAILS, NUMBERS, PANELS, elected, told
 from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, Grid, method, methods
-from dpcp_ledger.comparison.method import LAWS, LOG_SCORE, POOLS, Case, SkippedMethod, subject
+from dpcp_ledger.comparison.method import LOG_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,44 +84,6 @@ def _field(name: str, cell: str | float) -> Any:
     if math.isnan(value):
         return None
     return int(value) if name in _WHOLE else value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseTime:
-    """The median time of one release, in seconds; α = the grid's first, ε = its last."""
-
-    method: str
-    n: int
-    seconds: float
-
-
-def timings(grid: Grid, repeats: int = 5) -> Iterator[ReleaseTime]:
-    """Time one release of each method at each n, on the first subject that it can do.
-
-    Of the grid's subjects those that need no file and no PyTorch are taken.
-    """
-    names = [name for name in grid.subjects if name in LAWS or name in POOLS]
-    for key, n in product(grid.methods, grid.sizes):
-        for name in names:
-            case = Case(
-                subject=subject(name),
-                n=n,
-                alpha=grid.alphas[0],
-                budget=ApproxDP(grid.epsilons[-1], grid.delta),
-                failure=grid.failure,
-            )
-            built = method(key).build(case)
-            if not isinstance(built, SkippedMethod):
-                release = built.release(np.random.default_rng(grid.seed))
-                seconds = sorted(_seconds(release) for _ in range(repeats))
-                yield ReleaseTime(method=key, n=n, seconds=seconds[repeats // 2])
-                break
-
-
-def _seconds(release: Any) -> float:
-    started = time.perf_counter()
-    release()
-    return time.perf_counter() - started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +193,7 @@ costs O(n)); those of OpenDP, which draws from the system's entropy, change with
 """
 
 
-def comparison_page(comparison: Comparison, *, times: Iterable[ReleaseTime] = ()) -> str:
+def comparison_page(comparison: Comparison) -> str:
     """Return the page as Markdown."""
     grid = comparison.grid
     spent = [spending(ApproxDP(epsilon, grid.delta)) for epsilon in sorted(grid.epsilons)]
@@ -256,8 +216,6 @@ def comparison_page(comparison: Comparison, *, times: Iterable[ReleaseTime] = ()
         f"## Case by case: n = {n}, ε = {middle.epsilon:g}, α = {alpha:g}",
         "✗ marks a mean coverage below 1−α by more than three standard errors.",
         *_case_sections(comparison, n=n, alpha=alpha, epsilon=middle.epsilon),
-        "## Time of one release",
-        timing_table(comparison, times),
         "## Run it again",
         _RERUN.format(
             rows=len(comparison.rows),
@@ -419,29 +377,11 @@ def method_table(comparison: Comparison) -> str:
     )
 
 
-def timing_table(comparison: Comparison, times: Iterable[ReleaseTime]) -> str:
-    """Return the milliseconds of one release of each method at each n, as Markdown."""
-    seconds = {(t.method, t.n): t.seconds for t in times}
-    sizes = sorted(comparison.grid.sizes)
-    return markdown_table(
-        ["method", *(f"n = {n}" for n in sizes)],
-        (
-            [method(key).label, *(_milliseconds(seconds.get((key, n))) for n in sizes)]
-            for key in comparison.grid.methods
-            if any((key, n) in seconds for n in sizes)
-        ),
-    )
-
-
-def _milliseconds(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{number(1e3 * seconds)} ms"
-
-
 def _cell(text: str) -> str:
     return str(text).replace("|", "\\|").replace("*", "\\*")
 
 
 if __name__ == "__main__":
     found = comparison_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    text = comparison_page(found, times=list(timings(found.grid)))
+    text = comparison_page(found)
     (DOCS / "comparison.md").write_text(text, encoding="utf-8")

@@ -66,12 +66,8 @@ def released_one_by_one(case: Case, quantile: Release, parameter: str) -> Calibr
         runs = (quantile(population.sample(n, rng=rng), rng) for _ in range(trials))
         return np.fromiter(runs, dtype=np.float64, count=trials)
 
-    def release(rng: np.random.Generator) -> Callable[[], object]:
-        scores = population.sample(n, rng=rng)
-        return lambda: quantile(scores, rng)
-
     affordable = min(_MOST_TRIALS, max(_LEAST_TRIALS, _SCORES_A_CELL // n))
-    return Calibrated(draw=draw, release=release, parameter=parameter, most_trials=affordable)
+    return Calibrated(draw=draw, parameter=parameter, most_trials=affordable)
 
 
 def _level(case: Case) -> float:

@@ -267,9 +267,6 @@ class Calibrated:
     ----------
     draw : callable
         ``draw(trials, rng)`` returns the thresholds of independent runs on fresh scores.
-    release : callable
-        ``release(rng)`` draws one calibration set and returns a function without arguments
-        that releases one threshold from it: what is timed.
     parameter : str
         The mechanism's own privacy parameter.
     most_trials : float
@@ -277,7 +274,6 @@ class Calibrated:
     """
 
     draw: Callable[[int, np.random.Generator], FloatArray]
-    release: Callable[[np.random.Generator], Callable[[], object]]
     parameter: str
     most_trials: float = field(default=math.inf)
 

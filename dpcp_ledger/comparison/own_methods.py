@@ -33,10 +33,7 @@ from dpcp_ledger.comparison.method import Calibrated, Method, SkippedMethod, Tru
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledKaryResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
-    from numpy.typing import ArrayLike
 
     from dpcp_audit.extensions.claims import ApproxDP, FloatArray
     from dpcp_audit.extensions.laws import Population
@@ -104,37 +101,22 @@ class _Trials(Protocol):
 
 
 class _Mechanism(Protocol):
-    """Runs on i.i.d. scores, and on given ones."""
+    """Runs on i.i.d. scores."""
 
     def trials(
         self, population: Population, *, n: int, trials: int, rng: np.random.Generator
     ) -> _Trials: ...
-
-    def sample(self, scores: ArrayLike, size: int, *, rng: np.random.Generator) -> FloatArray: ...
 
 
 def _calibrated(mechanism: _Mechanism, case: Case, parameter: str) -> Calibrated:
     def draw(trials: int, rng: np.random.Generator) -> FloatArray:
         return mechanism.trials(case.subject.population, n=case.n, trials=trials, rng=rng).threshold
 
-    def release(rng: np.random.Generator) -> Callable[[], object]:
-        scores = case.subject.population.sample(case.n, rng=rng)
-        return lambda: mechanism.sample(scores, 1, rng=rng)
-
-    return Calibrated(draw=draw, release=release, parameter=parameter)
+    return Calibrated(draw=draw, parameter=parameter)
 
 
 def _split(case: Case) -> Calibrated:
-    mechanism = SplitConformal(alpha=case.alpha)
-
-    def draw(trials: int, rng: np.random.Generator) -> FloatArray:
-        return mechanism.trials(case.subject.population, n=case.n, trials=trials, rng=rng).threshold
-
-    def release(rng: np.random.Generator) -> Callable[[], object]:
-        scores = case.subject.population.sample(case.n, rng=rng)
-        return lambda: mechanism.threshold(scores)
-
-    return Calibrated(draw=draw, release=release, parameter="no noise")
+    return _calibrated(SplitConformal(alpha=case.alpha), case, "no noise")
 
 
 def _pcoqs(case: Case, rho: float, *, resolution: float = _RESOLUTION) -> Calibrated:
@@ -228,14 +210,8 @@ def _ldpcp_labels(case: Case, *, starred: bool) -> Calibrated | SkippedMethod:
         run = mechanism.trials(data.scores, data.labels, n=case.n, trials=trials, rng=rng)
         return run.threshold
 
-    def release(rng: np.random.Generator) -> Callable[[], object]:
-        users = rng.integers(data.labels.size, size=case.n)
-        scores, labels = data.scores[users], data.labels[users]
-        return lambda: mechanism.sample(scores, labels, 1, rng=rng)
-
     return Calibrated(
         draw=draw,
-        release=release,
         parameter=f"local ε = {case.budget.epsilon:.4g}",
         most_trials=max(50.0, 5e6 / data.scores.size),
     )
@@ -250,12 +226,8 @@ def _proved(case: Case, *, kind: type[PCOQS | ExponQ], starred: bool) -> Calibra
     def draw(trials: int, rng: np.random.Generator) -> FloatArray:
         return chosen.trials(case.subject.population, trials=trials, rng=rng)
 
-    def release(rng: np.random.Generator) -> Callable[[], object]:
-        scores = case.subject.population.sample(case.n, rng=rng)
-        return lambda: chosen.sample(scores, 1, rng=rng)
-
     bought = "no rank up to n: every label" if chosen.every_label else f"rank {chosen.rank:g}"
-    return Calibrated(draw=draw, release=release, parameter=bought)
+    return Calibrated(draw=draw, parameter=bought)
 
 
 MEAN_COVERAGE = "mean coverage ≥ 1−α"

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 import pytest
 from support.comparisons import compare
-from update_comparison import ReleaseTime, comparison_of, comparison_page, timings
+from update_comparison import comparison_of, comparison_page
 
 from dpcp_audit.engine.tasks import plain_data
 from dpcp_ledger.claims.compared_calibrators import comparison_tables
@@ -89,16 +89,3 @@ def test_the_pages_numbers_come_from_the_run(measured) -> None:
     assert "useful sets come out in 0 of 4 cases; with" in page
     assert f"{len(measured.rows)} rows:\nn = 300, 1000; ε = 4, 8; α = 0.1; seed 0, 100 runs" in page
     assert "{" not in page
-
-
-def test_each_method_is_timed_on_a_subject_that_it_can_do() -> None:
-    found = {
-        (time.method, time.n)
-        for time in timings(replace(SMALL, subjects=("absent.npz", "uniform")), repeats=1)
-    }
-    assert found == {(key, n) for key in ("split", "histlap") for n in (100, 200)}
-    page = comparison_page(
-        compare(replace(SMALL, subjects=("breast-cancer-gaussian-nb",))),
-        times=[ReleaseTime(method="split", n=100, seconds=0.00125)],
-    )
-    assert "| split conformal | 1.25 ms | – |" in page
