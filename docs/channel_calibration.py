@@ -38,7 +38,6 @@ from dpcp_ledger.ldpcp.table_rows import (
     first_labels,
     kary_variance,
     optimised,
-    rappor,
     switch,
     unary_variance,
 )
@@ -53,6 +52,12 @@ if TYPE_CHECKING:
 
 _ROUNDS, _DELTA, _USERS = 10, 0.1, 100_000
 """At which Δ is compared."""
+
+
+def rappor(epsilon: float) -> tuple[float, float]:
+    """Return the chances of a 1 in RAPPOR's one-time response: of the true label, and others."""
+    flip = 1 / (math.exp(epsilon / 2) + 1)
+    return 1 - flip, flip
 
 
 class LabelChannel(Protocol):

@@ -42,7 +42,6 @@ PICTURES = (
     Picture(
         "pcoqs.corollary-1[coverage=marginal,n=50,rho=0.05]", 0, "coverage", "Coverage, by trials"
     ),
-    Picture("ldpcp.theorem-4[scores=beta(5,0.2),rounds=25]", 1, "regions", "Where a theorem fails"),
     Picture("dpskin.rdp-batch[anywhere]", 0, "orders", "A formula against the truth"),
     Picture("ldpcp.shuffle[table]", 0, "shuffled", "Bounds from both sides"),
 )

@@ -67,11 +67,6 @@ CLUSTER = "run --only pcoqs.epsilon-equivalence --engine"
 RESULT = (
     "r = dp.audit(lambda x, *, rng: rng.laplace(), dp.PureDP(1), kind='vector', draws=600, n=3)"
 )
-PRV = """
-from dpcp_ledger.dpskin.accountants import Accountant, accounted_epsilon
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-training = SubsampledGaussian(noise_multiplier=1.0, sampling_rate=0.1, steps=1)
-accounted_epsilon(training, delta=1e-5, accountant=Accountant.PRV)"""
 COMMANDS = {
     "distributed": {f"{CLUSTER} dask=tcp://127.0.0.1:1": "distributed"},
     "jinja2": {PAGE: "jinja2"},
@@ -89,7 +84,6 @@ CALLS = {
         f"{RESULT}; r.report('page.html')": EXTRA.format("matplotlib", "report"),
         f"{RESULT}; r[0].plot()": EXTRA.format("matplotlib", "report"),
     },
-    "opacus": {PRV: EXTRA.format("Opacus", "dpsgd")},
     "pandas": {
         f"{RESULT}; r.to_frame()": "to_frame needs pandas: pip install pandas",
         f"{RESULT}; r.to_frame('polars')": "to_frame needs polars: pip install polars",

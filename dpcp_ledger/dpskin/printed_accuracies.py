@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import (
     Computation,
     ProofMethod,
     Quantity,
     Standing,
-    Table,
-    TableColumn,
     Verdict,
 )
 from dpcp_audit.extensions.claims import validate as _validate
@@ -27,9 +25,7 @@ from dpcp_ledger.paper import Paper, largest
 from dpcp_ledger.reproduce import experiments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from dpcp_audit.extensions.claims import PlainData
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +42,8 @@ class PrintedRate:
     Examples
     --------
     >>> rate = PrintedRate(digits="60.12", whole=100)
-    >>> rate.counts(1512), rate.tested(1512)
-    ((909,), True)
+    >>> rate.counts(1512)
+    (909,)
     >>> PrintedRate(digits="59.83", whole=100).counts(1512)
     ()
     """
@@ -73,14 +69,6 @@ class PrintedRate:
     def unit(self) -> Fraction:
         """A unit of the last digit, as a rate."""
         return Fraction(1, self.whole * 10 ** len(self.digits.partition(".")[2]))
-
-    def tested(self, cases: int) -> bool:
-        """Tell whether some digits cannot be printed of so many cases.
-
-        What rounds or is cut off to given digits lies within 3/2 units.
-        """
-        _validate.integer(cases=cases, at_least=1)
-        return Fraction(1, cases) > 3 * self.unit / 2
 
     def counts(self, cases: int) -> tuple[int, ...]:
         """Return every count of so many cases that is printed so, rounded or cut off."""
@@ -190,7 +178,6 @@ def above_constant() -> Computation:
             f"{float(100 * constant):.2f} %, and costs no privacy at all. {equal} of the "
             f"{len(every)} printed accuracies are that number, {len(names) - equal} lie below it."
         ),
-        tables=(_accuracy_table(),),
     )
 
 
@@ -399,28 +386,6 @@ def total_of_test() -> int:
     return int(experiments.thesis_numbers()["data"]["test_total"])
 
 
-def _accuracy_table() -> Table:
-    tables, constant = accuracy_tables(), 100 * nevi()
-    return Table(
-        title="Printed accuracies in %, and those of a constant answer",
-        columns=[
-            TableColumn(name="ε", texts=["none", *budgets()]),
-            *(
-                TableColumn(
-                    name=name,
-                    texts=[rate.digits for rate in (table.plain, *table.private)],
-                    values=[float(100 * rate.rate) for rate in (table.plain, *table.private)],
-                )
-                for name, table in tables.items()
-            ),
-            TableColumn(
-                name="always “nevus”",
-                texts=[f"{float(constant):.2f}"] * (1 + len(budgets())),
-            ),
-        ],
-    )
-
-
 _BATCH = 20
 """The batch size of Chapter 4."""
 
@@ -452,7 +417,6 @@ def shares_of_the_test_set() -> Computation:
             f"{', '.join(d for d in wrong if not _mean_of_batches(d, data['test_total']))} either; "
             "other batches could."
         ),
-        tables=(_grim_table(),),
     )
 
 
@@ -472,40 +436,3 @@ def _mean_of_batches(digits: str, cases: int) -> bool:
 
 def _rates(digits: list[str]) -> list[PrintedRate]:
     return [PrintedRate(digits=each, whole=100) for each in digits]
-
-
-_ELSEWHERE: tuple[tuple[str, int, str, int], ...] = (
-    ("P-COQS, Tables 1 to 14: coverages of 1,000 runs, n = 100", 16_000, "0.9594", 1),
-    ("P-COQS, Table 4: model accuracies", 1_600_000, "0.8125", 1),
-    ("P-COQS, CIFAR-10: model accuracies", 10_000, "60", 100),
-    ("P-COQS, CoronaHack: model accuracies", 500, "64", 100),
-    ("LDP-CP, Table 1: coverages of 100 seeds, OrganSMNIST", 882_900, "84.81", 100),
-)
-"""The sources of a printed mean of rates: the cases behind it, one as printed, its whole."""
-
-
-def _grim_table() -> Table:
-    rows = list(_grim_rows())
-    return Table(
-        title="Printed rates, and whether their digits can be tested",
-        columns=[
-            TableColumn(name=name, texts=[str(row[name]) for row in rows]) for name in rows[0]
-        ],
-        notes=["Where the shares of so many cases lie closer than the digits, any digits pass."],
-    )
-
-
-def _grim_rows() -> Iterator[PlainData]:
-    own: tuple[tuple[str, int, str, int], ...] = (
-        ("DP-SKIN, Chapter 4: accuracies", total_of_test(), "59.83", 100),
-    )
-    for place, cases, digits, whole in (*own, *_ELSEWHERE):
-        rate = PrintedRate(digits=digits, whole=whole)
-        row: dict[str, Any] = {
-            "printed": place,
-            "cases": f"{cases:,}",
-            "a share is": f"{whole / cases:.2g}",
-            "a digit is": f"{float(rate.unit * whole):g}",
-            "tested": "yes" if rate.tested(cases) else "no",
-        }
-        yield row

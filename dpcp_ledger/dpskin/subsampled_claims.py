@@ -21,8 +21,7 @@ from dpcp_audit.extensions.claims import (
     Verdict,
 )
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_ledger.dpskin.accountants import Training
-from dpcp_ledger.dpskin.training_budgets import THESIS, fixed
+from dpcp_ledger.dpskin.training_budgets import THESIS, Training, fixed
 from dpcp_ledger.paper import Paper
 
 paper = Paper(title="DP-SKIN", subject="DP-SKIN, privacy of training")

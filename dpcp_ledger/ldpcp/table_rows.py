@@ -21,8 +21,6 @@ from dpcp_audit.extensions.claims import (
     ProofMethod,
     Quantity,
     Standing,
-    Table,
-    TableColumn,
     Verdict,
 )
 from dpcp_audit.extensions.laws import atoms
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
 
 
 channels = Paper(title="LDP-CP", subject="LDP-CP, other statements")
-_SIZES = (1, 2, 5, 10)
 _MOST_LABELS = 4096
 
 
@@ -86,7 +83,6 @@ def unary_noise(*, labels: Sequence[int], epsilons: Sequence[float]) -> Computat
             + ", ".join(f"k ≥ {switch(epsilon)} at ε = {epsilon:g}" for epsilon in epsilons)
             + "."
         ),
-        tables=(_table(labels, epsilons),),
     )
     return found.between(
         all_at_most("variance over that of k-RR ≤ 1", list(shares.values()), 1),
@@ -165,40 +161,10 @@ def optimised(epsilon: float) -> tuple[float, float]:
     return 0.5, 1 / (math.exp(epsilon) + 1)
 
 
-def rappor(epsilon: float) -> tuple[float, float]:
-    """Return the chances of a 1 in RAPPOR's one-time response, likewise."""
-    flip = 1 / (math.exp(epsilon / 2) + 1)
-    return 1 - flip, flip
-
-
 def _share(k: int, epsilon: float) -> arb:
     grown = ball(exact(epsilon)).exp()
     kary = (k - 1 + grown) * (1 - 1 / (k - 1 + grown)) / (grown - 1) ** 2
     return 4 * grown / (grown - 1) ** 2 / kary
-
-
-def _table(labels: Sequence[int], epsilons: Sequence[float]) -> Table:
-    cases = [(k, epsilon, m) for k in labels for epsilon in epsilons for m in _SIZES]
-    variances: dict[str, Callable[[float, int, int], float]] = {
-        "k-RR": kary_variance,
-        "optimised unary encoding": lambda e, k, m: unary_variance(*optimised(e), k, m),
-        "RAPPOR": lambda e, k, m: unary_variance(*rappor(e), k, m),
-    }
-    return Table(
-        title="Largest variance of one report's estimate of whether the label is in a set",
-        columns=[
-            TableColumn(name="k", texts=[str(k) for k, _, _ in cases]),
-            TableColumn(name="ε", texts=[f"{epsilon:g}" for _, epsilon, _ in cases]),
-            TableColumn(name="labels in the set", texts=[str(m) for _, _, m in cases]),
-            *(
-                TableColumn(
-                    name=name,
-                    texts=[f"{variance(epsilon, k, m):.3g}" for k, epsilon, m in cases],
-                )
-                for name, variance in variances.items()
-            ),
-        ],
-    )
 
 
 paper = Paper(title="LDP-CP", subject="LDP-CP, the printed table")
@@ -350,7 +316,6 @@ def explained_rows(
             "such scores are not admissible for so few rounds. The upper end of the last bracket "
             "would have covered 1−α."
         ),
-        tables=(_fits(fits),),
     )
 
 
@@ -377,30 +342,6 @@ def _moments(
     coverage = np.asarray(law.cdf(released.threshold))
     mean = float(released.mass @ coverage)
     return mean, math.sqrt(max(0.0, float(released.mass @ (coverage - mean) ** 2)))
-
-
-def _fits(fits: dict[tuple[str, str], _Jump]) -> Table:
-    shown: dict[str, Callable[[_Jump], float]] = {
-        "jump from %": lambda fit: fit.low,
-        "to %": lambda fit: fit.high,
-        "mean %": lambda fit: fit.mean,
-        "± %": lambda fit: fit.spread,
-        "starred mean %": lambda fit: fit.starred,
-    }
-    return Table(
-        title="Coverages of LDP-CP-S on scores with a jump, exact",
-        columns=[
-            TableColumn(name="rows", texts=[", ".join(case) for case in fits]),
-            *(
-                TableColumn(
-                    name=name,
-                    texts=[f"{100 * read(fit):.2f}" for fit in fits.values()],
-                    values=[100 * read(fit) for fit in fits.values()],
-                )
-                for name, read in shown.items()
-            ),
-        ],
-    )
 
 
 class _LabelPair(NamedTuple):
@@ -486,28 +427,4 @@ def search_ends_at_its_target(*, epsilon: float, delta: float, within: float) ->
             "for. The public code of LDP-CP-L was not at hand, and what fits is no proof that it "
             "was so."
         ),
-        tables=(_shown(pairs),),
-    )
-
-
-def _shown(pairs: list[_LabelPair]) -> Table:
-    numbers = {
-        "LDP-CP-L %": [pair.plain for pair in pairs],
-        "LDP-CP-L* %": [pair.starred for pair in pairs],
-        "difference %": [pair.starred - pair.plain for pair in pairs],
-        "Δ_L %": [pair.width for pair in pairs],
-    }
-    return Table(
-        title="Printed coverages of LDP-CP-L, with and without a star",
-        columns=[
-            TableColumn(name="rows", texts=[pair.rows for pair in pairs]),
-            *(
-                TableColumn(
-                    name=name,
-                    texts=[f"{100 * value:.2f}" for value in values],
-                    values=[100 * value for value in values],
-                )
-                for name, values in numbers.items()
-            ),
-        ],
     )

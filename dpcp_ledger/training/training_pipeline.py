@@ -31,7 +31,7 @@ from dpcp_audit.extensions.mechanisms import (
     loss_interval,
 )
 from dpcp_audit.extensions.statistics import at_most, ball, ends, exact
-from dpcp_ledger.dpskin.accountants import renyi_epsilon, sampled_renyi, substituted_renyi
+from dpcp_ledger.dpskin.training_budgets import renyi_epsilon, sampled_renyi, substituted_renyi
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 from dpcp_ledger.training.model_attacks import RELATIONS, Cohort
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,14 @@ from dpcp_audit.audits.exact import exact_outcome, law_figures, tradeoff_figure,
 from dpcp_audit.audits.search.pilot_hypotheses import best_event
 from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
-from dpcp_audit.laws.populations import Beta, Uniform
+from dpcp_audit.laws.populations import Beta
 from dpcp_audit.reports.document import agree
-from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, outside
 from dpcp_audit.words.evidence import Computation, reaches
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.ldpcp.ldpcp_theorems import failure_region, failure_with_regions
 
 reals = st.floats(-1e6, 1e6)
 samples = st.lists(st.integers(-5, 5).map(float) | reals, min_size=5, max_size=60).map(np.array)
@@ -199,25 +197,3 @@ def test_both_directions_of_a_pair_count() -> None:
     there, back = (law_figures(PureDP(1.0), way)[1].series[1] for way in (pair, pair.reversed()))
     assert there.y == pytest.approx(back.y, abs=1e-6)
     assert there.y[0] == pytest.approx(0.4, abs=1e-9)  # δ(∞) of the worse direction
-
-
-def test_regions_hold_the_exact_failure_probabilities() -> None:
-    computed = failure_with_regions(THEOREM, compared_rounds=10)
-    assert computed.value == exact_failure(THEOREM).value
-    over_rounds, over_epsilon = computed.figures[1:]
-    assert over_rounds.marks == {"above δ = 0.1": 0.1}
-    cell = over_rounds.series[-1].y[over_rounds.series[-1].x.index(11_080)]
-    assert cell == computed.value
-    larger = over_rounds.series[-1].y[over_rounds.series[-1].x.index(100_000)]
-    assert larger == exact_failure(replace(THEOREM, n=100_000)).value != cell
-    ten = {row.name: row.y for row in over_rounds.series}["T = 10"]
-    assert ten == {row.name: row.y for row in over_epsilon.series}["ε = 4"]
-    assert min(ten) > 0.1 > max(over_rounds.series[-1].y)
-
-
-def test_a_region_of_two_populations_is_refused() -> None:
-    other = replace(THEOREM, population=Uniform())
-    with pytest.raises(ValueError, match="theorems must share one population and one delta, got"):
-        failure_region({"a": THEOREM, "b": other}, over="n", given="")
-    with pytest.raises(ValueError, match=r"got \[\]"):
-        failure_region({}, over="n", given="")

@@ -13,7 +13,6 @@ from dpcp_audit.mechanisms import pcoqs_budget as gaussian
 from dpcp_audit.words.guarantees import RenyiDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.dpskin import subsampled_claims
-from dpcp_ledger.dpskin.accountants import Training
 from dpcp_ledger.dpskin.gaussian_claims import (
     classic_over,
     conversion,
@@ -26,6 +25,7 @@ from dpcp_ledger.dpskin.subsampled_claims import (
     epochs_for_steps,
     subsampled_renyi,
 )
+from dpcp_ledger.dpskin.training_budgets import Training
 
 
 def test_the_classic_scale_holds_where_it_is_proved_and_fails_beyond() -> None:

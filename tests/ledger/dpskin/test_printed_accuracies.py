@@ -96,11 +96,6 @@ def test_the_three_impossible_accuracies_are_named() -> None:
     assert "validation images, 60.10 is one" in found.note
 
 
-def test_only_the_thesis_prints_rates_that_can_be_tested() -> None:
-    (table,) = printed_accuracies.shares_of_the_test_set().tables
-    assert table.columns[-1].texts == ["yes", *["no"] * (len(table.columns[0].texts) - 1)]
-
-
 def test_stages_hold_what_their_convolutions_do() -> None:
     for name, convolutions in BLOCKS.items():
         weights = sum(side**2 * first * last for side, first, last in convolutions)
@@ -149,21 +144,11 @@ def test_every_share_passes_and_digits_between_shares_do_not() -> None:
     assert impossible(between, 1512) == ("59.83", "59.91")
 
 
-def test_a_rate_is_tested_where_some_digits_are_no_share() -> None:
-    rate = PrintedRate(digits="59.83", whole=100)
-    for cases in (10, 100, 1512, 6_600):
-        texts = {text for count in range(cases + 1) for text in printed(count, cases)}
-        assert rate.tested(cases) is (len(texts) < 10_001), cases
-    assert not rate.tested(16_000)
-
-
 def test_shares_one_and_a_half_units_apart_give_all_digits() -> None:
     """Points out of fifteen: tenths are 3/2 of them apart, and each is rounded or cut off to."""
     points = [PrintedRate(digits=str(k), whole=15) for k in range(16)]
     assert impossible(points, 10) == ()
-    assert not points[0].tested(10)
     assert impossible(points, 9) != ()
-    assert points[0].tested(9)
 
 
 def test_the_best_constant_answers_the_largest_class() -> None:

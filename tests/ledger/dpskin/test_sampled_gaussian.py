@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from dpcp_audit.stats.enclosures import ends
-from dpcp_ledger.dpskin.accountants import renyi_epsilon, sampled_renyi, substituted_renyi
+from dpcp_ledger.dpskin.training_budgets import renyi_epsilon, sampled_renyi, substituted_renyi
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 500), Fraction(1, 5), Fraction(1)])

@@ -9,8 +9,9 @@ import pytest
 
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.dpskin.accountants import Sampling, Training, accounted_epsilon
 from dpcp_ledger.dpskin.training_budgets import (
+    Sampling,
+    Training,
     formula_budget,
     printed_formula,
     single_release_epsilon,
@@ -40,10 +41,9 @@ def test_a_table_of_accounted_epsilons_is_not_refuted() -> None:
     """Had the thesis printed the ε of its shuffled trainings, or taken enough noise."""
     honest = {
         sigma: 1.001
-        * accounted_epsilon(
-            replace(THESIS, noise_multiplier=sigma).guarantee(sampling=Sampling.SHUFFLED),
-            delta=1e-5,
-        )
+        * replace(THESIS, noise_multiplier=sigma)
+        .guarantee(sampling=Sampling.SHUFFLED)
+        .epsilon_at(1e-5)
         for sigma in PRINTED
     }
     for table in (honest, {25.0: 0.59812}):
