@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +18,33 @@ from dpcp_audit.laws.pools import (
     Dataset,
     ProbabilityPool,
 )
-from dpcp_ledger.mechanisms.score_pools import load_dataset, split
+
+if TYPE_CHECKING:
+    from dpcp_audit.extensions.claims import FloatArray, IntArray
+
+
+def load_dataset(name: str) -> tuple[FloatArray, IntArray]:
+    """Return the features and labels of data that scikit-learn ships, such as "digits"."""
+    load: Any = getattr(import_module("sklearn.datasets"), f"load_{name}")
+    features, labels = load(return_X_y=True)
+    return np.asarray(features), np.asarray(labels)
+
+
+def split(
+    features: FloatArray, labels: IntArray, *, share: float = 0.5
+) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+    """Split the records, each class alike; ``share`` of them make the first part.
+
+    Returns
+    -------
+    tuple
+        The features of either part, and the labels of either.
+    """
+    train_test_split: Any = import_module("sklearn.model_selection").train_test_split
+    fit_x, rest_x, fit_y, rest_y = train_test_split(
+        features, labels, train_size=share, stratify=labels, random_state=0
+    )
+    return fit_x, rest_x, fit_y, rest_y
 
 
 def fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:

@@ -30,7 +30,7 @@ from dpcp_audit.extensions.mechanisms import (
     threshold_law,
 )
 from dpcp_audit.extensions.theorems import NoiseBound, noise_rank_error
-from dpcp_ledger.comparison.own_methods import full_budget_exponq, tuned_exponq
+from dpcp_ledger.comparison.method import full_budget_exponq, tuned_exponq
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -185,9 +185,8 @@ whose report it is. For LDP-CP-S each round's block of n/10 users is shuffled.
 _RERUN = """\
 `dpcp-audit compare-calibrators --profile full --report json=comparison.json` does the whole grid,
 without `--profile full` the quick one, and `docs/update_comparison.py comparison.json` writes this
-page. `--pool mine.npz` adds your own classifier's scores,
-and `--pool digits-dp-adam-cnn-eps8` a network trained by DP-Adam (`digits-adam-cnn`: the same
-without privacy). The numbers above come out of the run that wrote this page ({rows} rows:
+page. `--pool mine.npz` adds your own classifier's scores. The numbers above come out of the run
+that wrote this page ({rows} rows:
 n = {sizes}; ε = {epsilons}; α = {alphas}; seed {seed}, {trials} runs a case, fewer where a run
 costs O(n)); those of OpenDP, which draws from the system's entropy, change within their errors.
 """

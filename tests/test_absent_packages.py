@@ -73,7 +73,6 @@ COMMANDS = {
     "matplotlib": {PAGE: "matplotlib"},
     "torch": {
         "run --suite training --only dpskin.pipeline?budget?": "PyTorch",
-        "compare-calibrators --pool digits-adam-head": "PyTorch",
     },
 }
 """Command lines that end with exit code 2 and a line that begins with this name."""

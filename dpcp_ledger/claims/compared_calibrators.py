@@ -32,8 +32,7 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.statistics import MeanBets
 from dpcp_ledger.comparison import calibrator_study
 from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid, method
-from dpcp_ledger.comparison.method import SkippedMethod, Trust, known_name
-from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
+from dpcp_ledger.comparison.method import MEAN_COVERAGE, SkippedMethod, Trust, known_name
 from dpcp_ledger.reproduce.experiments import Extent
 
 if TYPE_CHECKING:
@@ -258,7 +257,7 @@ def rows(
     Parameters
     ----------
     pools : sequence of str
-        Further subjects (see ``subjects.subject``): files of saved pools, names of networks.
+        Further subjects (see ``subjects.subject``): files of saved pools.
     alphas : sequence of float
         Miscoverage levels, in place of the grid's.
     delta : float, optional
@@ -268,8 +267,6 @@ def rows(
     ------
     UsageError
         If a pool is none of these.
-    MissingExtraError
-        If a network is asked for and PyTorch is not installed.
     """
     with in_place("pool"):
         names = {name: known_name(name) for name in (*QUICK.subjects, *pools)}

@@ -19,13 +19,7 @@ from dpcp_audit.extensions.claims import (
     TableColumn,
     Verdict,
 )
-from dpcp_ledger.dpskin import (
-    gaussian_claims,
-    printed_accuracies,
-    proof_steps,
-    subsampled_claims,
-    training_budgets,
-)
+from dpcp_ledger.dpskin import gaussian_claims, printed_accuracies, proof_steps, training_budgets
 from dpcp_ledger.ldpcp import ldpcp_scores, ldpcp_theorems, reports, shuffling, table_rows, widths
 from dpcp_ledger.pcoqs import (
     algorithm,
@@ -297,7 +291,7 @@ _PAPERS = (
     shuffling.bounds,
     gaussian_claims.paper,
     gaussian_claims.analytic,
-    subsampled_claims.paper,
+    gaussian_claims.sampled,
     training_budgets.paper,
     proof_steps.paper,
     printed_accuracies.paper,

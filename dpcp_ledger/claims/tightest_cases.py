@@ -20,14 +20,13 @@ from scipy.stats import binom, kstwo
 from dpcp_audit.extensions.claims import Row, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Uniform
-from dpcp_audit.extensions.mechanisms import PCOQS, KaryRandomizedResponse, dkw_width
+from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
     CoverageReading,
     CoverageTheorem,
     LabelTheorem,
     NoiseBound,
     ScoreTheorem,
-    Stated,
     Statement,
     TheoremTrials,
     UniformEvent,
@@ -64,13 +63,8 @@ def _no_pool() -> ProbabilityPool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiselessEvent(UniformEvent):
-    """Theorem 1's event on continuous scores, where ε is so large that hardly a label changes.
-
-    F̂c is then the empirical distribution function of n scores, except with a probability of
-    nβ, and its largest excess has Smirnov's law (Birnbaum and Tingey 1951), or Kolmogorov's
-    for both sides. The theorem is as tight there as it gets: its constant is Massart's for δ/4.
-    """
+class _WithoutPool(UniformEvent):
+    """A case of k-RR whose failure probability is computed, whatever pool the scores are from."""
 
     k: int = 2
     pool_name: str = "any continuous law"
@@ -78,8 +72,18 @@ class NoiselessEvent(UniformEvent):
 
     @property
     def computed(self) -> bool:
-        """Yes: Smirnov's law, or Kolmogorov's."""
+        """Yes: by the law of what the theorem bounds."""
         return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiselessEvent(_WithoutPool):
+    """Theorem 1's event on continuous scores, where ε is so large that hardly a label changes.
+
+    F̂c is then the empirical distribution function of n scores, except with a probability of
+    nβ, and its largest excess has Smirnov's law (Birnbaum and Tingey 1951), or Kolmogorov's
+    for both sides. The theorem is as tight there as it gets: its constant is Massart's for δ/4.
+    """
 
     @property
     def changed(self) -> float:
@@ -127,8 +131,8 @@ class NoiselessEvent(UniformEvent):
         return TheoremTrials(error, error > (1 - self.response.beta) * self.bounds["Δ"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfidentLabels(Stated):
+@dataclass(frozen=True, kw_only=True)
+class ConfidentLabels(_WithoutPool):
     """Theorem 3 for confident predictions, where F̂c is a binomial variable.
 
     One label of each user has an HPS score near 0 and the others have scores near 1; it is the
@@ -139,41 +143,19 @@ class ConfidentLabels(Stated):
     """
 
     about: ClassVar[Statement] = LabelTheorem.about
-    correction_name = "Δ_L"
+    failure = LabelTheorem.failure
 
-    n: int
-    epsilon: float
-    delta: float
-    k: int = 2
     alpha: float = 0.1
-    correction: float = 1.0
     statistic: str = field(default="F̂c at the first midpoint", init=False)
 
     def __post_init__(self) -> None:
-        _validate.integer(n=self.n, at_least=1)
-        _validate.integer(k=self.k, at_least=2)
-        _validate.open_unit(delta=self.delta, alpha=self.alpha)
-        _validate.non_negative(correction=self.correction)
-
-    @property
-    def allowed_failure(self) -> float:
-        """δ."""
-        return self.delta
-
-    @property
-    def response(self) -> KaryRandomizedResponse:
-        """The k-RR of the labels."""
-        return KaryRandomizedResponse(self.epsilon, self.k)
+        super().__post_init__()
+        _validate.open_unit(alpha=self.alpha)
 
     @property
     def width(self) -> float:
         """Δ_L, multiplied by the correction."""
-        return self.correction * dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
-
-    @property
-    def computed(self) -> bool:
-        """Yes: a binomial tail."""
-        return True
+        return super().bounds["Δ"]
 
     @property
     def bounds(self) -> dict[str, float]:

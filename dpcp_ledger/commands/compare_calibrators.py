@@ -49,10 +49,8 @@ def add_parser(commands: Commands) -> None:
         "--pool",
         action="append",
         default=[],
-        metavar="FILE.npz|NAME",
-        help="compare on saved probabilities and labels too, or on a network trained with DP or "
-        "without: digits-dp-adam-cnn-eps8, digits-adam-cnn, and the like with head, logistic, "
-        "breast-cancer; repeatable",
+        metavar="FILE.npz",
+        help="compare on saved probabilities and labels too; repeatable",
     )
     parser.add_argument(
         "--delta",

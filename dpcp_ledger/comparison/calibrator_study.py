@@ -23,6 +23,7 @@ from dpcp_audit.extensions.mechanisms import conformal_rank
 from dpcp_ledger.comparison.method import (
     LAWS,
     LOG_SCORE,
+    OWN,
     POOLS,
     Calibrated,
     Case,
@@ -32,7 +33,6 @@ from dpcp_ledger.comparison.method import (
     Trust,
     subject,
 )
-from dpcp_ledger.comparison.own_methods import OWN
 from dpcp_ledger.libraries.adapters import diffprivlib_quantile, opendp_quantile
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The computations of P-COQS's published tables that differ from the algorithm as written.
 
-Every departure stands here, named and with its source, apart from the reference mechanisms.
+Every departure stands here, apart from the reference mechanisms; ``pcoqs_choices.toml`` names them.
 "The notebooks" are the authors' public code, SMAC-Group/pcoqs on GitHub,
 ``paper_codes/Simulated_experiment``; those of Tables 1, 2, 5 to 8, 12, 13, 15 and 16 are stored
 incomplete there, and what is said of these tables was found by matching their numbers.
@@ -39,114 +39,6 @@ THRESHOLD_DECIMALS = 2
 HISTOGRAM_BINS = 50
 FIRST_SEED = 3
 MODEL_SEED = 42
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PublishedVariant:
-    """A choice of the published computation that the paper's algorithms do not make."""
-
-    name: str
-    published: str
-    written: str
-    source: str
-
-
-CHOICES = (
-    _PublishedVariant(
-        name="seeds",
-        published="trial i draws everything from NumPy's legacy generator, seeded with i + 3: the "
-        "data, a permutation, ExponQ's n uniform scores and 101 choices, P-COQS's normals",
-        written="independent draws",
-        source="notebooks, simulate_normal_classification and run_simulation",
-    ),
-    _PublishedVariant(
-        name="model noise",
-        published="private models have random_state=42: one draw of the noise for a whole table",
-        written="fresh noise in every run",
-        source="notebooks, get_private_model",
-    ),
-    _PublishedVariant(
-        name="score rounding",
-        published="calibration scores are rounded to 4 decimals, test scores are not",
-        written="no rounding",
-        source="notebooks, scores_cal",
-    ),
-    _PublishedVariant(
-        name="threshold rounding",
-        published="P-COQS's threshold is rounded to 2 decimals",
-        written="Algorithm 1, line 13: (left + right)/2",
-        source="notebooks, PrivQuant; R/functions.R, priv_quant",
-    ),
-    _PublishedVariant(
-        name="count rounding",
-        published="the noisy count is floored and clipped at 0; neither changes a comparison "
-        "with a whole rank of at least 1",
-        written="Equation 2",
-        source="notebooks, NoisyRC",
-    ),
-    _PublishedVariant(
-        name="budget of Tables 4 and 10",
-        published="ρ = ε²",
-        written="Section 5: ρ = ε²/2",
-        source="Computational_time.ipynb, run_simulation",
-    ),
-    _PublishedVariant(
-        name="Δ of Table 14",
-        published="the value goes to the parameter lower_bound; Δ stays 1e-10",
-        written="Appendix D: Δ from 1e-20 to 1e-1",
-        source="Varying_delta_PCOQS.ipynb, the call of PCOQS",
-    ),
-    _PublishedVariant(
-        name="HistLap's noise",
-        published="50 bins, Laplace(1/ε) made for adding or removing a score, negatives set to 0",
-        written="2/ε under substitution, the relation of the other mechanisms",
-        source="notebooks, dp_quantile_noisy_hist",
-    ),
-    _PublishedVariant(
-        name="HistLap's fallback",
-        published="where no noisy count is positive, the median of the scores, without noise",
-        written="the upper bound b; the median is not private",
-        source="notebooks, dp_quantile_noisy_hist",
-    ),
-    _PublishedVariant(
-        name="HistLap's seed",
-        published="Tables 3 and 9 seed the noise with 12 in every run: one draw for the whole "
-        "table; Table 11 with 12 + i(i+1)/2, Tables 4 and 10 not at all",
-        written="fresh noise in every run",
-        source="Effect_of_alpha.ipynb, Model_privacy_budget_effect.ipynb, Computational_time.ipynb",
-    ),
-    _PublishedVariant(
-        name="ExponQ's normaliser",
-        published="c = min(α, 1−α), and q̃ clipped to 1 − 1e-12",
-        written="c = min(q̃, 1−q̃), without which it is not ε-DP",
-        source="notebooks, get_private_quantile; aangelopoulos/private_prediction_sets, core",
-    ),
-    _PublishedVariant(
-        name="ExponQ's search",
-        published="m among 50 values from 10⁴ to 10⁶ and γ, by noisy draws on uniform scores",
-        written="the same, with the normaliser above",
-        source="notebooks, get_optimal_gamma_m; aangelopoulos/private_prediction_sets, core",
-    ),
-    _PublishedVariant(
-        name="standard quantile",
-        published="the linearly interpolated quantile at level ⌈(1−α)(n+1)⌉/n",
-        written="the ⌈(1−α)(n+1)⌉-th smallest score",
-        source="Computational_time.ipynb, run_simulation",
-    ),
-    _PublishedVariant(
-        name="empty sets",
-        published="an empty set counts as informative and of size 1",
-        written="size 0, not informative",
-        source="notebooks, run_simulation",
-    ),
-    _PublishedVariant(
-        name="spread",
-        published="the numbers behind ± and in parentheses, called variances, are standard "
-        "deviations over the runs, with divisor 999",
-        written="captions: variance",
-        source="notebooks, run_simulation (np.std, ddof=1)",
-    ),
-)
 
 
 def rounded(scores: FloatArray) -> FloatArray:

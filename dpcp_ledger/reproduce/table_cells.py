@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.extensions.claims import Table, TableColumn
-from dpcp_ledger.mechanisms.published_variants import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +29,7 @@ PUBLISHED_RUNS = 1000
 
 
 @cache
-def printed_tables(name: str) -> dict[str, dict[str, Any]]:
+def printed_tables(name: str) -> dict[str, Any]:
     """Return what a TOML file of this package holds of a paper's printed tables."""
     file = resources.files("dpcp_ledger.reproduce").joinpath(name)
     return tomllib.loads(file.read_text(encoding="utf-8"))
@@ -313,7 +312,7 @@ def choices_table() -> Table:
         "as written": "written",
         "source": "source",
     }
-    choices = [asdict(choice) for choice in CHOICES]
+    choices: list[dict[str, str]] = printed_tables("pcoqs_choices.toml")["choice"]
     return Table(
         title="What “as published” means in P-COQS's tables",
         columns=[

@@ -19,7 +19,7 @@ from dpcp_audit.mechanisms.pcoqs_budget import (
     worst_known_pair,
 )
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
-from dpcp_ledger.comparison.own_methods import (
+from dpcp_ledger.comparison.method import (
     full_budget_exponq,
     shuffled_local_epsilon,
     tuned_exponq,

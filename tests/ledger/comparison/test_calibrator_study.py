@@ -31,8 +31,14 @@ from dpcp_ledger.comparison.calibrator_study import (
     methods,
     released_one_by_one,
 )
-from dpcp_ledger.comparison.method import Case, SkippedMethod, known_name, log_score, subject
-from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
+from dpcp_ledger.comparison.method import (
+    MEAN_COVERAGE,
+    Case,
+    SkippedMethod,
+    known_name,
+    log_score,
+    subject,
+)
 
 OWN = tuple(m.key for m in methods() if m.key not in ("diffprivlib", "opendp"))
 SMALL = Grid(

@@ -13,7 +13,7 @@ from update_comparison import comparison_page
 
 from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_ledger.comparison.calibrator_study import GROUP, Grid, _build, method, methods
-from dpcp_ledger.comparison.method import NETWORKS, Case, PrivateCalibrator, subject
+from dpcp_ledger.comparison.method import Case, PrivateCalibrator, subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,18 +100,3 @@ def test_a_threshold_that_is_no_number_is_refused() -> None:
     case = Case(subject=subject("uniform"), n=20, alpha=0.1, budget=ApproxDP(1.0, 1e-6))
     with pytest.raises(ValueError, match="^broken must return a finite threshold, got nan"):
         _build(broken, case).draw(1, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("suffix", ["", ":log"])
-def test_a_network_is_a_subject(suffix) -> None:
-    found = subject(f"digits-dp-adam-logistic-eps8{suffix}")
-    assert found.name == f"digits-dp-adam-logistic-eps8{suffix}"
-    assert found.labelled is not None
-    assert found.labelled.scores.shape == (899, 10)
-    assert found.population.cdf(np.array([1.0]))[0] == 1
-
-
-def test_every_name_is_its_pools() -> None:
-    for name in ("breast-cancer-adam-head", "breast-cancer-dp-adam-logistic-eps8"):
-        assert subject(name).name == name
-    assert "breast-cancer-adam-cnn" not in NETWORKS

@@ -12,18 +12,16 @@ from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms import pcoqs_budget as gaussian
 from dpcp_audit.words.guarantees import RenyiDP
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.dpskin import subsampled_claims
+from dpcp_ledger.dpskin import gaussian_claims
 from dpcp_ledger.dpskin.gaussian_claims import (
-    classic_over,
-    conversion,
-    printed_mechanism,
-    tail_step,
-)
-from dpcp_ledger.dpskin.subsampled_claims import (
     batch_bound,
     batch_map,
+    classic_over,
+    conversion,
     epochs_for_steps,
+    printed_mechanism,
     subsampled_renyi,
+    tail_step,
 )
 from dpcp_ledger.dpskin.training_budgets import Training
 
@@ -136,7 +134,7 @@ def test_the_claimed_step_is_too_small_everywhere() -> None:
 def test_a_bound_that_holds_somewhere_is_not_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Had the thesis printed twice the bound, it would hold where σ is large."""
     true = subsampled_renyi
-    monkeypatch.setattr(subsampled_claims, "subsampled_renyi", lambda *a, **k: true(*a, **k) / 2)
+    monkeypatch.setattr(gaussian_claims, "subsampled_renyi", lambda *a, **k: true(*a, **k) / 2)
     assert batch_map().verdict is Verdict.CONSISTENT
 
 
