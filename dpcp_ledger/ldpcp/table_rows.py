@@ -37,13 +37,12 @@ from dpcp_ledger.reproduce import experiments
 from dpcp_ledger.reproduce.table_cells import Printed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from flint import arb
 
 
 channels = Paper(title="LDP-CP", subject="LDP-CP, other statements")
-_MOST_LABELS = 4096
 
 
 @channels.claim(
@@ -79,9 +78,7 @@ def unary_noise(*, labels: Sequence[int], epsilons: Sequence[float]) -> Computat
             + ", ".join(f"k > {crossing(epsilon)} at ε = {epsilon:g}" for epsilon in epsilons)
             + ". The aggregator adds up the weights of all labels that score at most q, and sets "
             "of many labels take more noise: over sets of every size the largest variance is "
-            "smaller from about 14e^ε + 2 on, "
-            + ", ".join(f"k ≥ {switch(epsilon)} at ε = {epsilon:g}" for epsilon in epsilons)
-            + "."
+            "smaller from about 14e^ε + 2 on."
         ),
     )
     return found.between(
@@ -108,57 +105,6 @@ def crossing(epsilon: float) -> int:
     while ends(partial(_share, k + 1, epsilon))[0] >= 1:
         k += 1
     return k
-
-
-def switch(epsilon: float) -> int | None:
-    """Return the smallest k from which unary encoding has less noise over sets of every size.
-
-    Examples
-    --------
-    >>> switch(1.0), switch(2.0)
-    (41, 107)
-    """
-
-    def better(k: int) -> bool:
-        of_bits = partial(unary_variance, *optimised(epsilon), k)
-        sizes = range(k + 1)
-        return max(map(of_bits, sizes)) < max(map(partial(kary_variance, epsilon, k), sizes))
-
-    return first_labels(better)
-
-
-def first_labels(better: Callable[[int], bool]) -> int | None:
-    """Return the smallest k that is better, as all above it are; None beyond 4,096 labels."""
-    low, high = 2, 4
-    while not better(high):
-        low, high = high, 2 * high
-        if high > _MOST_LABELS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if better(middle) else (middle, high)
-    return high
-
-
-def kary_variance(epsilon: float, k: int, size: int) -> float:
-    """Return the variance of 1{R in a set}/(1−β) under k-RR, the larger of y inside and outside."""
-    beta = KaryRandomizedResponse(epsilon, k).beta
-    spread = beta * size / k
-    chances = ([1 - beta + spread] if size else []) + ([spread] if size < k else [])
-    return max(chance * (1 - chance) for chance in chances) / (1 - beta) ** 2
-
-
-def unary_variance(keep: float, flip: float, k: int, size: int) -> float:
-    """Return the sum of independent bits' variances, the larger of y inside and outside a set."""
-    other = flip * (1 - flip)
-    inside = [keep * (1 - keep) + (size - 1) * other] if size else []
-    outside = [size * other] if size < k else []
-    return max(inside + outside) / (keep - flip) ** 2
-
-
-def optimised(epsilon: float) -> tuple[float, float]:
-    """Return optimised unary encoding's chances of a 1: of the true label, and of every other."""
-    return 0.5, 1 / (math.exp(epsilon) + 1)
 
 
 def _share(k: int, epsilon: float) -> arb:

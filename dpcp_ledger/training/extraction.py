@@ -26,7 +26,7 @@ from dpcp_audit.extensions.claims import Count, Power, Quantity, conclude, of_ra
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import hps, prediction_sets, true_label_scores
 from dpcp_audit.extensions.mechanisms import DPSGD, Poisson, SplitConformal
-from dpcp_audit.extensions.statistics import clopper_pearson, rate_power
+from dpcp_audit.extensions.statistics import clopper_pearson, rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +126,7 @@ def conclude_share(
     interval = clopper_pearson(count.hits, count.trials, significance=significance)
 
     def power() -> Power:
-        smallest = rate_power.smallest_violation(claimed, count.trials, significance=significance)
+        smallest = rates.smallest_violation(claimed, count.trials, significance=significance)
         return Power(quantity=Quantity.ATTACK_SUCCESS, smallest=smallest, claimed=claimed)
 
     return conclude(

@@ -292,11 +292,6 @@ class PublishedCanary:
         _validate.choice(PublishedView, view=self.view)
         _validate.choice(HeadFeatures, features=self.features)
 
-    @property
-    def tensors(self) -> int:
-        """The number of tensors that are trained."""
-        return len(list(self.network().parameters()))
-
     def network(self) -> nn.Module:
         """Return the head of 28 units, normalised by its batch where examples may mix."""
         from torch import nn  # noqa: PLC0415  (an extra)

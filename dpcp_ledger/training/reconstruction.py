@@ -361,19 +361,6 @@ class Reconstruction:
             )
         return tuple(results)
 
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest success that is refuted with probability 0.95, at the best prior."""
-        return self._closest(context)[0]
-
-    def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``trainings`` at which a true success of ``violation`` is refuted.
-
-        Out of the prior that allows the least.
-        """
-        share = significance / len(self.priors)
-        allowed = min(float(self.guarantee.power(prior.baseline)) for prior in self.priors)
-        return rates.draws_needed(allowed, violation, significance=share)
-
     def _closest(self, context: Context) -> tuple[Power, float]:
         """Return the power at the prior nearest to showing twice the loss, and what that takes."""
         share, count = context.significance / len(self.priors), context.samples(self.trainings)

@@ -13,8 +13,8 @@ import pytest
 from case_catalogue import level_cases
 from support.samplers import context, gaussian, laplace, on_pair, pair
 
+from dpcp_audit.audits import loss_bracket, pair_estimate
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.estimates import loss_bracket, pair_estimate
 from dpcp_audit.audits.guessing_game import GameTest
 from dpcp_audit.audits.loss_bracket import OutputPartition, transcript_curve
 from dpcp_audit.audits.pair_estimate import PairOutputs, estimate_pair

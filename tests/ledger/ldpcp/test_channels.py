@@ -13,11 +13,12 @@ from channel_calibration import (
     MatrixChannel,
     UnaryChannel,
     channel_width,
+    switch,
     width_switch,
 )
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.ldpcp.table_rows import crossing, switch
+from dpcp_ledger.ldpcp.table_rows import crossing
 
 K, EPSILON = 4, 1.5
 KARY = KaryChannel(KaryRandomizedResponse(EPSILON, K))
