@@ -172,13 +172,7 @@ class BestMethod:
 
 
 def choose(
-    comparison: Comparison,
-    *,
-    subject: str,
-    n: int,
-    alpha: float,
-    epsilon: float,
-    panel: Panel,
+    comparison: Comparison, *, subject: str, n: int, alpha: float, epsilon: float, panel: Panel
 ) -> BestMethod:
     """Return the private calibrator with the smallest sets among those that cover.
 
@@ -441,10 +435,7 @@ def _limits(runs: calibrator_study.Runs, epsilon: float, *, level: float) -> _Li
         runs=coverages.size,
         smallest=runs.case.alpha
         + bets.smallest_violation(
-            coverages,
-            at_least=1 - runs.case.alpha,
-            n_values=coverages.size,
-            significance=level,
+            coverages, at_least=1 - runs.case.alpha, n_values=coverages.size, significance=level
         ),
     )
 

@@ -22,10 +22,7 @@ def rows(pools: Sequence[str] = ()) -> list[Row]:
     pools : sequence of str
         Files of saved pools: for experiments in kind, and as further subjects.
     """
-    return [
-        *with_statements(reproduced_tables.rows(pools)),
-        *compared_calibrators.rows(pools),
-    ]
+    return [*with_statements(reproduced_tables.rows(pools)), *compared_calibrators.rows(pools)]
 
 
 SUITE = Suite(

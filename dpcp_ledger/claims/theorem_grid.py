@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import (
-    Computed,
-    Row,
-    Source,
-    Standing,
-    Suite,
-    Verdict,
-)
+from dpcp_audit.extensions.claims import Computed, Row, Source, Standing, Suite, Verdict
 from dpcp_audit.extensions.laws import (
     Beta,
     Classifier,
@@ -379,13 +372,7 @@ def _shipped_pools() -> tuple[_Pool, ...]:
 
 
 def _all_laws(pools: Sequence[_Pool]) -> tuple[Population, ...]:
-    return (
-        *_continuous(),
-        near_one(),
-        mixture(),
-        votes(),
-        *_laws_of(pools),
-    )
+    return (*_continuous(), near_one(), mixture(), votes(), *_laws_of(pools))
 
 
 def _laws_of(pools: Sequence[_Pool]) -> tuple[Population, ...]:
@@ -477,13 +464,7 @@ def _label_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
 def _label_theorem(pool: _Pool, n: int, *, starred: bool) -> LabelTheorem:
     """Return Theorem 3 with T = ⌈log2(1/τ)⌉ where some T is admissible, else with T = 10."""
     theorem = LabelTheorem(
-        pool_name=pool.name,
-        pool=pool.load,
-        k=pool.k,
-        n=n,
-        epsilon=4.0,
-        delta=0.1,
-        starred=starred,
+        pool_name=pool.name, pool=pool.load, k=pool.k, n=n, epsilon=4.0, delta=0.1, starred=starred
     )
     rounds = admissible_rounds(pool.population(), width=theorem.mechanism.window_width)
     return theorem if rounds is None else replace(theorem, rounds=rounds)

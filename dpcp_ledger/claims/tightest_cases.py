@@ -224,10 +224,7 @@ _HEADINGS = {
     "ldpcp.theorem-3": Heading.LABEL_COVERAGE,
     "ldpcp.theorem-4": Heading.SCORE_COVERAGE,
 }
-_RANKED = {
-    NoiseBound.UNION: "pcoqs.proposition-1.rank",
-    NoiseBound.GAUSSIAN: "pcoqs.remark-3",
-}
+_RANKED = {NoiseBound.UNION: "pcoqs.proposition-1.rank", NoiseBound.GAUSSIAN: "pcoqs.remark-3"}
 _COVERED = {False: "pcoqs.theorem-1", True: "pcoqs.corollary-1"}
 _FINE = {"halvings": 40, "clusters": 2}
 _SEARCHED: dict[str, dict[str, float]] = {
@@ -276,11 +273,7 @@ def covered(
 ) -> HostileTheorem:
     """Return Theorem 1 or Corollary 1 on scores in so many clusters, placed against τ*."""
     theorem = CoverageTheorem(
-        mechanism=mechanism,
-        n=n,
-        beta=beta,
-        reading=CoverageReading.MARGINAL,
-        corrected=corrected,
+        mechanism=mechanism, n=n, beta=beta, reading=CoverageReading.MARGINAL, corrected=corrected
     )
     worst = clustered(clusters - 2) if clusters > 2 else undercovered
     return HostileTheorem(theorem=theorem, worst=worst)

@@ -425,10 +425,6 @@ paper.tested(
     "audited by gradient canaries, every step seen.",
     str(_ACCOUNTED),
     parameters=_ACCOUNTED.parameters
-    | {
-        "relation": str(_ACCOUNTED.relation),
-        "audit": "white-box",
-        "clipping": str(_HEAD.clipping),
-    },
+    | {"relation": str(_ACCOUNTED.relation), "audit": "white-box", "clipping": str(_HEAD.clipping)},
     check=CanaryAudit(game=_GAME, claim=_ACCOUNTED, runs=400, witness={"settings": str(_GAME)}),
 )

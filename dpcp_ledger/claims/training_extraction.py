@@ -89,10 +89,7 @@ class _Traced(NamedTuple):
 
 _RIGHT = _Traced("DP-SGD", "its accounted guarantee allows", _INVERSION)
 _PLAIN = _Traced(
-    "a training without noise",
-    "DP-SGD's guarantee would allow",
-    Heading.WITHOUT_NOISE,
-    noise=0.0,
+    "a training without noise", "DP-SGD's guarantee would allow", Heading.WITHOUT_NOISE, noise=0.0
 )
 _HALVED = _Traced(
     "DP-SGD with half of its noise",

@@ -9,15 +9,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit.extensions.claims import (
-    PureDP,
-    Relation,
-    Row,
-    Standing,
-    Suite,
-    Verdict,
-    claims_of,
-)
+from dpcp_audit.extensions.claims import PureDP, Relation, Row, Standing, Suite, Verdict, claims_of
 from dpcp_audit.extensions.mechanisms import (
     DPSGD,
     PCOQS,

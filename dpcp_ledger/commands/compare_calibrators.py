@@ -53,10 +53,7 @@ def add_parser(commands: Commands) -> None:
         help="compare on saved probabilities and labels too; repeatable",
     )
     parser.add_argument(
-        "--delta",
-        type=arguments.probability,
-        metavar="D",
-        help="δ of every budget (default: 1e-6)",
+        "--delta", type=arguments.probability, metavar="D", help="δ of every budget (default: 1e-6)"
     )
     add_suite_options(parser)
     parser.set_defaults(execute=execute)

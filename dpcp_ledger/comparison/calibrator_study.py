@@ -184,11 +184,7 @@ def _unusable(made: partial[Method], entry: EntryPoint, why: str) -> Method:
         return SkippedMethod(f"{entry.value} {why}")
 
     return made(
-        label=entry.name,
-        trust=Trust.CURATOR,
-        promise="",
-        privacy="not known",
-        build=skipped,
+        label=entry.name, trust=Trust.CURATOR, promise="", privacy="not known", build=skipped
     )
 
 
@@ -241,12 +237,7 @@ class Grid:
         _validate.open_unit(delta=self.delta)
 
 
-QUICK = Grid(
-    sizes=(300, 1000, 10_000),
-    epsilons=(0.5, 1.0, 4.0),
-    alphas=(0.1,),
-    trials=400,
-)
+QUICK = Grid(sizes=(300, 1000, 10_000), epsilons=(0.5, 1.0, 4.0), alphas=(0.1,), trials=400)
 """Under a minute on two cores."""
 
 

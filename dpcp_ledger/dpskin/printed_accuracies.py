@@ -12,13 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcp_audit.extensions.claims import (
-    Computation,
-    ProofMethod,
-    Quantity,
-    Standing,
-    Verdict,
-)
+from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.statistics import at_most
 from dpcp_ledger.paper import Paper, largest

@@ -186,11 +186,7 @@ _TRAININGS = {
 
 
 THESIS = _TRAININGS["DP-SGD, ResNet50"]
-_TABLES = {
-    "epsilon": list(_PRINTED.values()),
-    "noise_multiplier": list(_PRINTED),
-    "delta": _DELTA,
-}
+_TABLES = {"epsilon": list(_PRINTED.values()), "noise_multiplier": list(_PRINTED), "delta": _DELTA}
 _DIGIT = 1e-5
 _ORDERS = (32, 64, 128, 160, 192, 224, 256)
 """Orders of Rényi divergences that bound ε; the best of them is shown."""
@@ -347,11 +343,7 @@ for _place, (_name, _training) in enumerate(_TRAININGS.items(), start=1):
             assumptions=_NO_BATCH_STATISTICS if _sampling is Sampling.POISSON else "",
             parameters=fixed(_training)
             | _TABLES
-            | {
-                "training": _name,
-                "sampling": str(_sampling),
-                "relation": str(Relation.ZERO_OUT),
-            },
+            | {"training": _name, "sampling": str(_sampling), "relation": str(Relation.ZERO_OUT)},
             training=_training,
             printed=_PRINTED,
             delta=_DELTA,

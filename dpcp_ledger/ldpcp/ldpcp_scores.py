@@ -23,13 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from dpcp_audit.extensions.claims import (
-    Computation,
-    ProofMethod,
-    Quantity,
-    Standing,
-    Verdict,
-)
+from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import (
     Classifier,

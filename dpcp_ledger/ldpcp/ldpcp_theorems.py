@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import (
-    ROUNDING,
-    Computed,
-    Quantity,
-    Standing,
-    Verdict,
-)
+from dpcp_audit.extensions.claims import ROUNDING, Computed, Quantity, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import (
     Beta,
@@ -291,12 +285,7 @@ for _form, _theorem, _standing, _expected in (
 
 # Theorem 1, as a statement of every threshold at once.
 _EVENT = UniformEvent(
-    pool_name="digits-logistic",
-    pool=_LOGISTIC_POOL,
-    k=10,
-    n=10_000,
-    epsilon=2.0,
-    delta=_DELTA,
+    pool_name="digits-logistic", pool=_LOGISTIC_POOL, k=10, n=10_000, epsilon=2.0, delta=_DELTA
 )
 for _event, _sides in ((_EVENT, ""), (replace(_EVENT, two_sided=True), ",sides=2")):
     paper.theorem(

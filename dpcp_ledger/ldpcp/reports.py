@@ -54,6 +54,7 @@ from dpcp_ledger.paper import Heading, Paper
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpcp_audit.extensions.claims import PlainData
     from dpcp_audit.extensions.laws import ProbabilityPool
 
 
@@ -174,13 +175,7 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
 
 
 for _name, _divisor, _debiasing, _standing, _expected in (
-    (
-        "block",
-        "the size of the block",
-        Debiasing.CORRECTED,
-        Standing.CORRECTED,
-        Verdict.PROVED,
-    ),
+    ("block", "the size of the block", Debiasing.CORRECTED, Standing.CORRECTED, Verdict.PROVED),
     ("n", "n", Debiasing.PRINTED, Standing.ERRATUM, Verdict.REFUTED),
 ):
     paper.claim(
@@ -333,7 +328,14 @@ paper.tested(
 )
 
 
-_LEAKED = {"n": 11_080, "alpha": 0.1, "epsilon": 4.0, "rounds": 10, "window_width": 0.05}
+def _leaked(mechanism: LDPCPScores, n: int) -> PlainData:
+    return {
+        "n": n,
+        "alpha": mechanism.alpha,
+        "epsilon": mechanism.epsilon,
+        "rounds": mechanism.rounds,
+        "window_width": mechanism.window_width,
+    }
 
 
 def decision_pairs(mechanism: LDPCPScores, *, asked: int, n: int) -> list[FinitePair]:
@@ -351,9 +353,9 @@ def decision_pairs(mechanism: LDPCPScores, *, asked: int, n: int) -> list[Finite
     Verdict.PROVED,
     "LDP-CP-S's released threshold alone is ε-DP for every user, in the central view.",
     "log P(q̂ | s)/P(q̂ | s′) ≤ ε",
-    parameters=_LEAKED,
-    mechanism=LDPCPScores(alpha=0.1, epsilon=4.0, rounds=10, window_width=0.05),
-    n=11_080,
+    parameters=_leaked(_SCORES, _N),
+    mechanism=_SCORES,
+    n=_N,
 )
 def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Computation:
     """Compute the largest log-ratio of the threshold alone over all neighbours, from below.
@@ -424,11 +426,5 @@ def _post_processing(mechanism: LDPCPScores, n: int) -> Proof:
                 mechanism.epsilon,
             ),
         ),
-        parameters={
-            "n": n,
-            "alpha": mechanism.alpha,
-            "epsilon": mechanism.epsilon,
-            "rounds": mechanism.rounds,
-            "window_width": mechanism.window_width,
-        },
+        parameters=_leaked(mechanism, n),
     )

@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import (
-    Computation,
-    ProofMethod,
-    Quantity,
-    Standing,
-    Verdict,
-)
+from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
 from dpcp_audit.extensions.laws import atoms
 from dpcp_audit.extensions.mechanisms import (
     KaryRandomizedResponse,

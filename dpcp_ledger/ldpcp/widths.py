@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import fmpz_poly
 
-from dpcp_audit.extensions.claims import (
-    Computation,
-    ProofMethod,
-    Quantity,
-    Standing,
-    Verdict,
-)
-from dpcp_audit.extensions.mechanisms import (
-    KaryRandomizedResponse,
-    dkw_width,
-    hoeffding_width,
-)
+from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
+from dpcp_audit.extensions.mechanisms import KaryRandomizedResponse, dkw_width, hoeffding_width
 from dpcp_audit.extensions.statistics import at_most, decimal
 from dpcp_ledger.paper import Paper
 from dpcp_ledger.reproduce import experiments

@@ -157,6 +157,18 @@ def search_proof(rho: float, *, rounds: int, noise_scale: float, parameters: Pla
     )
 
 
+def exponq_case(mechanism: ExponQ, n: int | list[int]) -> PlainData:
+    """Return the mechanism on n scores, as plain data."""
+    return {
+        "n": n,
+        "alpha": mechanism.alpha,
+        "epsilon": mechanism.epsilon,
+        "n_candidates": mechanism.n_candidates,
+        "gamma": mechanism.gamma,
+        "normaliser": str(mechanism.normaliser),
+    }
+
+
 def exponq_proof(mechanism: ExponQ, sizes: Sequence[int]) -> Proof | None:
     """Return the proof that the mechanism is ε-DP on n scores, for each n of ``sizes``.
 
@@ -173,15 +185,8 @@ def exponq_proof(mechanism: ExponQ, sizes: Sequence[int]) -> Proof | None:
             "min(q̃, 1−q̃) every log-ratio is at most ε/(2·max(q̃, 1−q̃))."
         ),
         premises=(all_at_most("ε/(2·max(q̃, 1−q̃)) ≤ ε", bounds, mechanism.epsilon),),
-        parameters={
-            "n": sizes[0] if len(sizes) == 1 else list(sizes),
-            "alpha": mechanism.alpha,
-            "epsilon": mechanism.epsilon,
-            "n_candidates": mechanism.n_candidates,
-            "gamma": mechanism.gamma,
-            "normaliser": str(mechanism.normaliser),
-            "relation": str(Relation.SUBSTITUTION),
-        },
+        parameters=exponq_case(mechanism, sizes[0] if len(sizes) == 1 else list(sizes))
+        | {"relation": str(Relation.SUBSTITUTION)},
     )
 
 
@@ -435,14 +440,7 @@ def exponq_threshold(mechanism: ExponQ, *, n: int, n_samples: int = 40_000) -> M
         neighbours=_substituted(worst.scores, worst.neighbour_scores),
         exact=partial(_laws, mechanism, worst.scores, worst.neighbour_scores),
         n_samples=n_samples,
-        witness={
-            "n": n,
-            "alpha": mechanism.alpha,
-            "epsilon": mechanism.epsilon,
-            "n_candidates": mechanism.n_candidates,
-            "gamma": mechanism.gamma,
-            "normaliser": str(mechanism.normaliser),
-        },
+        witness=exponq_case(mechanism, n),
     )
 
 

@@ -68,9 +68,7 @@ def _convolution(inside: int, outside: int, size: int, stride: int = 1) -> list[
 def _block(inside: int, outside: int, stride: int) -> nn.Module:
     """Return two 3 × 3 convolutions around a shortcut."""
     body = nn.Sequential(
-        *_convolution(inside, outside, 3, stride),
-        nn.ReLU(),
-        *_convolution(outside, outside, 3),
+        *_convolution(inside, outside, 3, stride), nn.ReLU(), *_convolution(outside, outside, 3)
     )
     return _Shortcut(body, inside, outside, stride)
 

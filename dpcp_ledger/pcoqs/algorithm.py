@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from flint import arb, fmpq
 
+    from dpcp_audit.extensions.claims import PlainData
+
 
 steps = Paper(title="P-COQS", subject="P-COQS, Algorithm 1")
 _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
@@ -239,23 +241,21 @@ def noise_exceeds(mechanism: PCOQS, *, beta: float, bound: NoiseBound) -> Comput
                 "independent: P(max |Wᵢ| > τ*) = 1 − (1 − 2Φ(−τ*/σ))^N, with τ* and σ as used."
             ),
             premises=(compared,),
-            parameters={
-                "rho": mechanism.rho,
-                "resolution": mechanism.resolution,
-                "bounds": list(mechanism.bounds),
-                "beta": beta,
-                "noise_bound": str(bound),
-            },
+            parameters=_noise_case(mechanism, beta, bound),
         ),
-        witness={
-            "rho": mechanism.rho,
-            "rounds": mechanism.rounds,
-            "beta": beta,
-            "noise_bound": str(bound),
-            "tau": tau,
-        },
+        witness=_noise_case(mechanism, beta, bound) | {"rounds": mechanism.rounds, "tau": tau},
         note=f"τ* is {tau:.4g} ranks; the event is {beta / probability:.3g} times rarer than β.",
     )
+
+
+def _noise_case(mechanism: PCOQS, beta: float, bound: NoiseBound) -> PlainData:
+    return {
+        "rho": mechanism.rho,
+        "resolution": mechanism.resolution,
+        "bounds": list(mechanism.bounds),
+        "beta": beta,
+        "noise_bound": str(bound),
+    }
 
 
 def _exceeds(rounds: int, deviations: fmpq) -> arb:
@@ -265,12 +265,7 @@ def _exceeds(rounds: int, deviations: fmpq) -> arb:
 
 
 for _id, _section, _formula, _bound in (
-    (
-        "proposition-1.rank",
-        "Proposition 1, proof",
-        "τ* = √((N/ρ)·log(2N/β))",
-        NoiseBound.UNION,
-    ),
+    ("proposition-1.rank", "Proposition 1, proof", "τ* = √((N/ρ)·log(2N/β))", NoiseBound.UNION),
     ("remark-3", "Remark 3", "τ* = σ·Φ⁻¹(1 − β/(2N))", NoiseBound.GAUSSIAN),
 ):
     paper.claim(
@@ -280,14 +275,7 @@ for _id, _section, _formula, _bound in (
         "No round's noise exceeds τ*, with probability at least 1−β.",
         _formula,
         assumptions=REAL_NOISE,
-        parameters={
-            "rho": _DEFAULT.rho,
-            "resolution": _DEFAULT.resolution,
-            "bounds": list(_DEFAULT.bounds),
-            "beta": 1e-6,
-            "noise_bound": str(_bound),
-            "event": "noise",
-        },
+        parameters=_noise_case(_DEFAULT, 1e-6, _bound) | {"event": "noise"},
         mechanism=_DEFAULT,
         beta=1e-6,
         bound=_bound,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from dpcp_audit.extensions.theorems import (
     split_overcoverage,
 )
 from dpcp_ledger.mechanisms.releases import (
+    exponq_case,
     exponq_proof,
     exponq_threshold,
     histlap_threshold,
@@ -55,17 +55,6 @@ def _exponq(
     )
 
 
-def _exponq_details(mechanism: ExponQ, n: int) -> dict[str, Any]:
-    return {
-        "n": n,
-        "alpha": mechanism.alpha,
-        "epsilon": mechanism.epsilon,
-        "n_candidates": mechanism.n_candidates,
-        "gamma": mechanism.gamma,
-        "normaliser": str(mechanism.normaliser),
-    }
-
-
 def exponq_privacy(mechanism: ExponQ, n: int) -> Computation:
     """Compute the largest log-ratio of ExponQ's releases over all neighbours, against ε."""
     worst = worst_log_ratio(mechanism, n)
@@ -79,7 +68,7 @@ def exponq_privacy(mechanism: ExponQ, n: int) -> Computation:
         slack=max(0.0, bound - worst.log_ratio),
         upper=None if proof is None else proof.premises[0].left[1],
         proof=proof,
-        witness=_exponq_details(mechanism, n)
+        witness=exponq_case(mechanism, n)
         | {
             "scores": worst.scores.tolist(),
             "neighbour_scores": worst.neighbour_scores.tolist(),
@@ -97,20 +86,8 @@ def exponq_privacy(mechanism: ExponQ, n: int) -> Computation:
 
 
 for _variant, _mechanism, _n, _standing, _expected in (
-    (
-        "corrected",
-        _exponq(1.0, Normaliser.CORRECTED),
-        500,
-        Standing.PAPER,
-        Verdict.PROVED,
-    ),
-    (
-        "published",
-        _exponq(1.0, Normaliser.PUBLISHED),
-        500,
-        Standing.STATED,
-        Verdict.REFUTED,
-    ),
+    ("corrected", _exponq(1.0, Normaliser.CORRECTED), 500, Standing.PAPER, Verdict.PROVED),
+    ("published", _exponq(1.0, Normaliser.PUBLISHED), 500, Standing.STATED, Verdict.REFUTED),
     (
         "published,n=2400",
         _exponq(0.1, Normaliser.PUBLISHED),
@@ -127,7 +104,7 @@ for _variant, _mechanism, _n, _standing, _expected in (
         "P(release) ∝ exp(−(ε/2)·c·w), log P/Q ≤ ε",
         standing=_standing,
         assumptions="a candidate drawn with exactly the stated probabilities",
-        parameters=_exponq_details(_mechanism, _n) | {"relation": str(Relation.SUBSTITUTION)},
+        parameters=exponq_case(_mechanism, _n) | {"relation": str(Relation.SUBSTITUTION)},
         mechanism=_mechanism,
         n=_n,
     )(exponq_privacy)
@@ -140,7 +117,7 @@ exponq.tested(
     "by a membership attack on its threshold.",
     _ATTACKED,
     standing=Standing.STATED,
-    parameters=_MEMBERSHIP | _exponq_details(_PUBLISHED, 50) | {"attack": "membership"},
+    parameters=_MEMBERSHIP | exponq_case(_PUBLISHED, 50) | {"attack": "membership"},
     check=exponq_threshold(_PUBLISHED, n=50),
 )
 
@@ -155,10 +132,7 @@ def _coverage(calibrator: ExponQ | HistLap, population: Population, *, n: int) -
 
 
 _COVERING = ExponQ(
-    alpha=0.1,
-    epsilon=1.0,
-    n_candidates=200,
-    gamma=optimal_gamma(1000, alpha=0.1, epsilon=1.0),
+    alpha=0.1, epsilon=1.0, n_candidates=200, gamma=optimal_gamma(1000, alpha=0.1, epsilon=1.0)
 )
 for _population in (Uniform(), digits(Classifier.LOGISTIC)):
     _theorem = _coverage(_COVERING, _population, n=1000)

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import (
-    Computed,
-    Quantity,
-    Source,
-    Standing,
-    Verdict,
-    rounded_up,
-)
+from dpcp_audit.extensions.claims import Computed, Quantity, Source, Standing, Verdict, rounded_up
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Classifier, Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS

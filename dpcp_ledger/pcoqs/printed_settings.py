@@ -159,13 +159,7 @@ def _no_more_than_exponq(
         for method, other in zip(("HistLap", "P-COQS"), others, strict=True)
     }
     return largest(
-        shares,
-        1.0,
-        quantity=Quantity.RATIO,
-        detail=detail,
-        note=note,
-        says=says,
-        argument=argument,
+        shares, 1.0, quantity=Quantity.RATIO, detail=detail, note=note, says=says, argument=argument
     )
 
 

@@ -30,10 +30,7 @@ from dpcp_audit.extensions.claims import (
     Verdict,
 )
 from dpcp_audit.extensions.laws import FinitePair
-from dpcp_audit.extensions.mechanisms import (
-    PCOQS,
-    SplitConformal,
-)
+from dpcp_audit.extensions.mechanisms import PCOQS, SplitConformal
 from dpcp_audit.extensions.statistics import at_most, ball, composed_delta, exact, turn, upper
 from dpcp_ledger.mechanisms.releases import (
     conformal_threshold,
@@ -54,15 +51,18 @@ _EQUIVALENCE = "P-COQS, equivalence with ε-DP"
 _N = 50
 _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
 _PRINTED = PCOQS(alpha=0.1, rho=1.0)
-_OF_DEFAULT = {
-    "rho": _DEFAULT.rho,
-    "resolution": _DEFAULT.resolution,
-    "bounds": list(_DEFAULT.bounds),
-    "relation": str(Relation.SUBSTITUTION),
-}
 _BALANCED = _DEFAULT.worst_pair(_N)
 _LOG_10 = math.log(10)
 _ORDERS = 1 + np.logspace(-4, 4, 129)
+
+
+def _search(mechanism: PCOQS) -> PlainData:
+    return {
+        "rho": mechanism.rho,
+        "resolution": mechanism.resolution,
+        "bounds": list(mechanism.bounds),
+        "relation": str(Relation.SUBSTITUTION),
+    }
 
 
 def _neighbours(mechanism: PCOQS) -> PlainData:
@@ -94,7 +94,7 @@ def _pair_of(mechanism: PCOQS) -> tuple[FinitePair, PlainData]:
     "Algorithm 1 is ρ-zCDP.",
     "D_α(M(S) ‖ M(S′)) ≤ ρα for all α > 1",
     assumptions=REAL_NOISE,
-    parameters=_OF_DEFAULT,
+    parameters=_search(_DEFAULT),
     mechanism=_DEFAULT,
     n=_N,
 )
@@ -111,12 +111,7 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
         mechanism.rho,
         rounds=mechanism.rounds,
         noise_scale=mechanism.noise_scale,
-        parameters={
-            "rho": mechanism.rho,
-            "resolution": mechanism.resolution,
-            "bounds": list(mechanism.bounds),
-            "relation": str(Relation.SUBSTITUTION),
-        },
+        parameters=_search(mechanism),
     )
     return Computation(
         quantity=Quantity.RHO,
@@ -346,7 +341,7 @@ for _attack, _what, _check in (
     subject="A pipeline's budget",
     standing=Standing.PRACTICE,
     assumptions=f"the classifier is (ε, δ)-DP as it is said to be; {REAL_NOISE}",
-    parameters={"alpha": 0.1, "epsilon": 2.0, "delta": 1e-6, "thresholds": 3} | _OF_DEFAULT,
+    parameters={"alpha": 0.1, "epsilon": 2.0, "delta": 1e-6, "thresholds": 3} | _search(_DEFAULT),
     classifier=ApproxDP(2.0, 1e-6),
     calibration=_DEFAULT,
     thresholds=3,
@@ -401,11 +396,7 @@ def pipeline_budget(
 
 
 def _pipeline_proof(
-    classifier: PureDP | ApproxDP,
-    calibration: PCOQS,
-    thresholds: int,
-    delta: float,
-    found: float,
+    classifier: PureDP | ApproxDP, calibration: PCOQS, thresholds: int, delta: float, found: float
 ) -> Proof:
     """Return the proof that the textbook sum is enough, by the composed δ in closed form.
 
@@ -435,13 +426,6 @@ def _pipeline_proof(
             at_most(f"δ({enough:.6g}) ≤ δ_f + δ", composed, exact(told) + exact(delta)),
             at_most("that ε ≤ ε_f + Tρ + 2√(Tρ·log(1/δ))", enough, textbook),
         ),
-        parameters={
-            "epsilon": classifier.epsilon,
-            "delta": delta,
-            "rho": calibration.rho,
-            "thresholds": thresholds,
-            "resolution": calibration.resolution,
-            "bounds": list(calibration.bounds),
-            "relation": str(Relation.SUBSTITUTION),
-        },
+        parameters={"epsilon": classifier.epsilon, "delta": delta, "thresholds": thresholds}
+        | _search(calibration),
     )

@@ -101,11 +101,7 @@ def ldpcp_figures_and_table() -> tuple[Experiment, ...]:
             source="LDP-CP, Table 1",
             compute=lambda inputs: list(_table_1(inputs)),
             compared=tuple(Form),
-            notes=(
-                _UNSTATED,
-                _IN_KIND,
-                _CUT,
-            ),
+            notes=(_UNSTATED, _IN_KIND, _CUT),
         ),
     )
 
@@ -416,11 +412,7 @@ class Extent(StrEnum):
 @cache
 def experiments() -> dict[str, Experiment]:
     """Return all experiments by id, in the order of the papers."""
-    papers = (
-        *pcoqs_experiments.experiments(),
-        *ldpcp_figures_and_table(),
-        *thesis_experiments(),
-    )
+    papers = (*pcoqs_experiments.experiments(), *ldpcp_figures_and_table(), *thesis_experiments())
     return {each.id: each for each in papers}
 
 

@@ -259,11 +259,7 @@ _LOWER_BOUND = (
 )
 _NOTES = {
     4: (_SIZE_FIRST, _TIMES, "As published, P-COQS spends ρ = ε², twice what Section 5 states."),
-    10: (
-        _SIZE_FIRST,
-        _TIMES,
-        _REPEATED,
-    ),
+    10: (_SIZE_FIRST, _TIMES, _REPEATED),
     14: (
         _SIZE_FIRST,
         "The table prints 10 × 10⁻²⁰ where the text and the notebook have 10⁻²⁰, and so on.",

@@ -490,12 +490,7 @@ class _Tuning:
 
 
 def _published(
-    model: Scored,
-    condition: Condition,
-    tuning: _Tuning,
-    *,
-    trial: int,
-    rng: np.random.Generator,
+    model: Scored, condition: Condition, tuning: _Tuning, *, trial: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the metrics (methods, metrics) of one trial as the tables computed it."""
     alpha, epsilon, draws = condition.alpha, condition.epsilon, tuning.draws
@@ -514,10 +509,7 @@ def _published(
             published_variants.exponq_search(alpha=alpha, epsilon=epsilon), scores, draws.release
         )
         thresholds[SimulatedMethod.HISTLAP] = published_variants.histlap_threshold(
-            scores,
-            alpha=alpha,
-            epsilon=epsilon,
-            rng=condition.histogram_seed.generator(trial, rng),
+            scores, alpha=alpha, epsilon=epsilon, rng=condition.histogram_seed.generator(trial, rng)
         )
         thresholds[SimulatedMethod.STANDARD] = standard
     return _metrics(model, thresholds, standard, alpha, empty_counts=True)

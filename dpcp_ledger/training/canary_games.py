@@ -12,13 +12,7 @@ import numpy as np
 
 from dpcp_audit.extensions.audits import GameResults
 from dpcp_audit.extensions.claims import validate
-from dpcp_audit.extensions.mechanisms import (
-    DPSGD,
-    Adam,
-    Examples,
-    GradientCanaries,
-    digits,
-)
+from dpcp_audit.extensions.mechanisms import DPSGD, Adam, Examples, GradientCanaries, digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

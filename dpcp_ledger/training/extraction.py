@@ -99,13 +99,7 @@ class AttackSuccess:
 
 
 def conclude_share(
-    of: str,
-    hits: BoolArray,
-    *,
-    claimed: float,
-    significance: float,
-    witness: PlainData,
-    note: str,
+    of: str, hits: BoolArray, *, claimed: float, significance: float, witness: PlainData, note: str
 ) -> Outcome:
     """Judge "the probability of a hit is at most ``claimed``".
 

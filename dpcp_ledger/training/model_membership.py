@@ -37,14 +37,7 @@ from dpcp_audit.extensions.audits import (
     power_of_twice,
     roc_figure,
 )
-from dpcp_audit.extensions.claims import (
-    Evidence,
-    EvidenceKind,
-    Outcome,
-    Power,
-    Quantity,
-    conclude,
-)
+from dpcp_audit.extensions.claims import Evidence, EvidenceKind, Outcome, Power, Quantity, conclude
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import loss_of
 from dpcp_audit.extensions.mechanisms import SubsampledGaussian

@@ -337,12 +337,7 @@ class PublishedCanary:
         if self.settings.noise_seed is not None:
             train_as_published(self.network(), worlds[0], self.settings, observer=watch.learn)
         trained = train_as_published(
-            self.network(),
-            worlds[value],
-            self.settings,
-            rng=rng,
-            replicas=size,
-            observer=watch,
+            self.network(), worlds[value], self.settings, rng=rng, replicas=size, observer=watch
         )
         if self.view is PublishedView.STEPS:
             return watch.total

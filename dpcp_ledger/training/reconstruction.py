@@ -44,12 +44,7 @@ from dpcp_audit.extensions.statistics import clopper_pearson, rates
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dpcp_audit.extensions.claims import (
-        BoolArray,
-        Context,
-        IntArray,
-        PrivacyGuarantee,
-    )
+    from dpcp_audit.extensions.claims import BoolArray, Context, IntArray, PrivacyGuarantee
     from dpcp_audit.extensions.training import Step
 
 
@@ -425,9 +420,7 @@ def shown_loss(guarantee: PrivacyGuarantee, successes: tuple[_Success, ...]) -> 
 def _evidence(successes: tuple[_Success, ...], context: Context) -> Evidence:
     sharpest = max(successes, key=lambda one: one.lower / one.allowed)
     count = Count(
-        of=f"reconstructions out of {sharpest.prior}",
-        hits=sharpest.hits,
-        trials=sharpest.trainings,
+        of=f"reconstructions out of {sharpest.prior}", hits=sharpest.hits, trials=sharpest.trainings
     )
     return of_rate(
         Quantity.ATTACK_SUCCESS,
