@@ -56,32 +56,24 @@ _TRAINING = DPSGD(
     noise_multiplier=_PRIVATE.noise_multiplier,
     learning_rate=0.2,
 )
-_MODELS: dict[str, DigitModels] = {
-    "non-private": DigitModels(
-        name="non-private logistic regression",
-        settings=DPSGD(
-            sampling=Poisson(1.0),
-            lot_size=30,
-            steps=50,
-            noise_multiplier=0.0,
-            clip_norm=math.inf,
-            learning_rate=4.0,
-        ),
-        calibrator=SplitConformal(alpha=0.1),
-        records=60,
-    ),
-    "dp-sgd": DigitModels(
-        name="DP-SGD logistic regression",
-        settings=_TRAINING,
-        calibrator=SplitConformal(alpha=0.1),
-        records=60,
-    ),
-    "dp-adam": DigitModels(
-        name="DP-Adam logistic regression",
-        settings=replace(_TRAINING, learning_rate=0.02, optimiser=Adam()),
-        calibrator=SplitConformal(alpha=0.1),
-        records=60,
-    ),
+_BARE = DPSGD(
+    sampling=Poisson(1.0),
+    lot_size=30,
+    steps=50,
+    noise_multiplier=0.0,
+    clip_norm=math.inf,
+    learning_rate=4.0,
+)
+_SPLIT = SplitConformal(alpha=0.1)
+_MODELS = {
+    model: DigitModels(
+        name=f"{words} logistic regression", settings=settings, calibrator=_SPLIT, records=60
+    )
+    for model, words, settings in (
+        ("non-private", "non-private", _BARE),
+        ("dp-sgd", "DP-SGD", _TRAINING),
+        ("dp-adam", "DP-Adam", replace(_TRAINING, learning_rate=0.02, optimiser=Adam())),
+    )
 }
 _MANY, _MOST = 1600, 2800
 """Models of a private training, and of a private pipeline: what they show is little."""
@@ -98,27 +90,30 @@ _CANARY_CLAIM = PrivatePipeline(
     ),
     calibration=PCOQS(alpha=0.1, rho=0.125, resolution=1e-6),
 )
-_PIPELINES: dict[str, DigitModels] = {
-    "dp-sgd": DigitModels(
-        name="DP-SGD logistic regression under P-COQS",
-        settings=DPSGD(
-            sampling=Poisson(PIPELINE.training.sampling_rate),
-            lot_size=12,
-            steps=PIPELINE.training.steps,
-            noise_multiplier=PIPELINE.training.noise_multiplier,
-            learning_rate=0.2,
+_PIPELINES = {
+    model: DigitModels(
+        name=f"{words} logistic regression under {calibration}",
+        settings=settings,
+        calibrator=calibrator,
+        records=120,
+        relation=Relation.SUBSTITUTION,
+    )
+    for model, words, calibration, settings, calibrator in (
+        (
+            "dp-sgd",
+            "DP-SGD",
+            "P-COQS",
+            DPSGD(
+                sampling=Poisson(PIPELINE.training.sampling_rate),
+                lot_size=12,
+                steps=PIPELINE.training.steps,
+                noise_multiplier=PIPELINE.training.noise_multiplier,
+                learning_rate=0.2,
+            ),
+            PIPELINE.calibration,
         ),
-        calibrator=PIPELINE.calibration,
-        records=120,
-        relation=Relation.SUBSTITUTION,
-    ),
-    "non-private": DigitModels(
-        name="non-private logistic regression under split conformal",
-        settings=replace(_MODELS["non-private"].settings, lot_size=60),
-        calibrator=SplitConformal(alpha=0.1),
-        records=120,
-        relation=Relation.SUBSTITUTION,
-    ),
+        ("non-private", "non-private", "split conformal", replace(_BARE, lot_size=60), _SPLIT),
+    )
 }
 
 

@@ -34,7 +34,7 @@ from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.mechanisms import Calibration, GaussianMechanism
 from dpcp_audit.extensions.statistics import at_most, ball, exact, find_root, gaussian_delta
-from dpcp_ledger.dpskin.training_budgets import THESIS, Training, fixed
+from dpcp_ledger.dpskin.training_budgets import THESIS, Training
 from dpcp_ledger.paper import REAL_NOISE, Paper
 
 if TYPE_CHECKING:
@@ -429,7 +429,7 @@ def _ratio_curves(ratios: dict[tuple[int, float, float], float]) -> Figure:
     "“For training over T epochs, the total Rényi divergence accumulates additively”, to "
     "T·q²α/(2σ²) at most, with T the number of epochs.",
     "D_α ≤ T·q²α/(2σ²)",
-    parameters=fixed(THESIS) | {"order": 2},
+    parameters=THESIS.parameters | {"order": 2},
     training=THESIS,
     alpha=2,
 )

@@ -192,16 +192,6 @@ _ORDERS = (32, 64, 128, 160, 192, 224, 256)
 """Orders of Rényi divergences that bound ε; the best of them is shown."""
 
 
-def fixed(training: Training) -> PlainData:
-    """Return what a claim on a training fixes, as plain data."""
-    return {
-        "n": training.n,
-        "noise_multiplier": training.noise_multiplier,
-        "batch_size": training.batch_size,
-        "epochs": training.epochs,
-    }
-
-
 def single_release_epsilon(noise_multiplier: float, delta: float) -> float:
     """Return √(2·log(1.25/δ))/σ, the classic ε of one Gaussian release."""
     _validate.positive(noise_multiplier=noise_multiplier)
@@ -341,7 +331,7 @@ for _place, (_name, _training) in enumerate(_TRAININGS.items(), start=1):
             "ε = √(2·log(1.25/δ))/σ",
             standing=_standing,
             assumptions=_NO_BATCH_STATISTICS if _sampling is Sampling.POISSON else "",
-            parameters=fixed(_training)
+            parameters=_training.parameters
             | _TABLES
             | {"training": _name, "sampling": str(_sampling), "relation": str(Relation.ZERO_OUT)},
             training=_training,
@@ -431,7 +421,7 @@ def _range(found: Mapping[float, float], printed: Mapping[float, float]) -> str:
     "A training is (ε, δ)-DP under Poisson sampling, with the ε that T epochs and the best order "
     "give.",
     "ε = T·q²α/(2σ²) + log(1/δ)/(α−1)",
-    parameters=fixed(THESIS) | {"delta": _DELTA},
+    parameters=THESIS.parameters | {"delta": _DELTA},
     training=THESIS,
     delta=_DELTA,
 )
