@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd import linear, networks
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Clipping, Examples, Poisson, digits
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_ledger.training import linear, networks
+from dpcp_ledger.training.dpsgd import train
+from dpcp_ledger.training.examples import DPSGD, Clipping, Examples, Poisson, digits
+from dpcp_ledger.training.gradients import FlatModel, clipped_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable

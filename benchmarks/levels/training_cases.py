@@ -19,7 +19,7 @@ from dpcp_audit.audits.training.canary_games import (
     refutes,
     top_guesses,
 )
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP, Relation
 from dpcp_ledger.training.model_attacks import Cohort, LossThreshold, View

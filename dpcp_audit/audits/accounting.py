@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
+from dpcp_audit.mechanisms.subsampled_gaussian import (
     SubsampledGaussian,
     composed_loss,
     loss_interval,

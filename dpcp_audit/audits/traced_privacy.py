@@ -34,7 +34,7 @@ from dpcp_audit.audits.path_evidence import (
 from dpcp_audit.audits.search.pair_space import input_as_data
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair, LawPair
 from dpcp_audit.laws.losses import Measurement, loss_of
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import gaussian_step
+from dpcp_audit.mechanisms.subsampled_gaussian import gaussian_step
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.words import validate as _validate

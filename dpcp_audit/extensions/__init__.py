@@ -5,7 +5,6 @@
 ``statistics``        intervals, tests, enclosures and roots
 ``laws``              populations and pools of scores; pairs of output laws
 ``mechanisms``        the reference mechanisms, each with its law and proved guarantee
-``training``          private training and its audits; needs the extra ``dpsgd``
 ``audits``            audits of privacy claims: exact, sampled, local, of membership
 ``theorems``          coverage theorems as objects, their checks, the laws of scores to try
 ``targets``           third-party code as a target: kinds, specifications of checks

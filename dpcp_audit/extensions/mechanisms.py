@@ -6,26 +6,6 @@ from dpcp_audit.mechanisms.calibrators import PrivateThreshold as PrivateThresho
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator as ProvedCalibrator
 from dpcp_audit.mechanisms.calibrators import calibrate as calibrate
 from dpcp_audit.mechanisms.calibrators import calibrators as calibrators
-from dpcp_audit.mechanisms.dpsgd import require_torch as require_torch
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD as DPSGD
-from dpcp_audit.mechanisms.dpsgd.examples import SGD as SGD
-from dpcp_audit.mechanisms.dpsgd.examples import Adam as Adam
-from dpcp_audit.mechanisms.dpsgd.examples import Augmentation as Augmentation
-from dpcp_audit.mechanisms.dpsgd.examples import Clipping as Clipping
-from dpcp_audit.mechanisms.dpsgd.examples import Examples as Examples
-from dpcp_audit.mechanisms.dpsgd.examples import Flaw as Flaw
-from dpcp_audit.mechanisms.dpsgd.examples import GradientCanaries as GradientCanaries
-from dpcp_audit.mechanisms.dpsgd.examples import Poisson as Poisson
-from dpcp_audit.mechanisms.dpsgd.examples import digits as digits
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import Envelope as Envelope
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian as SubsampledGaussian
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import composed_loss as composed_loss
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import envelope as envelope
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import least_line as least_line
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import loss_interval as loss_interval
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
-    noise_multiplier_for as noise_multiplier_for,
-)
 from dpcp_audit.mechanisms.iid_coverage import coverage_given_noise as coverage_given_noise
 from dpcp_audit.mechanisms.iid_coverage import coverage_outside as coverage_outside
 from dpcp_audit.mechanisms.local_labels import CellCounts as CellCounts
@@ -66,4 +46,11 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse as KaryRandomizedResponse,
 )
 from dpcp_audit.mechanisms.randomized_response import hidden_laws as hidden_laws
+from dpcp_audit.mechanisms.subsampled_gaussian import Envelope as Envelope
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian as SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import composed_loss as composed_loss
+from dpcp_audit.mechanisms.subsampled_gaussian import envelope as envelope
+from dpcp_audit.mechanisms.subsampled_gaussian import least_line as least_line
+from dpcp_audit.mechanisms.subsampled_gaussian import loss_interval as loss_interval
+from dpcp_audit.mechanisms.subsampled_gaussian import noise_multiplier_for as noise_multiplier_for
 from dpcp_audit.mechanisms.window_law import threshold_law as threshold_law

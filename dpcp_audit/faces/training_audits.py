@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.audits import checked_here
 from dpcp_audit.faces.keywords import seed_of
-from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Row
-from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.errors import UsageError, require_package
 from dpcp_audit.words.results import Claim, Source, Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def audit_training(
     >>> import dpcp_audit as dp
     >>> dp.audit_training(engine, model, optimizer, loader, epochs=5)  # doctest: +SKIP
     """
-    require_torch()
+    require_package("torch", "dpsgd", name="PyTorch")
     from dpcp_audit.audits.training.engine_training import (  # noqa: PLC0415
         EngineTraining,  # imports torch, an extra
     )

@@ -18,16 +18,7 @@ import numpy as np
 
 from dpcp_audit.extensions.audits import CanaryAudit
 from dpcp_audit.extensions.claims import Computation, Quantity, Row, Standing, Verdict, claims_of
-from dpcp_audit.extensions.mechanisms import (
-    DPSGD,
-    SGD,
-    Adam,
-    Augmentation,
-    Clipping,
-    Flaw,
-    Poisson,
-    SubsampledGaussian,
-)
+from dpcp_audit.extensions.mechanisms import SubsampledGaussian
 from dpcp_ledger.paper import Heading, Paper
 from dpcp_ledger.training.canary_games import (
     BlackBoxGame,
@@ -35,11 +26,12 @@ from dpcp_ledger.training.canary_games import (
     OutsideCanaries,
     WhiteBoxGame,
 )
+from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Augmentation, Clipping, Flaw, Poisson
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from dpcp_audit.extensions.mechanisms import Examples
+    from dpcp_ledger.training.examples import Examples
 
 
 _claim = claims_of("DP-SKIN", subject=Heading.PLANTED_BUGS)
@@ -248,7 +240,7 @@ class StandIn(StrEnum):
 
 def images(count: int) -> Examples:
     """Return the first digits as images, inputs of shape (count, 1, 8, 8)."""
-    from dpcp_audit.extensions.mechanisms import (  # noqa: PLC0415
+    from dpcp_ledger.training.examples import (  # noqa: PLC0415
         Examples,
         digits,
     )
@@ -278,7 +270,7 @@ def largest_contribution(kind: StandIn, settings: DPSGD) -> Computation:
     A training of one step without noise on each example by itself: lot size and learning rate are
     taken out of the step.
     """
-    from dpcp_audit.extensions.training import train  # noqa: PLC0415  (an extra)
+    from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415  (an extra)
 
     module, data = network(kind), images(_IMAGES)
     lengths: list[float] = []

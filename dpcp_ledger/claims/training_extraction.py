@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dpcp_audit.extensions.claims import Row, Standing, Verdict, claims_of
-from dpcp_audit.extensions.mechanisms import (
-    DPSGD,
-    SGD,
-    Adam,
-    Flaw,
-    Poisson,
-    SubsampledGaussian,
-    digits,
-)
+from dpcp_audit.extensions.mechanisms import SubsampledGaussian
 from dpcp_ledger.paper import Heading
+from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Flaw, Poisson, digits
 from dpcp_ledger.training.extraction import (
     Answers,
     HarderToExtract,
@@ -34,7 +27,7 @@ from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAtta
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Check, PlainData
-    from dpcp_audit.extensions.mechanisms import Examples
+    from dpcp_ledger.training.examples import Examples
 
 
 _claim = claims_of("DP-SKIN", standing=Standing.PRACTICE)

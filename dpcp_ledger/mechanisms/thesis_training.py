@@ -14,20 +14,17 @@ from torch.func import vmap
 
 from dpcp_audit.extensions.claims import validate
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import Adam, Clipping
-from dpcp_audit.extensions.training import (
+from dpcp_ledger.training import linear
+from dpcp_ledger.training.examples import Adam, Clipping
+from dpcp_ledger.training.gradients import (
     AdamMoments,
     FlatModel,
-    Trained,
     clip_factors,
     clipped_sum,
     cross_entropy_gradient,
-    finished,
-    in_mode,
-    linear,
     norms,
-    seeded,
 )
+from dpcp_ledger.training.networks import Trained, finished, in_mode, seeded
 from dpcp_ledger.training.published_script import PublishedTraining, as_published
 
 if TYPE_CHECKING:
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from dpcp_audit.extensions.claims import IntArray
-    from dpcp_audit.extensions.mechanisms import Examples
+    from dpcp_ledger.training.examples import Examples
 
 
 _GROUPS = 16

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcp_audit.extensions.audits import GameResults
 from dpcp_audit.extensions.claims import validate
-from dpcp_audit.extensions.mechanisms import DPSGD, Adam, Examples, GradientCanaries, digits
+from dpcp_ledger.training.examples import DPSGD, Adam, Examples, GradientCanaries, digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from dpcp_audit.extensions.claims import BoolArray, FloatArray, IntArray
-    from dpcp_audit.extensions.training import Step
+    from dpcp_ledger.training.dpsgd import Step
 
 
 _LEAST = 1e-30
@@ -302,7 +302,7 @@ class BlackBoxGame:
 
     def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Train ``runs`` models beside the references and score their canaries."""
-        from dpcp_audit.extensions.training import train  # noqa: PLC0415  (an extra)
+        from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415  (an extra)
 
         data = first_digits(self.examples)
         canaries = self._canaries_of(data)
@@ -340,7 +340,7 @@ def _watched(
     game: WhiteBoxGame, runs: int, settings: DPSGD, rng: np.random.Generator
 ) -> GameResults:
     """Play the training of these settings against the attacker of the game's own."""
-    from dpcp_audit.extensions.training import train  # noqa: PLC0415  (an extra)
+    from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415  (an extra)
 
     data = wiped_digits(game.examples)
     coordinates = idle_weights(data, game.hidden or data.n_classes)[: game.canaries]
@@ -376,7 +376,7 @@ def _calibrated(known: FloatArray, coins: BoolArray, new: FloatArray) -> FloatAr
 
 def network(data: Examples, hidden: int) -> nn.Module:
     """Return a head of so many units on the data's features; logistic regression for 0."""
-    from dpcp_audit.extensions.training import networks  # noqa: PLC0415  (an extra)
+    from dpcp_ledger.training import networks  # noqa: PLC0415  (an extra)
 
     features = data.inputs.shape[1]
     if hidden == 0:

@@ -25,8 +25,9 @@ import numpy as np
 from dpcp_audit.extensions.claims import Count, Power, Quantity, conclude, of_rate
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import hps, prediction_sets, true_label_scores
-from dpcp_audit.extensions.mechanisms import DPSGD, Poisson, SplitConformal
+from dpcp_audit.extensions.mechanisms import SplitConformal
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
+from dpcp_ledger.training.examples import DPSGD, Poisson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
         Outcome,
         PlainData,
     )
-    from dpcp_audit.extensions.mechanisms import Examples
-    from dpcp_audit.extensions.training import Step, Trained
+    from dpcp_ledger.training.dpsgd import Step
+    from dpcp_ledger.training.examples import Examples
+    from dpcp_ledger.training.networks import Trained
 
 
 class Played(NamedTuple):
@@ -407,10 +409,8 @@ class HarderToExtract:
         self, training: DPSGD, trained: IntArray, rng: np.random.Generator
     ) -> FloatArray:
         """Train a victim a repetition; return its probabilities of all data, (victims, n, k)."""
-        from dpcp_audit.extensions.training import (  # noqa: PLC0415
-            logistic,
-            train,
-        )
+        from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
+        from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
 
         members = np.zeros((len(trained), len(self.data)), dtype=np.bool_)
         np.put_along_axis(members, trained, values=True, axis=1)
@@ -502,10 +502,8 @@ def invert_updates(
     noise_multiplier : float
         σ >= 0.
     """
-    from dpcp_audit.extensions.training import (  # noqa: PLC0415
-        logistic,
-        train,
-    )
+    from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
+    from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
 
     features = data.inputs.shape[1]
     updates: list[FloatArray] = []
@@ -590,7 +588,7 @@ def class_images(
     from torch.func import vmap  # noqa: PLC0415
     from torch.nn.functional import cross_entropy  # noqa: PLC0415
 
-    from dpcp_audit.extensions.training import in_mode  # noqa: PLC0415  (needs torch)
+    from dpcp_ledger.training.networks import in_mode  # noqa: PLC0415  (needs torch)
 
     _validate.integer(steps=steps, at_least=1)
     place = trained.parameters.device
@@ -639,10 +637,9 @@ def class_inversion(data: Examples, training: DPSGD, *, trainings: int = 50) -> 
 
 
 def _inverted_classes(data: Examples, training: DPSGD, count: int, context: Context) -> Played:
-    from dpcp_audit.extensions.training import (  # noqa: PLC0415
-        logistic,
-        train,
-    )
+
+    from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415  (torch)
+    from dpcp_ledger.training.networks import logistic  # noqa: PLC0415  (torch)
 
     inputs, classes = data.inputs.astype(np.float64), data.n_classes
     means = np.stack([inputs[data.labels == label].mean(axis=0) for label in range(classes)])

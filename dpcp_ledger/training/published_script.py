@@ -34,11 +34,11 @@ from dpcp_audit.extensions.claims import (
     claims_of,
 )
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import Examples, Flaw, digits
 from dpcp_ledger.dpskin.proof_steps import clipped_mean_budget
 from dpcp_ledger.mechanisms.releases import BisectionBits
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.canary_games import CanaryStatistic, Watcher
+from dpcp_ledger.training.examples import Examples, Flaw, digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from dpcp_audit.extensions.claims import FloatArray, PrivacyGuarantee
-    from dpcp_audit.extensions.mechanisms import DPSGD, PCOQS
+    from dpcp_audit.extensions.mechanisms import PCOQS
     from dpcp_ledger.mechanisms.thesis_training import PublishedGradients, PublishedStep
+    from dpcp_ledger.training.examples import DPSGD
     from dpcp_ledger.training.training_pipeline import PrivatePipeline
 
 
@@ -173,11 +174,9 @@ class PipelineCanary:
         return self._of_training(bool(value), size, rng) + self._of_threshold(value, size, rng)
 
     def _of_training(self, inside: bool, size: int, rng: np.random.Generator) -> FloatArray:  # noqa: FBT001
-        from dpcp_audit.extensions.mechanisms import GradientCanaries  # noqa: PLC0415
-        from dpcp_audit.extensions.training import (  # noqa: PLC0415
-            logistic,
-            train,
-        )
+        from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
+        from dpcp_ledger.training.examples import GradientCanaries  # noqa: PLC0415
+        from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
 
         data = digits().take(np.arange(self.examples))
         features, dark = data.inputs.shape[1], np.flatnonzero(~data.inputs.any(axis=0))

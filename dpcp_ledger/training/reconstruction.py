@@ -38,14 +38,19 @@ from dpcp_audit.extensions.claims import (
     rounded_up,
 )
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import DPSGD, SGD, Examples
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
+from dpcp_ledger.training.examples import DPSGD, SGD, Examples
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dpcp_audit.extensions.claims import BoolArray, Context, IntArray, PrivacyGuarantee
-    from dpcp_audit.extensions.training import Step
+    from dpcp_audit.extensions.claims import (
+        BoolArray,
+        Context,
+        IntArray,
+        PrivacyGuarantee,
+    )
+    from dpcp_ledger.training.dpsgd import Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,10 +155,8 @@ class TraceAttack:
 
         Every training has a target of its own, drawn from the prior; shape (trainings,).
         """
-        from dpcp_audit.extensions.training import (  # noqa: PLC0415
-            logistic,
-            train,
-        )
+        from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
+        from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
 
         n, candidates = len(self.known), prior.candidates
         targets = rng.integers(len(candidates), size=trainings)
@@ -216,7 +219,7 @@ class _Trace:
 
     def _left_over(self, step: Step) -> Tensor:
         """Return the noised sum less what the known examples are expected to have put in."""
-        from dpcp_audit.extensions.training import linear  # noqa: PLC0415  (needs torch)
+        from dpcp_ledger.training import linear  # noqa: PLC0415  (needs torch)
 
         training = self._training
         total = (step.before - step.after) * (training.lot_size / training.learning_rate)
@@ -230,7 +233,7 @@ class _Trace:
 
     def _log_ratios(self, flat: Tensor, left: Tensor) -> Tensor:
         """Return (⟨g, left⟩ − ‖g‖²/2)/s² of every candidate's clipped gradient g."""
-        from dpcp_audit.extensions.training import (  # noqa: PLC0415
+        from dpcp_ledger.training.gradients import (  # noqa: PLC0415
             clip_factors,
             norms,
         )

@@ -25,7 +25,6 @@ from dpcp_audit.extensions.mechanisms import (
     SplitConformal,
     SubsampledGaussian,
     composed_loss,
-    digits,
     envelope,
     least_line,
     loss_interval,
@@ -33,6 +32,7 @@ from dpcp_audit.extensions.mechanisms import (
 from dpcp_audit.extensions.statistics import at_most, ball, ends, exact
 from dpcp_ledger.dpskin.training_budgets import renyi_epsilon, sampled_renyi, substituted_renyi
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
+from dpcp_ledger.training.examples import digits
 from dpcp_ledger.training.model_attacks import RELATIONS, Cohort
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.extensions.claims import BoolArray, FloatArray, PlainData
-    from dpcp_audit.extensions.mechanisms import DPSGD, Envelope, Examples
+    from dpcp_audit.extensions.mechanisms import Envelope
+    from dpcp_ledger.training.examples import DPSGD, Examples
 
 
 _ROUNDING = 1e-12
@@ -238,10 +239,8 @@ class DigitModels:
         self, records: Examples, held_out: Examples, models: int, rng: np.random.Generator
     ) -> tuple[BoolArray, FloatArray, FloatArray]:
         """Return members, probabilities of the records, and thresholds."""
-        from dpcp_audit.extensions.training import (  # noqa: PLC0415
-            logistic,
-            train,
-        )
+        from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
+        from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
 
         members = self._members(models, rng)
         network = logistic(records.inputs.shape[1], records.n_classes)

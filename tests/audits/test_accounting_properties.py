@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import RELATIONS, SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import RELATIONS, SubsampledGaussian
 from dpcp_audit.words.guarantees import Relation
 
 trainings = st.builds(

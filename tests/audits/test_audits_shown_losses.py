@@ -21,9 +21,8 @@ from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.keywords import spec_of
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.target_rows import TargetTrace, rows_of_targets, rows_of_traces
 from dpcp_audit.words.evidence import Computed
@@ -40,6 +39,7 @@ from dpcp_audit.words.guarantees import (
 )
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, EvidenceKind, Outcome
+from dpcp_ledger.training.examples import DPSGD, Poisson, digits
 from dpcp_ledger.training.model_attacks import LossThreshold, View
 from dpcp_ledger.training.model_membership import ModelMembership
 from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack

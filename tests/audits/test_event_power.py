@@ -21,7 +21,7 @@ from dpcp_audit.audits.certificates import (
     power_of_twice,
     smallest_violation,
 )
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.stats.ratio_test import RatioTest
 from dpcp_audit.words.evidence import reaches
 from dpcp_audit.words.guarantees import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.stats import curve_test
 from dpcp_audit.stats.curve_test import CurveTest, Region, TwoCounts, _chord_dip, _upper_tail
 from dpcp_audit.stats.rates import clopper_pearson

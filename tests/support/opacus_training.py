@@ -23,14 +23,10 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd.examples import (
-    DPSGD,
-    Adam,
-    Clipping,
-    Flaw,
-    Poisson,
-)
-from dpcp_audit.mechanisms.dpsgd.networks import (
+from dpcp_audit.words import validate as _validate
+from dpcp_ledger.training.dpsgd import Step
+from dpcp_ledger.training.examples import DPSGD, Adam, Clipping, Flaw, Poisson
+from dpcp_ledger.training.networks import (
     Trained,
     finished,
     first_parameters,
@@ -38,17 +34,15 @@ from dpcp_audit.mechanisms.dpsgd.networks import (
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.training import Step
-from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch import Tensor, nn
 
-    from dpcp_audit.mechanisms.dpsgd.examples import Examples
-    from dpcp_audit.mechanisms.dpsgd.training import Observer
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
+    from dpcp_ledger.training.dpsgd import Observer
+    from dpcp_ledger.training.examples import Examples
 
 
 def opacus_train(

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Clipping, Flaw
-from dpcp_audit.mechanisms.dpsgd.training import _PoissonLots as PoissonLots
+from dpcp_ledger.training.dpsgd import _PoissonLots as PoissonLots
+from dpcp_ledger.training.examples import DPSGD, Adam, Clipping, Flaw
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.dpsgd.examples import Examples
+    from dpcp_ledger.training.examples import Examples
 
 
 def plain_gradient(module, theta, example, label) -> list[torch.Tensor]:

@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms.dpsgd import networks
-from dpcp_audit.mechanisms.dpsgd.examples import (
-    DPSGD,
-    Examples,
-    Poisson,
-)
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
+from dpcp_ledger.training import networks
+from dpcp_ledger.training.examples import DPSGD, Examples, Poisson
+from dpcp_ledger.training.gradients import FlatModel
 
 if TYPE_CHECKING:
     from torch import nn

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.audits.training.canary_games import Game, GameResults
-    from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+    from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
     from dpcp_audit.words.checks import Context
 
 

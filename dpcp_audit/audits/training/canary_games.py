@@ -81,7 +81,7 @@ from scipy.special import bdtrc, chdtrc, expit
 from scipy.stats import betabinom
 
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.stats.roots import turn, turns
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import ApproxDP, PureDP

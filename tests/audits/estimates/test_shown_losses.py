@@ -19,7 +19,7 @@ from dpcp_audit.audits.loss_bracket import (
     transcript_curve,
 )
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, LaplacePair
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP

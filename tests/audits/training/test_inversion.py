@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Poisson, digits
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
-from dpcp_audit.mechanisms.dpsgd.networks import Trained, head, logistic
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.examples import DPSGD, Poisson, digits
 from dpcp_ledger.training.extraction import (
     class_images,
     class_inversion,
@@ -21,6 +19,8 @@ from dpcp_ledger.training.extraction import (
     recognised,
     update_inversion,
 )
+from dpcp_ledger.training.gradients import FlatModel
+from dpcp_ledger.training.networks import Trained, head, logistic
 
 DIGITS = digits()
 CONTEXT = Context(seed=0, name="inversion", significance=1e-5)

@@ -19,7 +19,7 @@ from dpcp_audit.audits.training.canary_games import (
     top_guesses,
     trade_off_bound,
 )
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import ApproxDP, PureDP
 
 GAUSSIAN = SubsampledGaussian(sampling_rate=1.0, steps=1, noise_multiplier=1.0)

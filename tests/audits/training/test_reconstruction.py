@@ -9,20 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from dpcp_audit.mechanisms.dpsgd.examples import (
-    DPSGD,
-    Adam,
-    Clipping,
-    Examples,
-    Poisson,
-    digits,
-)
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped
-from dpcp_audit.mechanisms.dpsgd.networks import logistic
-from dpcp_audit.mechanisms.dpsgd.training import Step
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.dpsgd import Step
+from dpcp_ledger.training.examples import DPSGD, Adam, Clipping, Examples, Poisson, digits
+from dpcp_ledger.training.gradients import FlatModel, clipped
+from dpcp_ledger.training.networks import logistic
 from dpcp_ledger.training.reconstruction import (
     Prior,
     Reconstruction,

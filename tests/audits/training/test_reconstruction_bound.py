@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Flaw, Poisson, digits
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.examples import DPSGD, Flaw, Poisson, digits
 from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack, simplex_prior
 
 TRAININGS, ALARM = 3000, 1e-8

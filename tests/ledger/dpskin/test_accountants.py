@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian, noise_multiplier_for
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian, noise_multiplier_for
 from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.dpskin.training_budgets import (
     Sampling,

@@ -7,12 +7,12 @@ import pytest
 
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.mechanisms.dpsgd.examples import SGD, Adam, Flaw
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims.training_canaries import black_box, flawed, one_run, white_box
 from dpcp_ledger.training.canary_games import BlackBoxGame, OutsideCanaries, WhiteBoxGame
+from dpcp_ledger.training.examples import SGD, Adam, Flaw
 
 pytestmark = pytest.mark.known_bad
 FLAWS = [flaw for flaw in Flaw if flaw is not Flaw.NONE]

@@ -9,8 +9,6 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Poisson, digits
-from dpcp_audit.mechanisms.dpsgd.training import Step
 from dpcp_ledger.training.canary_games import (
     BlackBoxGame,
     CanaryStatistic,
@@ -23,6 +21,8 @@ from dpcp_ledger.training.canary_games import (
     mislabelled_digits,
     wiped_digits,
 )
+from dpcp_ledger.training.dpsgd import Step
+from dpcp_ledger.training.examples import DPSGD, Adam, Poisson, digits
 
 SETTINGS = DPSGD(
     sampling=Poisson(0.1), lot_size=20, steps=10, noise_multiplier=0.7, learning_rate=0.5

@@ -7,8 +7,8 @@ import pytest
 from support.cohorts import Gossip, Responses, cohort, three_labels
 from support.samplers import context
 
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import ApproxDP, PureDP, Relation
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.training.model_attacks import (

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from dpcp_audit.mechanisms.dpsgd.examples import Flaw
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims import training_canaries
 from dpcp_ledger.claims.training_canaries import (
@@ -16,6 +15,7 @@ from dpcp_ledger.claims.training_canaries import (
     removed_example,
 )
 from dpcp_ledger.dpskin import training_budgets
+from dpcp_ledger.training.examples import Flaw
 
 
 @pytest.mark.parametrize("kind", list(StandIn))

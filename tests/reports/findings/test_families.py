@@ -23,7 +23,7 @@ from dpcp_audit.words.quantities import Bound, Promise, Quantity
 from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.reports.families import Mark
+    from dpcp_audit.reports.families import FindingMark
 
 
 def refuted(name: str, value: float, **changes: Any) -> dict[str, Any]:
@@ -313,7 +313,7 @@ def placed() -> dict[str, Any]:
     return to_document(RunSettings(), found, seconds=1.0, complete=True)
 
 
-def marks(placed: dict[str, Any]) -> dict[str, Mark]:
+def marks(placed: dict[str, Any]) -> dict[str, FindingMark]:
     found = lanes(read(placed).families)
     return {mark.told.partition(":")[0]: mark for lane in found for mark in lane.marks}
 

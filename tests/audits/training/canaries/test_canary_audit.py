@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults, Guesses, foreseen, total
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.checks import Chunked, Context
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Assumption, EvidenceKind, Outcome, Verdict

@@ -10,7 +10,7 @@ import pytest
 from level_limits import LevelTest
 
 from dpcp_audit.audits.training.canary_games import Ranked, RunBets, ranked, refutes, top_guesses
-from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import ApproxDP
 
 

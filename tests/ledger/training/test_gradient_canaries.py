@@ -15,14 +15,8 @@ from support.small_trainings import (
     settings,
 )
 
-from dpcp_audit.mechanisms.dpsgd.examples import (
-    DPSGD,
-    Clipping,
-    Flaw,
-    GradientCanaries,
-    Poisson,
-)
-from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_ledger.training.dpsgd import train
+from dpcp_ledger.training.examples import DPSGD, Clipping, Flaw, GradientCanaries, Poisson
 
 
 class TestCanaries:

@@ -11,12 +11,12 @@ import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd.examples import Clipping
+from dpcp_ledger.training.examples import Clipping
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from dpcp_audit.mechanisms.dpsgd.examples import Adam
+    from dpcp_ledger.training.examples import Adam
 
 
 _FLOATS_AT_ONCE = {"cpu": 3_000_000, "cuda": 30_000_000}

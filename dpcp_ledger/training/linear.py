@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import torch
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd.examples import Clipping
-from dpcp_audit.mechanisms.dpsgd.gradients import clip_factors, cross_entropy_gradient
+from dpcp_ledger.training.examples import Clipping
+from dpcp_ledger.training.gradients import clip_factors, cross_entropy_gradient
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,9 +11,9 @@ from support.opacus_training import opacus_train
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from dpcp_audit.mechanisms.dpsgd import networks
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Clipping, Examples, Flaw, Poisson
-from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_ledger.training import networks
+from dpcp_ledger.training.dpsgd import train
+from dpcp_ledger.training.examples import DPSGD, Adam, Clipping, Examples, Flaw, Poisson
 
 pytestmark = pytest.mark.known_bad
 

@@ -14,19 +14,11 @@ from support.opacus_training import opacus_train
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd import linear, networks
-from dpcp_audit.mechanisms.dpsgd.examples import (
-    DPSGD,
-    SGD,
-    Adam,
-    Clipping,
-    Examples,
-    Poisson,
-    digits,
-)
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_ledger.mechanisms.thesis_training import _block
+from dpcp_ledger.training import linear, networks
+from dpcp_ledger.training.dpsgd import train
+from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Clipping, Examples, Poisson, digits
+from dpcp_ledger.training.gradients import FlatModel, clipped_sum
 
 DIGITS = digits().take(np.arange(40))
 PICTURES = Examples(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.words import validate as _validate
+from dpcp_audit.extensions.claims import validate as _validate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcp_audit.words.validate import BoolArray, IntArray
+    from dpcp_audit.extensions.claims import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

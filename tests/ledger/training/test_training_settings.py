@@ -9,18 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import linear, networks
-from dpcp_audit.mechanisms.dpsgd.examples import (
-    DPSGD,
-    SGD,
-    Adam,
-    Examples,
-    Flaw,
-    Poisson,
-    digits,
-)
-from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_ledger.mechanisms import thesis_training
+from dpcp_ledger.training import linear, networks
+from dpcp_ledger.training.dpsgd import train
+from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Examples, Flaw, Poisson, digits
 
 GOOD = {"sampling": Poisson(0.1), "lot_size": 4, "steps": 3, "noise_multiplier": 1.0}
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support.plain_dpsgd import plain_gradient, plain_sum
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import gradients, linear, networks
-from dpcp_audit.mechanisms.dpsgd import training as lots
-from dpcp_audit.mechanisms.dpsgd.examples import Clipping
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped
+from dpcp_ledger.training import dpsgd as lots
+from dpcp_ledger.training import gradients, linear, networks
+from dpcp_ledger.training.examples import Clipping
+from dpcp_ledger.training.gradients import FlatModel, clip_factors, clipped
 
 FEATURES, CLASSES, B, R = 4, 3, 5, 2
 clippings = st.sampled_from(list(Clipping))

@@ -12,13 +12,16 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits  # noqa: E402
 from dpcp_ledger.mechanisms.thesis_training import (  # noqa: E402
     PublishedGradients,
     PublishedStep,
     published_model,
     slices,
     train_as_published,
+)
+from dpcp_ledger.training.examples import (  # noqa: E402
+    Examples,
+    digits,
 )
 from dpcp_ledger.training.published_script import (  # noqa: E402
     PublishedTraining,

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
-from dpcp_audit.mechanisms.dpsgd import linear
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Adam, Augmentation, Flaw
-from dpcp_audit.mechanisms.dpsgd.gradients import (
-    AdamMoments,
-    FlatModel,
-    clip_factors,
-    clipped_sum,
-    norms,
-)
-from dpcp_audit.mechanisms.dpsgd.networks import (
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_ledger.training import linear
+from dpcp_ledger.training.examples import DPSGD, Adam, Augmentation, Flaw
+from dpcp_ledger.training.gradients import AdamMoments, FlatModel, clip_factors, clipped_sum, norms
+from dpcp_ledger.training.networks import (
     Trained,
     finished,
     first_parameters,
@@ -26,7 +21,6 @@ from dpcp_audit.mechanisms.dpsgd.networks import (
     private_copy,
     seeded,
 )
-from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor, nn
 
-    from dpcp_audit.mechanisms.dpsgd.examples import Examples, GradientCanaries
-    from dpcp_audit.words.validate import BoolArray, FloatArray
+    from dpcp_audit.extensions.claims import BoolArray, FloatArray
+    from dpcp_ledger.training.examples import Examples, GradientCanaries
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 from torch.func import vmap
 
-from dpcp_audit.mechanisms.dpsgd.examples import network_inputs
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
-from dpcp_audit.words import validate as _validate
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_ledger.training.examples import network_inputs
+from dpcp_ledger.training.gradients import FlatModel
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from dpcp_audit.mechanisms.dpsgd.examples import Examples
-    from dpcp_audit.words.validate import BoolArray, FloatArray
+    from dpcp_audit.extensions.claims import BoolArray, FloatArray
+    from dpcp_ledger.training.examples import Examples
 
 
 _PROBED = 3

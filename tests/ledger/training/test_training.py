@@ -22,8 +22,10 @@ from support.small_trainings import (
 )
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import gradients, networks, training
-from dpcp_audit.mechanisms.dpsgd.examples import (
+from dpcp_ledger.mechanisms.thesis_training import resnet18
+from dpcp_ledger.training import dpsgd, gradients, networks
+from dpcp_ledger.training.dpsgd import train
+from dpcp_ledger.training.examples import (
     DPSGD,
     SGD,
     Adam,
@@ -33,10 +35,8 @@ from dpcp_audit.mechanisms.dpsgd.examples import (
     Flaw,
     Poisson,
 )
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.networks import Trained
-from dpcp_audit.mechanisms.dpsgd.training import train
-from dpcp_ledger.mechanisms.thesis_training import resnet18
+from dpcp_ledger.training.gradients import FlatModel, clipped_sum
+from dpcp_ledger.training.networks import Trained
 
 IMAGES = Examples(
     inputs=RNG.normal(size=(N, 1, 4, 4)).astype(np.float32), labels=DATA.labels, n_classes=CLASSES
@@ -104,7 +104,7 @@ class TestAlgorithms:
         chosen = settings(sampling=Poisson(0.5))
         found: list[Trained] = []
         for floats in (1, 2**19):
-            monkeypatch.setattr(training, "_FLOATS_IN_CACHE", floats)
+            monkeypatch.setattr(dpsgd, "_FLOATS_IN_CACHE", floats)
             found.append(train(head(), DATA, chosen, rng=0, replicas=3, device="cpu"))
         np.testing.assert_array_equal(found[0].parameters, found[1].parameters)
 

@@ -13,9 +13,9 @@ from support.opacus_training import opacus_train
 from support.small_trainings import DATA, N, head, settings
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import training as lots
-from dpcp_audit.mechanisms.dpsgd.examples import DPSGD, Clipping, Examples, Poisson
-from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_ledger.training import dpsgd as lots
+from dpcp_ledger.training.dpsgd import train
+from dpcp_ledger.training.examples import DPSGD, Clipping, Examples, Poisson
 
 LEVEL = 1e-7
 STILL = Examples(
@@ -137,7 +137,7 @@ class TestTrained:
     def test_many_inputs_are_predicted_in_parts(self, monkeypatch) -> None:
         trained = train(head(), DATA, settings(), rng=0, replicas=3)
         whole = trained.logits(DATA.inputs)
-        monkeypatch.setattr("dpcp_audit.mechanisms.dpsgd.networks._PREDICTED_AT_ONCE", 15)
+        monkeypatch.setattr("dpcp_ledger.training.networks._PREDICTED_AT_ONCE", 15)
         np.testing.assert_allclose(trained.logits(DATA.inputs), whole, rtol=1e-5, atol=1e-6)
 
     def test_an_observer_sees_every_step(self) -> None:
