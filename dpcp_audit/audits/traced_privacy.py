@@ -44,11 +44,11 @@ from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Ver
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.tracing.pair_traces import ComposedNoise, LineLoss
+    from dpcp_audit.tracing.pair_traces import ComposedNoise
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
-    from dpcp_audit.words.results import PlainData, Table
+    from dpcp_audit.words.results import LineLoss, PlainData, Table
 
 
 _INTERVAL = 1e-4

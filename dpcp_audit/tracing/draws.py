@@ -27,6 +27,7 @@ import numpy as np
 from scipy.special import gammaln, log_ndtr, logsumexp
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
     from dpcp_audit.words.validate import FloatArray
@@ -162,7 +163,7 @@ class _Uniform(NoiseLaw):
 
 
 @dataclass(frozen=True, slots=True)
-class GeometricLaw(NoiseLaw):
+class _Geometric(NoiseLaw):
     """P(Z = k) = (1 − p)^(k−1)·p for k = 1, 2, ..."""
 
     name: ClassVar[str] = "geometric"
@@ -207,7 +208,7 @@ class _Counted(NoiseLaw):
 
 
 @dataclass(frozen=True, slots=True)
-class PoissonLaw(_Counted):
+class _Poisson(_Counted):
     """P(Z = k) = λ^k·e^−λ/k!."""
 
     name: ClassVar[str] = "poisson"
@@ -227,7 +228,7 @@ class PoissonLaw(_Counted):
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianLaw(_Counted):
+class _DiscreteGaussian(_Counted):
     """P(Z = k) ∝ exp(−k²/(2σ²)) (Canonne, Kamath and Steinke 2020)."""
 
     name: ClassVar[str] = "discrete gaussian"
@@ -253,7 +254,7 @@ class DiscreteGaussianLaw(_Counted):
 
 
 @dataclass(frozen=True, slots=True)
-class BinomialLaw(_Counted):
+class _Binomial(_Counted):
     """The number of successes among n trials."""
 
     name: ClassVar[str] = "binomial"
@@ -281,7 +282,7 @@ class BinomialLaw(_Counted):
 
 
 @dataclass(frozen=True, slots=True)
-class CategoricalLaw(_Counted):
+class _Categorical(_Counted):
     """P(Z = k) for k = 0, 1, ..."""
 
     name: ClassVar[str] = "choice"
@@ -311,6 +312,22 @@ NORMAL, LAPLACE, EXPONENTIAL, GUMBEL, UNIFORM = (
 )
 
 
+_COUNTED: dict[str, Callable[..., NoiseLaw]] = {
+    each.name: each for each in (_Geometric, _Poisson, _DiscreteGaussian, _Binomial, _Categorical)
+}
+
+
+def counted_law(name: str, *parameters: Any) -> NoiseLaw:
+    """Return a law of whole numbers by the name of what draws it, with its parameters.
+
+    Examples
+    --------
+    >>> counted_law("binomial", 3, 0.5).values().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    return _COUNTED[name](*parameters)
+
+
 def _laplace_below(z: FloatArray) -> FloatArray:
     """Return log P(Z < z) of a Laplace draw."""
     return np.where(z < 0, z - math.log(2), np.log1p(-np.exp(-np.abs(z)) / 2))
@@ -334,7 +351,7 @@ _OWN: dict[str, NoiseLaw] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ScipyLaw(NoiseLaw):
+class _ScipyLaw(NoiseLaw):
     """A distribution of ``scipy.stats`` at ``loc`` 0 and ``scale`` 1.
 
     Parameters
@@ -421,7 +438,7 @@ def described(frozen: Any) -> tuple[NoiseLaw, float, float]:
 
 def scipy_law(family: str, shapes: tuple[float, ...] = ()) -> NoiseLaw:
     """Return the law of that name in ``scipy.stats``; our own where there is one."""
-    return _OWN.get(family) or ScipyLaw(family, shapes)
+    return _OWN.get(family) or _ScipyLaw(family, shapes)
 
 
 SEED = "seed"

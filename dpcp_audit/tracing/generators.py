@@ -420,15 +420,15 @@ class RecordingGenerator(_RevealingGenerator):
 
     def geometric(self, p: Any, size: Any = None) -> Any:
         """Draw the number of trials until a success."""
-        return self._counted("geometric", draws.GeometricLaw, (p,), size)
+        return self._counted("geometric", (p,), size)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
         """Draw from a Poisson law."""
-        return self._counted("poisson", draws.PoissonLaw, (lam,), size)
+        return self._counted("poisson", (lam,), size)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         """Draw the number of successes among n trials."""
-        return self._counted("binomial", draws.BinomialLaw, (n, p), size)
+        return self._counted("binomial", (n, p), size)
 
     def spawn(self, n_children: int) -> list[Any]:
         """Return recording generators of the same path."""
@@ -478,9 +478,7 @@ class RecordingGenerator(_RevealingGenerator):
         out[...] = values_of(drawn)
         return out
 
-    def _counted(
-        self, name: str, make: Callable[..., NoiseLaw], parameters: tuple[Any, ...], size: Any
-    ) -> Any:
+    def _counted(self, name: str, parameters: tuple[Any, ...], size: Any) -> Any:
         """Draw whole numbers that are added to data, such as geometric noise."""
         plain = tuple(values_of(each) for each in parameters)
         method: Any = getattr(self.source, name)
@@ -488,7 +486,7 @@ class RecordingGenerator(_RevealingGenerator):
         listed = [listed_values(value, shape) for value in plain]
 
         def law() -> Any:
-            return [make(*each) for each in zip(*listed, strict=True)], 0.0, 1.0
+            return [draws.counted_law(name, *each) for each in zip(*listed, strict=True)], 0.0, 1.0
 
         return self._numbers(name, lambda: method(*plain, size), shape, law)
 

@@ -16,7 +16,7 @@ long as the output follows from the observations. It does where replays return t
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -36,11 +36,10 @@ from dpcp_audit.tracing.draws import (
 )
 from dpcp_audit.tracing.outputs import pair_of, rounded_output, without_marks, without_rounding
 from dpcp_audit.tracing.path_losses import (
-    NOT_SEEN,
-    Departure,
-    Divergence,
     is_shown_by_change,
+    line_losses,
     path_loss,
+    remarks,
     require_replay,
     require_untraced,
 )
@@ -53,15 +52,15 @@ from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, LineLoss, Remark, SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
     from dpcp_audit.laws.laws import FinitePair, LawPair
     from dpcp_audit.tracing.draws import Line
     from dpcp_audit.tracing.outputs import OutputLaw
-    from dpcp_audit.tracing.path_losses import DrawLoss, PathLoss
-    from dpcp_audit.tracing.target_calls import KeptNoise, TracedTarget
+    from dpcp_audit.tracing.path_losses import PathLoss
+    from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
@@ -284,51 +283,6 @@ def _rounded(shift: float) -> float:
     return float(f"{shift:.{_DIGITS}e}")
 
 
-def line_losses(paths: Sequence[Sequence[PathLoss]]) -> tuple[LineLoss, ...]:
-    """Return what each line that draws spends, the largest first."""
-    means = [_means(direction) for direction in paths]
-    parts: dict[tuple[Line, str], list[DrawLoss]] = defaultdict(list)
-    followed = 0
-    for path in (path for direction in paths for path in direction):
-        followed += path.divergence is None
-        for part in path.draws:
-            parts[part.line, part.name].append(part)
-    largest = {key: max(each.get(key, 0.0) for each in means) for key in parts}
-    total = math.fsum(value for value in largest.values() if math.isfinite(value))
-    found = [
-        _line(key, listed, largest[key], total=total, paths=followed)
-        for key, listed in parts.items()
-    ]
-    return tuple(sorted(found, key=lambda line: -line.mean_loss))
-
-
-def _means(paths: Sequence[PathLoss]) -> dict[tuple[Line, str], float]:
-    sums: dict[tuple[Line, str], float] = defaultdict(float)
-    followed = [path for path in paths if path.divergence is None]
-    for part in (part for path in followed for part in path.draws):
-        sums[part.line, part.name] += part.loss / len(followed)
-    return sums
-
-
-def _line(
-    key: tuple[Line, str], parts: Sequence[DrawLoss], mean: float, *, total: float, paths: int
-) -> LineLoss:
-    scales = [part.scale for part in parts if not math.isnan(part.scale)]
-    moves = [part.sensitivity for part in parts if not math.isnan(part.sensitivity)]
-    return LineLoss(
-        location=SourceLocation.of(*key[0]),
-        draws=len(parts) / paths,
-        moved=sum(move > 0 for move in moves) / paths,
-        law=key[1],
-        scale=min(scales, default=math.nan),
-        sensitivity=max(moves, default=math.nan),
-        mean_loss=mean,
-        largest_loss=max(part.loss for part in parts),
-        share=mean / total if total > 0 and math.isfinite(mean) else 0.0,
-        joined=any(part.law is not None and math.isnan(part.scale) for part in parts),
-    )
-
-
 REPLAYS = 12
 """Paths that are replayed on their own input."""
 _UNTRACED = 4
@@ -428,8 +382,8 @@ def trace_target(
     generator = _validate.generator(rng)
     ways = ((x, neighbour), (neighbour, x))
     try:
-        with put_back(target.written) as kept:
-            _warm_up(target, x, kept)
+        with put_back(target.written) as keeps:
+            _warm_up(target, x, keeps)
             for each, _ in ways:
                 for seed in range(replays):
                     require_replay(target, each, seed)
@@ -446,7 +400,7 @@ def trace_target(
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
     everything = [path for direction in paths for path in direction]
-    leaks, unfollowed = _remarks(everything, written)
+    leaks, unfollowed = remarks(everything, written)
     if exact is not None and not any(path.certain for path in everything):
         infinite = any(math.isinf(way.max_divergence()) for way in (exact, exact.reversed()))
         known = [_at(line) for line in written.values()] if infinite else []
@@ -468,7 +422,7 @@ def trace_target(
     )
 
 
-def _warm_up(target: TracedTarget, x: Any, kept: KeptNoise) -> None:
+def _warm_up(target: TracedTarget, x: Any, keeps: Callable[[], bool]) -> None:
     """Run the target once: what it imports may draw, the first time.
 
     Raises
@@ -477,7 +431,7 @@ def _warm_up(target: TracedTarget, x: Any, kept: KeptNoise) -> None:
         If it keeps noise, and draws less in its next call.
     """
     first = _numbers_drawn(target, x)
-    if kept.found and _numbers_drawn(target, x) < first:
+    if keeps() and _numbers_drawn(target, x) < first:
         raise UnfollowableError(_KEEPS, target.home)
 
 
@@ -590,53 +544,8 @@ def _lines_written(
     found: dict[Line, Line | None] = {}
     for (x, _), row, direction in zip(ways, seeds, paths, strict=True):
         for seed, path in zip(row, direction, strict=True):
-            departed = path.divergence
-            if departed is None or departed.departure is not Departure.OUTPUT:
-                continue
-            if departed.line not in found:
+            line = path.differs_at
+            if line is not None and line not in found:
                 rng = np.random.default_rng(seed)
-                line = line_of_data(target, x, SampledRun(values=values), rng)
-                found[departed.line] = line
+                found[line] = line_of_data(target, x, SampledRun(values=values), rng)
     return {line: written for line, written in found.items() if written is not None}
-
-
-def _remarks(
-    paths: Sequence[PathLoss], written: Mapping[Line, Line]
-) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
-    """Return the leaks, and what could not be followed.
-
-    A replay may depart because noise was revealed before data was added to it: then that is why.
-    """
-    departed: dict[tuple[Line, str], list[Divergence]] = defaultdict(list)
-    revealed: Counter[Line] = Counter()
-    for path in paths:
-        if path.divergence is None:
-            continue
-        if path.revealed and not path.certain:
-            revealed.update(path.revealed)
-        else:
-            departed[path.divergence.line, path.divergence.departure].append(path.divergence)
-    leaks = [
-        Remark(
-            says=f"data reaches the {kind} without noise: on the neighbour, with the same noisy "
-            f"values, {found[0].says}",
-            location=_at(written.get(line, line) if kind is Departure.OUTPUT else line),
-            paths=len(found),
-            blames=line in written if kind is Departure.OUTPUT else found[0].says != NOT_SEEN,
-        )
-        for (line, kind), found in departed.items()
-    ]
-    silent = Counter(line for path in paths for line in path.silent)
-    leaks += [
-        Remark(says="noise of scale 0 is drawn", location=_at(line), paths=count)
-        for line, count in silent.items()
-    ]
-    unfollowed = [
-        Remark(
-            says="noise is revealed here before data is added to it",
-            location=_at(line),
-            paths=count,
-        )
-        for line, count in revealed.items()
-    ]
-    return tuple(leaks), tuple(unfollowed)

@@ -33,13 +33,13 @@ import numpy as np
 from dpcp_audit.tracing.draws import (
     LAPLACE,
     NORMAL,
-    DiscreteGaussianLaw,
     UnfollowableError,
     asked_by_target,
+    counted_law,
     scipy_law,
     target_line,
 )
-from dpcp_audit.tracing.generators import recording
+from dpcp_audit.tracing.generators import RecordingGenerator, recording
 from dpcp_audit.tracing.reachable_names import (
     Reach,
     lasting_code,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from dpcp_audit.tracing.draws import NoiseLaw
-    from dpcp_audit.tracing.generators import RecordingGenerator
 
 
 _FEWEST = 3
@@ -215,7 +214,7 @@ def _geometric(mechanism: Any, value: int) -> Any:
 
 def _discrete(mechanism: Any, value: int) -> Any:
     sigma = float(mechanism._scale)  # noqa: SLF001  (it has no public name)
-    return DiscreteGaussianLaw(sigma), value, 1.0 if sigma > 0 else 0.0
+    return counted_law("discrete gaussian", sigma), value, 1.0 if sigma > 0 else 0.0
 
 
 _LAWS: dict[str, Callable[[Any, Any], tuple[NoiseLaw, float, float]]] = {
@@ -247,7 +246,7 @@ _SAME = tuple(_SHARED.split())
 """Functions of ``numpy.random`` that generators have under the same name."""
 
 
-class LegacyRecorder:
+class _LegacyRecorder:
     """The functions of ``numpy.random`` and ``RandomState``, drawn by a recording generator.
 
     Parameters
@@ -291,7 +290,7 @@ _LEGACY: dict[str, Callable[..., Any]] = {
 }
 
 
-class PythonRecorder:
+class _PythonRecorder:
     """The functions of the module ``random``, drawn by a recording generator.
 
     Parameters
@@ -398,8 +397,8 @@ class _Recorders:
     """The generators that draw while a target runs."""
 
     rng: RecordingGenerator
-    legacy: LegacyRecorder
-    python: PythonRecorder
+    legacy: _LegacyRecorder
+    python: _PythonRecorder
 
 
 _NOTHING = Reach()
@@ -419,7 +418,11 @@ def _forwarded(which: str, name: str) -> Callable[..., Any]:
     return draw
 
 
-def _unseeded(original: type, recorder: type[LegacyRecorder | PythonRecorder]) -> type:
+RECORDERS = (RecordingGenerator, _LegacyRecorder, _PythonRecorder)
+"""What a followed call draws from in place of generators."""
+
+
+def _unseeded(original: type, recorder: type[_LegacyRecorder | _PythonRecorder]) -> type:
     """Return what stands in place of a class of generators: without a seed it records.
 
     Seeded ones, and those made before, still pass for its instances.
@@ -488,15 +491,15 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
         rng.path.own_stream = True
         return type(rng)(rng.path, default_rng(seed))
 
-    state = _unseeded(np.random.RandomState, LegacyRecorder)
-    system = _unseeded(random.SystemRandom, PythonRecorder)
+    state = _unseeded(np.random.RandomState, _LegacyRecorder)
+    system = _unseeded(random.SystemRandom, _PythonRecorder)
     numpy_names = (*_LEGACY, *_SAME, "seed", "set_state")
     found: list[tuple[Any, str, Any]] = [
         *((np.random, name, _forwarded("legacy", name)) for name in numpy_names),
         (np.random, "default_rng", own_rng),
         (np.random, "RandomState", state),
         *((random, name, _forwarded("python", name)) for name in (*_PYTHON, "seed", "setstate")),
-        (random, "Random", _unseeded(random.Random, PythonRecorder)),
+        (random, "Random", _unseeded(random.Random, _PythonRecorder)),
         (random, "SystemRandom", system),
         (secrets, "SystemRandom", system),
         *((secrets, n, _forwarded("python", n)) for n in ("randbelow", "choice", "randbits")),
@@ -531,8 +534,8 @@ def _originals() -> dict[int, Any]:
 @contextmanager
 def recorded_globals(rng: RecordingGenerator, reach: Reach = _NOTHING) -> Generator[None]:
     """Replace the functions of ``numpy.random`` and ``random``, and put them back."""
-    legacy = LegacyRecorder(rng)
-    _ACTIVE.append(_Recorders(rng, legacy, PythonRecorder(rng)))
+    legacy = _LegacyRecorder(rng)
+    _ACTIVE.append(_Recorders(rng, legacy, _PythonRecorder(rng)))
     try:
         with (
             _swapped(legacy, recorded=True),

@@ -1,8 +1,12 @@
-"""The privacy loss of one path: it is run on one input and replayed on its neighbour."""
+"""The privacy loss of one path: it is run on one input and replayed on its neighbour.
+
+Of many paths, what each line spends, and where data leaves the noise behind.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -22,9 +26,12 @@ from dpcp_audit.tracing.draws import (
 from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
 from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import ChangedRun, ForcedRun
+from dpcp_audit.tracing.path_tree import ForcedRun, changed_run
+from dpcp_audit.words.results import LineLoss, Remark, SourceLocation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dpcp_audit.tracing.draws import Line, NoiseLaw, Observation
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import PathRun
@@ -39,7 +46,7 @@ _AGAIN = 16
 """Calls that agree where the generator at hand is all that they draw from; one coin does not."""
 
 
-class Departure(StrEnum):
+class _Departure(StrEnum):
     """The neighbour's departure from a path whose observations it is given."""
 
     OUTPUT = "output"
@@ -48,17 +55,17 @@ class Departure(StrEnum):
     """It observes something else."""
 
 
-NOT_SEEN = "the noise of this line is not seen"
+_NOT_SEEN = "the noise of this line is not seen"
 """Said of a line that is not to blame: an earlier one leads past it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Divergence:
+class _Divergence:
     """Data that reaches the output or the control flow without noise.
 
     Parameters
     ----------
-    departure : Departure
+    departure : _Departure
         What differs.
     says : str
         In words, both runs side by side.
@@ -66,13 +73,13 @@ class Divergence:
         Where the neighbour's run stood.
     """
 
-    departure: Departure
+    departure: _Departure
     says: str
     line: Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawLoss:
+class _DrawLoss:
     """The loss that one draw adds to a path.
 
     Parameters
@@ -117,9 +124,9 @@ class PathLoss:
     loss : float
         log of the probability of all that was observed on the input, over that on the neighbour;
         infinite where the neighbour's run departs.
-    draws : tuple of DrawLoss
+    draws : tuple of _DrawLoss
         Its parts.
-    divergence : Divergence or None
+    divergence : _Divergence or None
         The departure.
     certain : bool
         True if a departure shows an infinite loss: nothing was drawn, and the outputs differ.
@@ -138,8 +145,8 @@ class PathLoss:
     """
 
     loss: float
-    draws: tuple[DrawLoss, ...]
-    divergence: Divergence | None
+    draws: tuple[_DrawLoss, ...]
+    divergence: _Divergence | None
     certain: bool
     revealed: tuple[Line, ...]
     released: bool
@@ -147,6 +154,12 @@ class PathLoss:
     silent: tuple[Line, ...]
     output: tuple[Atom, ...]
     error: float = 0.0
+
+    @property
+    def differs_at(self) -> Line | None:
+        """Where the neighbour's run returns something else, if that is how it departs."""
+        found = self.divergence
+        return found.line if found and found.departure is _Departure.OUTPUT else None
 
 
 def path_loss(
@@ -189,13 +202,13 @@ def path_loss(
     )
 
 
-def _shown_seed(path: PathRun, output: tuple[Atom, ...]) -> Divergence | None:
+def _shown_seed(path: PathRun, output: tuple[Atom, ...]) -> _Divergence | None:
     """Return that the output holds a seed that noise was drawn from, where it does."""
     seeds = {each for each in output if isinstance(each, int) and each in path.seeded}
     for found in path.seen:
         if _is_seed(found) and seeds.intersection(np.ravel(found.result).tolist()):
             says = "the output holds the seed that its noise is drawn from"
-            return Divergence(departure=Departure.OUTPUT, says=says, line=found.line)
+            return _Divergence(departure=_Departure.OUTPUT, says=says, line=found.line)
     return None
 
 
@@ -285,21 +298,21 @@ def _require_replay(target: TracedTarget, x: Any, seed: int, *, values: bool) ->
 
 def _replayed(
     target: TracedTarget, x: Any, path: ForcedRun, output: tuple[Atom, ...], *, seed: int = 0
-) -> Divergence | None:
+) -> _Divergence | None:
     try:
         found = target.outputs(x, path, np.random.default_rng(seed))
     except PathDivergedError as end:
-        return Divergence(departure=Departure.WAY, says=end.reason, line=end.line)
+        return _Divergence(departure=_Departure.WAY, says=end.reason, line=end.line)
     if len(path.seen) < len(path.transcript):
         unseen = path.transcript[len(path.seen)]
         drawn = [path.draws[each].line for each in unseen.draws if each < len(path.draws)]
         line = drawn[0] if drawn else unseen.line
-        return Divergence(departure=Departure.WAY, says=NOT_SEEN, line=line)
+        return _Divergence(departure=_Departure.WAY, says=_NOT_SEEN, line=line)
     if not same_atoms(output, found):
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
         again = ForcedRun(path.transcript, values=path.values)
         line = target.returning_line(x, again, np.random.default_rng(seed))
-        return Divergence(departure=Departure.OUTPUT, says=says, line=line)
+        return _Divergence(departure=_Departure.OUTPUT, says=says, line=line)
     return None
 
 
@@ -312,7 +325,7 @@ def is_shown_by_change(
     """
     path = SampledRun(values=values)
     output = target.outputs(x, path, rng)
-    changed = ChangedRun.of(path)
+    changed = changed_run(path)
     try:
         found = target.outputs(x, changed, np.random.default_rng(0))
     except TraceEnd:
@@ -350,10 +363,10 @@ def _is_seed(found: Observation) -> bool:
     return found.kind is Seen.CHOICE and found.key[0] == SEED
 
 
-def _is_certain(divergence: Divergence | None, path: PathRun, other: PathRun) -> bool:
+def _is_certain(divergence: _Divergence | None, path: PathRun, other: PathRun) -> bool:
     """Tell whether two runs that draw nothing return different outputs."""
     drawn = path.draws or other.draws
-    return divergence is not None and divergence.departure is Departure.OUTPUT and not drawn
+    return divergence is not None and divergence.departure is _Departure.OUTPUT and not drawn
 
 
 def _shown(output: tuple[Atom, ...]) -> str:
@@ -368,7 +381,7 @@ def _revealed(path: PathRun) -> tuple[Line, ...]:
     return tuple(sorted(pure))
 
 
-def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[DrawLoss, ...]:
+def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[_DrawLoss, ...]:
     for first, second in zip(path.draws, other.draws, strict=False):
         if (first.law and first.law.discrete) != (second.law and second.law.discrete):
             raise UnfollowableError("a law is discrete on one input alone", first.line)
@@ -377,12 +390,12 @@ def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[DrawLoss, .
     observed = {index for each in path.seen for index in each.draws}
     with np.errstate(invalid="ignore"):
         losses = here - there
-    found: list[DrawLoss] = []
+    found: list[_DrawLoss] = []
     for draw in path.draws:
         if draw.index in observed and draw.name != SEED:
             scale, move, shift = sizes.get(draw.index, _UNKNOWN)
             found.append(
-                DrawLoss(
+                _DrawLoss(
                     line=draw.line,
                     name=draw.name,
                     scale=scale,
@@ -418,3 +431,92 @@ def _distance(first: Any, second: Any) -> float:
 
 _NOTHING = (math.nan, 0.0, 0.0)
 _UNKNOWN = (math.nan, math.nan, math.nan)
+
+
+def line_losses(paths: Sequence[Sequence[PathLoss]]) -> tuple[LineLoss, ...]:
+    """Return what each line that draws spends, the largest first."""
+    means = [_means(direction) for direction in paths]
+    parts: dict[tuple[Line, str], list[_DrawLoss]] = defaultdict(list)
+    followed = 0
+    for path in (path for direction in paths for path in direction):
+        followed += path.divergence is None
+        for part in path.draws:
+            parts[part.line, part.name].append(part)
+    largest = {key: max(each.get(key, 0.0) for each in means) for key in parts}
+    total = math.fsum(value for value in largest.values() if math.isfinite(value))
+    found = [
+        _line(key, listed, largest[key], total=total, paths=followed)
+        for key, listed in parts.items()
+    ]
+    return tuple(sorted(found, key=lambda line: -line.mean_loss))
+
+
+def _means(paths: Sequence[PathLoss]) -> dict[tuple[Line, str], float]:
+    sums: dict[tuple[Line, str], float] = defaultdict(float)
+    followed = [path for path in paths if path.divergence is None]
+    for part in (part for path in followed for part in path.draws):
+        sums[part.line, part.name] += part.loss / len(followed)
+    return sums
+
+
+def _line(
+    key: tuple[Line, str], parts: Sequence[_DrawLoss], mean: float, *, total: float, paths: int
+) -> LineLoss:
+    scales = [part.scale for part in parts if not math.isnan(part.scale)]
+    moves = [part.sensitivity for part in parts if not math.isnan(part.sensitivity)]
+    return LineLoss(
+        location=SourceLocation.of(*key[0]),
+        draws=len(parts) / paths,
+        moved=sum(move > 0 for move in moves) / paths,
+        law=key[1],
+        scale=min(scales, default=math.nan),
+        sensitivity=max(moves, default=math.nan),
+        mean_loss=mean,
+        largest_loss=max(part.loss for part in parts),
+        share=mean / total if total > 0 and math.isfinite(mean) else 0.0,
+        joined=any(part.law is not None and math.isnan(part.scale) for part in parts),
+    )
+
+
+def remarks(
+    paths: Sequence[PathLoss], written: Mapping[Line, Line]
+) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
+    """Return the leaks, and what could not be followed.
+
+    A replay may depart because noise was revealed before data was added to it: then that is why.
+    """
+    departed: dict[tuple[Line, str], list[_Divergence]] = defaultdict(list)
+    revealed: Counter[Line] = Counter()
+    for path in paths:
+        if path.divergence is None:
+            continue
+        if path.revealed and not path.certain:
+            revealed.update(path.revealed)
+        else:
+            departed[path.divergence.line, path.divergence.departure].append(path.divergence)
+    leaks = [
+        Remark(
+            says=f"data reaches the {kind} without noise: on the neighbour, with the same noisy "
+            f"values, {found[0].says}",
+            location=SourceLocation.of(
+                *written.get(line, line) if kind is _Departure.OUTPUT else line
+            ),
+            paths=len(found),
+            blames=line in written if kind is _Departure.OUTPUT else found[0].says != _NOT_SEEN,
+        )
+        for (line, kind), found in departed.items()
+    ]
+    silent = Counter(line for path in paths for line in path.silent)
+    leaks += [
+        Remark(says="noise of scale 0 is drawn", location=SourceLocation.of(*line), paths=count)
+        for line, count in silent.items()
+    ]
+    unfollowed = [
+        Remark(
+            says="noise is revealed here before data is added to it",
+            location=SourceLocation.of(*line),
+            paths=count,
+        )
+        for line, count in revealed.items()
+    ]
+    return tuple(leaks), tuple(unfollowed)

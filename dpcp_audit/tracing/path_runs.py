@@ -26,13 +26,12 @@ from dpcp_audit.tracing.draws import (
     UnfollowableError,
     target_line,
 )
-from dpcp_audit.tracing.traced_numbers import KnownSums, Terms, Traced, folded, values_of
+from dpcp_audit.tracing.traced_numbers import Terms, Traced, folded, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dpcp_audit.tracing.draws import Line, NoiseLaw
-    from dpcp_audit.tracing.traced_numbers import Reduced
     from dpcp_audit.words.validate import FloatArray
 
 MOST_NUMBERS = 100_000
@@ -84,6 +83,94 @@ class Question(NamedTuple):
     how: Ordering | None = None
 
 
+_CANCELLED = 1e-11
+"""A coefficient that is left of a difference counts as 0 if it is smaller than that share."""
+
+
+class _Reduced(NamedTuple):
+    """A number ``offset + Σ coefficient·Z`` without the draws that known sums express by others.
+
+    Parameters
+    ----------
+    offset : float
+    terms : dict
+        The draws that are left, with their coefficients.
+    size : float
+        The largest number that was added up: the offset is known to a few roundings of it.
+    """
+
+    offset: float
+    terms: Terms
+    size: float
+
+    def less(self, row: _Row) -> _Reduced:
+        """Return the number without the row's own draw."""
+        coefficient = self.terms.get(row.draw)
+        if coefficient is None:
+            return self
+        factor = coefficient / row.terms[row.draw]
+        left = dict(self.terms)
+        for draw, other in row.terms.items():
+            before, taken = left.get(draw, 0.0), factor * other
+            left[draw] = before - taken
+            if abs(left[draw]) <= _CANCELLED * max(abs(before), abs(taken)):
+                del left[draw]
+        left.pop(row.draw, None)
+        taken = factor * row.offset
+        return _Reduced(self.offset - taken, left, max(self.size, abs(taken)))
+
+
+class _Row(NamedTuple):
+    """An equation ``offset + Σ coefficient·Z = 0``, and the draw that stands in no other row."""
+
+    draw: NoiseDraw
+    offset: float
+    terms: Terms
+
+
+class _KnownSums:
+    """The equations of a path that hold of draws which are not known yet."""
+
+    def __init__(self) -> None:
+        self.rows: list[_Row] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def holds(self, draw: NoiseDraw) -> bool:
+        """Tell whether a draw stands in a sum that is known."""
+        return any(draw in row.terms for row in self.rows)
+
+    def reduced(self, offset: float, terms: Terms) -> _Reduced:
+        """Return a number without the draws that the sums express by others."""
+        found = _Reduced(offset, terms, abs(offset))
+        for row in self.rows:
+            found = found.less(row)
+        return found
+
+    def add(self, number: _Reduced) -> None:
+        """Keep that a number, which the known sums do not settle, is 0."""
+        terms = number.terms
+        draw = max(terms, key=lambda each: abs(terms[each]))
+        added = _Row(draw, number.offset, terms)
+        rows = [added]
+        for row in self.rows:
+            left = _Reduced(row.offset, row.terms, 0.0).less(added)
+            rows.append(_Row(row.draw, left.offset, left.terms))
+        self.rows = [row for row in rows if len(row.terms) > 1]
+        for row in rows:
+            if len(row.terms) == 1:
+                coefficient = row.terms[row.draw]
+                row.draw.point = -row.offset / coefficient
+                row.draw.log_unit = math.log(abs(coefficient))
+
+    def as_bits(self) -> Iterator[JoinedBit]:
+        """Yield the equations of the draws that are not known."""
+        for row in self.rows:
+            terms = tuple(row.terms.items())
+            yield JoinedBit(offset=row.offset, terms=terms, how=Ordering.EQUAL)
+
+
 class PathRun:
     """A path: its draws, and the observations of them in their order.
 
@@ -112,7 +199,7 @@ class PathRun:
         self.values = values
         self.draws: list[NoiseDraw] = []
         self.joined: list[JoinedBit] = []
-        self.sums = KnownSums()
+        self.sums = _KnownSums()
         self.seen: list[Observation] = []
         self.outside: dict[str, Line] = {}
         self.silent: set[Line] = set()
@@ -322,7 +409,7 @@ class PathRun:
         ((draw, coefficient),) = terms.items()
         draw.narrow(offset, coefficient, how)
 
-    def _add_up(self, left: Reduced, value: float, line: Line) -> None:
+    def _add_up(self, left: _Reduced, value: float, line: Line) -> None:
         """Keep what the value of a sum says of its draws."""
         kinds = {draw.law is None or draw.law.discrete for draw in left.terms}
         if len(kinds) == 1:
@@ -347,7 +434,7 @@ class PathRun:
         draws = tuple(sorted(draw.index for draw in terms))
         return Observation(kind, None, draws, line, offset, 0.0, at_return)
 
-    def _settled(self, number: Traced, left: Reduced, line: Line) -> Any:
+    def _settled(self, number: Traced, left: _Reduced, line: Line) -> Any:
         found = Observation(
             kind=Seen.SETTLED,
             result=None,

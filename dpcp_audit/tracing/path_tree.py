@@ -97,17 +97,8 @@ class ForcedRun(PathRun):
         return entry
 
 
-class ChangedRun(ForcedRun):
+class _ChangedRun(ForcedRun):
     """A replay on the same data that sees other noisy values: what returns them, changes too."""
-
-    @classmethod
-    def of(cls, path: PathRun) -> ChangedRun:
-        """Return the replay of a path, each value a little larger."""
-        changed = [
-            each.with_result(_larger(each.result, each.scale)) if each.kind is Seen.VALUE else each
-            for each in path.seen
-        ]
-        return cls(changed, values=path.values)
 
     def decided(self, asked: Question) -> Any:
         """Return the changed value; what earlier ones settle is what they settle now."""
@@ -116,6 +107,18 @@ class ChangedRun(ForcedRun):
         self._next(asked.found.kind, asked.found.draws, asked.found.line)
         self.seen.append(asked.found.with_result(asked.found.offset))
         return asked.found.offset
+
+
+def changed_run(path: PathRun) -> ForcedRun:
+    """Return the replay of a path on the same data, in which each noisy value is a little larger.
+
+    What returns these values, changes too.
+    """
+    changed = [
+        each.with_result(_larger(each.result, each.scale)) if each.kind is Seen.VALUE else each
+        for each in path.seen
+    ]
+    return _ChangedRun(changed, values=path.values)
 
 
 def _larger(value: Any, scale: float) -> Any:

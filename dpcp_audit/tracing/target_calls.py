@@ -33,7 +33,7 @@ from dpcp_audit.tracing.generators import RecordingGenerator
 from dpcp_audit.tracing.outputs import (
     atoms_of,
 )
-from dpcp_audit.tracing.patches import LegacyRecorder, PythonRecorder, recorded_globals
+from dpcp_audit.tracing.patches import RECORDERS, recorded_globals
 from dpcp_audit.tracing.reachable_names import Reach, compiled_states, is_own
 from dpcp_audit.tracing.traced_numbers import Traced
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.path_runs import PathRun
 
 
-_NOISE = (Traced, RecordingGenerator, LegacyRecorder, PythonRecorder)
+_NOISE = (Traced, *RECORDERS)
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...)})
 _CACHE: Any = type(functools.lru_cache(int))
 _MOST = 20_000
@@ -54,64 +54,42 @@ _MOST = 20_000
 _NOWHERE = object()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptNoise:
-    """The state of a target before its calls are followed.
-
-    Parameters
-    ----------
-    holders : tuple
-        What can change, each with its entries.
-    """
-
-    holders: tuple[tuple[Any, Mapping[Any, Any]], ...]
-
-    @classmethod
-    def of(cls, root: object) -> KeptNoise:
-        """Return the state of all that can be reached from an object.
-
-        Examples
-        --------
-        >>> cache = {"before": 1}
-        >>> len(KeptNoise.of(cache).holders)
-        1
-        """
-        return cls(holders=tuple((each, _entries(each)) for each in _reached(root)))
-
-    @property
-    def found(self) -> bool:
-        """True if noise was kept since."""
-        return any(True for _ in self._changes())
-
-    def put_back(self) -> None:
-        """Put entries that hold noise back to what they were."""
-        for holder, before, keys in list(self._changes()):
-            _put(holder, before, keys)
-
-    def _changes(self) -> Iterable[tuple[Any, Mapping[Any, Any], list[Any]]]:
-        """Yield what holds noise now, with its entries before, and which of them hold it."""
-        for holder, before in self.holders:
-            now = _entries(holder)
-            new = [key for key in now if now[key] is not before.get(key, _NOWHERE)]
-            keys = [key for key in new if _is_noisy(key) or _is_noisy(now[key])]
-            if keys:
-                yield holder, before, keys
-
-
 @contextmanager
-def put_back(root: object) -> Generator[KeptNoise]:
+def put_back(root: object) -> Generator[Callable[[], bool]]:
     """Follow calls of a target, and put back what they leave in its state.
+
+    What is yielded tells whether noise was kept since.
 
     Parameters
     ----------
     root : object
         The function, or what holds it.
+
+    Examples
+    --------
+    >>> cache = {"before": 1}
+    >>> with put_back(cache) as keeps:
+    ...     keeps()
+    False
     """
-    state = KeptNoise.of(root)
+    state = [(each, _entries(each)) for each in _reached(root)]
     try:
-        yield state
+        yield lambda: any(True for _ in _changes(state))
     finally:
-        state.put_back()
+        for holder, before, keys in list(_changes(state)):
+            _put(holder, before, keys)
+
+
+def _changes(
+    state: Iterable[tuple[Any, Mapping[Any, Any]]],
+) -> Iterable[tuple[Any, Mapping[Any, Any], list[Any]]]:
+    """Yield what holds noise now, with its entries before, and which of them hold it."""
+    for holder, before in state:
+        now = _entries(holder)
+        new = [key for key in now if now[key] is not before.get(key, _NOWHERE)]
+        keys = [key for key in new if _is_noisy(key) or _is_noisy(now[key])]
+        if keys:
+            yield holder, before, keys
 
 
 def _entries(holder: Any) -> Mapping[Any, Any]:

@@ -46,7 +46,7 @@ _FILLED = ("uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauc
 """Draws that follow from the seed of the global generator."""
 
 
-class NoiseTensor(torch.Tensor):
+class _NoiseTensor(torch.Tensor):
     """A tensor ``loc + scale·Z`` of one path, with what an untraced run would hold in it."""
 
     path: PathRun
@@ -55,9 +55,9 @@ class NoiseTensor(torch.Tensor):
     key: int
 
     @classmethod
-    def of(cls, path: PathRun, values: Any, loc: Any, scale: Any, key: int) -> NoiseTensor:
+    def of(cls, path: PathRun, values: Any, loc: Any, scale: Any, key: int) -> _NoiseTensor:
         """Return a tensor of noise; ``key`` names its Z."""
-        made: NoiseTensor = _TENSOR._make_subclass(cls, values.detach())  # noqa: SLF001
+        made: _NoiseTensor = _TENSOR._make_subclass(cls, values.detach())  # noqa: SLF001
         made.path, made.loc, made.scale, made.key = path, loc, scale, key
         return made
 
@@ -72,7 +72,7 @@ class NoiseTensor(torch.Tensor):
             return _applied(func, args, kwargs or {})
 
 
-def read(noise: NoiseTensor) -> Any:
+def read(noise: _NoiseTensor) -> Any:
     """Observe the values of a tensor of noise."""
     loc, scale = (
         np.broadcast_to(np.asarray(_numpy(each), dtype=np.float64), noise.shape).ravel()
@@ -93,7 +93,7 @@ def _applied(func: Any, args: Any, kwargs: Any) -> Any:
     first = args[0] if args else None
     if name == "__get__" or name in _SIZES:
         return func(*args, **kwargs)
-    if isinstance(first, NoiseTensor) and name in _MOVED:
+    if isinstance(first, _NoiseTensor) and name in _MOVED:
         return _moved(func, first, args[1:], kwargs)
     if not kwargs and len(args) <= 2 and name.strip("_") in _ARITHMETIC:
         result = _ARITHMETIC[name.strip("_")](*args)
@@ -104,74 +104,74 @@ def _applied(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_settled(value: Any) -> bool:
-    return isinstance(value, NoiseTensor) and value.path.vectors[value.key][1] is not None
+    return isinstance(value, _NoiseTensor) and value.path.vectors[value.key][1] is not None
 
 
-def _kept(result: NoiseTensor, target: Any) -> Any:
+def _kept(result: _NoiseTensor, target: Any) -> Any:
     """Write a result of an operation in place."""
-    if not isinstance(target, NoiseTensor):
+    if not isinstance(target, _NoiseTensor):
         return target.copy_(read(result))
     target.plain.copy_(result.plain)
     target.loc, target.scale = result.loc, result.scale
     return target
 
 
-def _moved(func: Any, noise: NoiseTensor, args: Any, kwargs: Any) -> NoiseTensor:
+def _moved(func: Any, noise: _NoiseTensor, args: Any, kwargs: Any) -> _NoiseTensor:
     loc, scale = (
         func(each.expand(noise.shape), *args, **kwargs) if isinstance(each, torch.Tensor) else each
         for each in (noise.loc, noise.scale)
     )
-    return NoiseTensor.of(noise.path, func(noise.plain, *args, **kwargs), loc, scale, noise.key)
+    return _NoiseTensor.of(noise.path, func(noise.plain, *args, **kwargs), loc, scale, noise.key)
 
 
 def _read_in(value: Any) -> Any:
-    if isinstance(value, NoiseTensor):
+    if isinstance(value, _NoiseTensor):
         return read(value)
     if isinstance(value, list | tuple):
         return type(value)(_read_in(each) for each in value)
     return {k: _read_in(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def _shifted(noise: Any, other: Any, sign: float = 1.0) -> NoiseTensor | None:
+def _shifted(noise: Any, other: Any, sign: float = 1.0) -> _NoiseTensor | None:
     """Return ``other + sign·noise``."""
-    if isinstance(other, NoiseTensor) or not isinstance(noise, NoiseTensor):
+    if isinstance(other, _NoiseTensor) or not isinstance(noise, _NoiseTensor):
         return None
     values = other + sign * noise.plain
     if values.shape != noise.shape:
         return None
     loc, scale = other + sign * noise.loc, sign * noise.scale
-    return NoiseTensor.of(noise.path, values, loc, scale, noise.key)
+    return _NoiseTensor.of(noise.path, values, loc, scale, noise.key)
 
 
-def _scaled(noise: Any, factor: Any) -> NoiseTensor | None:
-    if isinstance(factor, NoiseTensor) or not isinstance(noise, NoiseTensor):
+def _scaled(noise: Any, factor: Any) -> _NoiseTensor | None:
+    if isinstance(factor, _NoiseTensor) or not isinstance(noise, _NoiseTensor):
         return None
     number = isinstance(factor, int | float)
     if factor == 0 if number else factor.numel() != 1:
         return None
     loc, scale = noise.loc * factor, noise.scale * factor
-    return NoiseTensor.of(noise.path, noise.plain * factor, loc, scale, noise.key)
+    return _NoiseTensor.of(noise.path, noise.plain * factor, loc, scale, noise.key)
 
 
-def _added(first: Any, other: Any) -> NoiseTensor | None:
-    return _shifted(first, other) if isinstance(first, NoiseTensor) else _shifted(other, first)
+def _added(first: Any, other: Any) -> _NoiseTensor | None:
+    return _shifted(first, other) if isinstance(first, _NoiseTensor) else _shifted(other, first)
 
 
-def _subtracted(first: Any, other: Any) -> NoiseTensor | None:
-    if isinstance(first, NoiseTensor):
-        return None if isinstance(other, NoiseTensor) else _shifted(first, -other)
+def _subtracted(first: Any, other: Any) -> _NoiseTensor | None:
+    if isinstance(first, _NoiseTensor):
+        return None if isinstance(other, _NoiseTensor) else _shifted(first, -other)
     return _shifted(other, first, -1.0)
 
 
-def _multiplied(first: Any, other: Any) -> NoiseTensor | None:
-    return _scaled(first, other) if isinstance(first, NoiseTensor) else _scaled(other, first)
+def _multiplied(first: Any, other: Any) -> _NoiseTensor | None:
+    return _scaled(first, other) if isinstance(first, _NoiseTensor) else _scaled(other, first)
 
 
-def _divided(first: Any, other: Any) -> NoiseTensor | None:
-    return _scaled(first, 1 / other) if isinstance(first, NoiseTensor) else None
+def _divided(first: Any, other: Any) -> _NoiseTensor | None:
+    return _scaled(first, 1 / other) if isinstance(first, _NoiseTensor) else None
 
 
-_ARITHMETIC: dict[str, Callable[..., NoiseTensor | None]] = {
+_ARITHMETIC: dict[str, Callable[..., _NoiseTensor | None]] = {
     "add": _added,
     "radd": lambda a, b: _added(b, a),
     "iadd": _added,
@@ -255,11 +255,11 @@ class _TorchRecorder:
 
         return draw
 
-    def _noise(self, loc: Any, scale: Any, like: Any) -> NoiseTensor:
+    def _noise(self, loc: Any, scale: Any, like: Any) -> _NoiseTensor:
         path, shape = self.rng.path, tuple(like.shape)
         drawn = self.rng.source.standard_normal(shape) if path.live else np.full(shape, math.nan)
         z = torch.as_tensor(drawn).to(like)
-        return NoiseTensor.of(path, loc + scale * z, loc, scale, path.new_vector("torch.normal"))
+        return _NoiseTensor.of(path, loc + scale * z, loc, scale, path.new_vector("torch.normal"))
 
 
 @contextmanager

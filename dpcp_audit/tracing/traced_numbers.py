@@ -25,7 +25,7 @@ import math
 import numbers
 import operator
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -34,9 +34,8 @@ from dpcp_audit.tracing.draws import (
     GUMBEL,
     LAPLACE,
     UNIFORM,
-    CategoricalLaw,
-    JoinedBit,
     Ordering,
+    counted_law,
 )
 from dpcp_audit.words.values import is_list
 
@@ -50,7 +49,7 @@ Terms = dict["NoiseDraw", float]
 """Coefficients of standard draws."""
 
 
-class NumberPath(Protocol):
+class _NumberPath(Protocol):
     """The path that a traced number belongs to, to which draws can be added."""
 
     live: ClassVar[bool]
@@ -95,7 +94,7 @@ class Traced:
 
     Parameters
     ----------
-    path : NumberPath
+    path : _NumberPath
         The run that it belongs to.
     value : float or int
         What an untraced run would hold here, to the last bit; NaN where the run is a replay.
@@ -110,7 +109,7 @@ class Traced:
     __slots__ = ("offset", "path", "pure", "terms", "value")
 
     def __init__(
-        self, path: NumberPath, value: Any, offset: float, terms: Terms, *, pure: bool = False
+        self, path: _NumberPath, value: Any, offset: float, terms: Terms, *, pure: bool = False
     ) -> None:
         self.path = path
         self.value = value
@@ -360,94 +359,6 @@ def values_in(kwargs: Any) -> dict[str, Any]:
     return {key: values_of(value) for key, value in kwargs.items()}
 
 
-_CANCELLED = 1e-11
-"""A coefficient that is left of a difference counts as 0 if it is smaller than that share."""
-
-
-class Reduced(NamedTuple):
-    """A number ``offset + Σ coefficient·Z`` without the draws that known sums express by others.
-
-    Parameters
-    ----------
-    offset : float
-    terms : dict
-        The draws that are left, with their coefficients.
-    size : float
-        The largest number that was added up: the offset is known to a few roundings of it.
-    """
-
-    offset: float
-    terms: Terms
-    size: float
-
-    def less(self, row: _Row) -> Reduced:
-        """Return the number without the row's own draw."""
-        coefficient = self.terms.get(row.draw)
-        if coefficient is None:
-            return self
-        factor = coefficient / row.terms[row.draw]
-        left = dict(self.terms)
-        for draw, other in row.terms.items():
-            before, taken = left.get(draw, 0.0), factor * other
-            left[draw] = before - taken
-            if abs(left[draw]) <= _CANCELLED * max(abs(before), abs(taken)):
-                del left[draw]
-        left.pop(row.draw, None)
-        taken = factor * row.offset
-        return Reduced(self.offset - taken, left, max(self.size, abs(taken)))
-
-
-class _Row(NamedTuple):
-    """An equation ``offset + Σ coefficient·Z = 0``, and the draw that stands in no other row."""
-
-    draw: NoiseDraw
-    offset: float
-    terms: Terms
-
-
-class KnownSums:
-    """The equations of a path that hold of draws which are not known yet."""
-
-    def __init__(self) -> None:
-        self.rows: list[_Row] = []
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def holds(self, draw: NoiseDraw) -> bool:
-        """Tell whether a draw stands in a sum that is known."""
-        return any(draw in row.terms for row in self.rows)
-
-    def reduced(self, offset: float, terms: Terms) -> Reduced:
-        """Return a number without the draws that the sums express by others."""
-        found = Reduced(offset, terms, abs(offset))
-        for row in self.rows:
-            found = found.less(row)
-        return found
-
-    def add(self, number: Reduced) -> None:
-        """Keep that a number, which the known sums do not settle, is 0."""
-        terms = number.terms
-        draw = max(terms, key=lambda each: abs(terms[each]))
-        added = _Row(draw, number.offset, terms)
-        rows = [added]
-        for row in self.rows:
-            left = Reduced(row.offset, row.terms, 0.0).less(added)
-            rows.append(_Row(row.draw, left.offset, left.terms))
-        self.rows = [row for row in rows if len(row.terms) > 1]
-        for row in rows:
-            if len(row.terms) == 1:
-                coefficient = row.terms[row.draw]
-                row.draw.point = -row.offset / coefficient
-                row.draw.log_unit = math.log(abs(coefficient))
-
-    def as_bits(self) -> Iterator[JoinedBit]:
-        """Yield the equations of the draws that are not known."""
-        for row in self.rows:
-            terms = tuple(row.terms.items())
-            yield JoinedBit(offset=row.offset, terms=terms, how=Ordering.EQUAL)
-
-
 def is_discrete(number: Traced) -> bool:
     """Tell whether a number has a draw of a discrete law."""
     return any(draw.law is not None and draw.law.discrete for draw in number.terms)
@@ -467,7 +378,7 @@ def folded(number: Traced) -> tuple[float, Terms]:
     return offset, left
 
 
-_COIN = CategoricalLaw((0.5, 0.5))
+_COIN = counted_law("choice", (0.5, 0.5))
 _SLACK = 1e-12
 
 
@@ -518,7 +429,7 @@ def _single(number: Traced, law: NoiseLaw | None = None) -> NoiseDraw | None:
     return None if seen or (law is not None and draw.law is not law) else draw
 
 
-def _new(path: NumberPath, law: NoiseLaw, draw: NoiseDraw, standard: float) -> NoiseDraw:
+def _new(path: _NumberPath, law: NoiseLaw, draw: NoiseDraw, standard: float) -> NoiseDraw:
     draw.settled = True
     return path.new_draw(law, draw.name, draw.line, standard)
 

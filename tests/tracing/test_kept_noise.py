@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.followed_paths import trace_pair
 
-from dpcp_audit.tracing.target_calls import KeptNoise, put_back
+from dpcp_audit.tracing.target_calls import _reached, put_back
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import Traced
 
@@ -121,11 +121,11 @@ def test_noise_that_is_kept_is_taken_out(form: str) -> None:
     make: Any = FORMS[form]
     root, keep, content = make()
     before = content()
-    with put_back(root) as state:
-        assert not state.found
+    with put_back(root) as keeps:
+        assert not keeps()
         keep()
-        assert state.found
-    assert not state.found
+        assert keeps()
+    assert not keeps()
     expected = before | {"other": 2} if form == "dictionary" else before
     assert content() == expected
 
@@ -154,8 +154,9 @@ def test_it_is_put_back_where_a_call_fails() -> None:
 
 
 def test_installed_code_is_not_looked_through() -> None:
-    state = KeptNoise.of((np.random.default_rng, pytest.raises, np))
-    assert not any(holder is vars(np) for holder, _ in state.holders)
+    assert not any(
+        each is vars(np) for each in _reached((np.random.default_rng, pytest.raises, np))
+    )
 
 
 @pytest.mark.parametrize("shape", [None, 2])

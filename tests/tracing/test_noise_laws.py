@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpcp_audit.tracing import draws
-from dpcp_audit.tracing.draws import LAPLACE, DiscreteGaussianLaw, ScipyLaw, described
+from dpcp_audit.tracing.draws import LAPLACE, described, scipy_law
 
 CONTINUOUS = [
     (draws.NORMAL, stats.norm()),
@@ -19,12 +19,12 @@ CONTINUOUS = [
     (draws.UNIFORM, stats.uniform()),
 ]
 DISCRETE = [
-    (draws.GeometricLaw(0.3), stats.geom(0.3)),
-    (draws.GeometricLaw(0.999), stats.geom(0.999)),
-    (draws.PoissonLaw(4.0), stats.poisson(4.0)),
-    (draws.PoissonLaw(0.0), stats.poisson(0.0)),
-    (draws.BinomialLaw(10, 0.3), stats.binom(10, 0.3)),
-    (draws.BinomialLaw(3, 1.0), stats.binom(3, 1.0)),
+    (draws.counted_law("geometric", 0.3), stats.geom(0.3)),
+    (draws.counted_law("geometric", 0.999), stats.geom(0.999)),
+    (draws.counted_law("poisson", 4.0), stats.poisson(4.0)),
+    (draws.counted_law("poisson", 0.0), stats.poisson(0.0)),
+    (draws.counted_law("binomial", 10, 0.3), stats.binom(10, 0.3)),
+    (draws.counted_law("binomial", 3, 1.0), stats.binom(3, 1.0)),
 ]
 
 
@@ -55,7 +55,7 @@ def test_a_discrete_law_is_scipys(law, known) -> None:
         (draws.LAPLACE, 300.0, np.inf, -300.0 - np.log(2)),
         (draws.EXPONENTIAL, 500.0, 501.0, -500 + np.log(-np.expm1(-1.0))),
         (draws.GUMBEL, 200.0, np.inf, -200.0),
-        (draws.GeometricLaw(0.5), 1001.0, np.inf, -1000 * np.log(2)),
+        (draws.counted_law("geometric", 0.5), 1001.0, np.inf, -1000 * np.log(2)),
     ],
 )
 def test_a_small_probability_keeps_its_digits(law, low, high, expected) -> None:
@@ -71,7 +71,12 @@ def test_the_support_holds_the_mass() -> None:
 
 @pytest.mark.parametrize(
     "law",
-    [ScipyLaw("t", (3.0,)), ScipyLaw("logistic"), ScipyLaw("cauchy"), ScipyLaw("gamma", (2.0,))],
+    [
+        scipy_law("t", (3.0,)),
+        scipy_law("logistic"),
+        scipy_law("cauchy"),
+        scipy_law("gamma", (2.0,)),
+    ],
     ids=str,
 )
 def test_intervals_are_integrals_of_the_density(law) -> None:
@@ -85,7 +90,9 @@ def test_intervals_are_integrals_of_the_density(law) -> None:
     assert law.reach[0] < law.reach[1]
 
 
-@pytest.mark.parametrize("law", [ScipyLaw("dlaplace", (0.5,)), DiscreteGaussianLaw(2.5)], ids=str)
+@pytest.mark.parametrize(
+    "law", [scipy_law("dlaplace", (0.5,)), draws.counted_law("discrete gaussian", 2.5)], ids=str
+)
 def test_discrete_intervals_are_sums(law) -> None:
     low, high = np.array([-3.0, 2.0, -math.inf]), np.array([4.0, 2.0, math.inf])
     found = np.exp(law.log_interval(low, high))
@@ -97,14 +104,14 @@ def test_discrete_intervals_are_sums(law) -> None:
 
 
 def test_tails_keep_their_precision() -> None:
-    law = ScipyLaw("logistic")
+    law = scipy_law("logistic")
     found = law.log_interval(np.array([200.0]), np.array([201.0]))
     assert found[0] == pytest.approx(-200 + math.log(-math.expm1(-1)))
 
 
 def test_a_frozen_distribution_is_taken_apart() -> None:
     assert described(stats.laplace(3, scale=2)) == (LAPLACE, 3.0, 2.0)
-    assert described(stats.t(5, 1.0)) == (ScipyLaw("t", (5.0,)), 1.0, 1.0)
+    assert described(stats.t(5, 1.0)) == (scipy_law("t", (5.0,)), 1.0, 1.0)
 
 
 @pytest.mark.parametrize("law", [3.0, stats.norm(math.nan), stats.norm(0, -1)])
