@@ -24,11 +24,12 @@ from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.engine.suites import matching
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
+from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ZCDP, LocalDP, PureDP, Relation
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import HistLap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
+from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 from dpcp_ledger.mechanisms import published_variants
+from dpcp_ledger.mechanisms.histlap import HistLap
 from dpcp_ledger.mechanisms.published_variants import ExponQSearch, Tuning
 
 if TYPE_CHECKING:

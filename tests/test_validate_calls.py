@@ -20,13 +20,7 @@ from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.pcoqs_budget import GaussianMechanism
-from dpcp_audit.mechanisms.quantiles import (
-    ExponQ,
-    HistLap,
-    SplitConformal,
-    conformal_rank,
-    optimal_gamma,
-)
+from dpcp_audit.mechanisms.quantiles import ExponQ, conformal_rank, optimal_gamma
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
@@ -37,6 +31,7 @@ from dpcp_audit.stats import rates as confidence_sequence
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_ledger.comparison.method import PrivateCalibrator, Trust
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse, ShuffledKaryResponse
 
 if TYPE_CHECKING:

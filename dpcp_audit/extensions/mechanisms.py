@@ -31,13 +31,12 @@ from dpcp_audit.mechanisms.pcoqs_budget import game_delta as game_delta
 from dpcp_audit.mechanisms.pcoqs_budget import largest_fitting as largest_fitting
 from dpcp_audit.mechanisms.pcoqs_budget import proven_rho as proven_rho
 from dpcp_audit.mechanisms.pcoqs_budget import worst_known_pair as worst_known_pair
-from dpcp_audit.mechanisms.quantiles import EmptyHistogram as EmptyHistogram
 from dpcp_audit.mechanisms.quantiles import ExponQ as ExponQ
-from dpcp_audit.mechanisms.quantiles import HistLap as HistLap
 from dpcp_audit.mechanisms.quantiles import Normaliser as Normaliser
-from dpcp_audit.mechanisms.quantiles import SplitConformal as SplitConformal
+from dpcp_audit.mechanisms.quantiles import ThresholdTrials as ThresholdTrials
 from dpcp_audit.mechanisms.quantiles import bin_index as bin_index
 from dpcp_audit.mechanisms.quantiles import conformal_rank as conformal_rank
+from dpcp_audit.mechanisms.quantiles import drawn_mass as drawn_mass
 from dpcp_audit.mechanisms.quantiles import optimal_gamma as optimal_gamma
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse as BinaryRandomizedResponse,

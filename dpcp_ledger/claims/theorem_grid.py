@@ -24,14 +24,7 @@ from dpcp_audit.extensions.laws import (
     atoms,
     classifier_pool,
 )
-from dpcp_audit.extensions.mechanisms import (
-    PCOQS,
-    ExponQ,
-    HistLap,
-    OnMiss,
-    SplitConformal,
-    optimal_gamma,
-)
+from dpcp_audit.extensions.mechanisms import PCOQS, ExponQ, OnMiss, optimal_gamma
 from dpcp_audit.extensions.theorems import (
     Calibrator,
     CoverageReading,
@@ -50,6 +43,7 @@ from dpcp_audit.extensions.theorems import (
     window_count_for,
 )
 from dpcp_ledger.claims.tightest_cases import tightest_rows
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.score_pools import digits, saved_pools
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.pcoqs.marginal_grid import DrawnOnceCoverage

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import PureDP, Relation, Row, Standing, Suite, Verdict, claims_of
-from dpcp_audit.extensions.mechanisms import PCOQS, SplitConformal, SubsampledGaussian
+from dpcp_audit.extensions.mechanisms import PCOQS, SubsampledGaussian
 from dpcp_ledger.claims import training_canaries, training_extraction
 from dpcp_ledger.claims.papers_suite import with_statements
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training import published_script, require_torch, training_pipeline
 from dpcp_ledger.training.examples import DPSGD, Adam, Flaw, Poisson

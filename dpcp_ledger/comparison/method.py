@@ -32,12 +32,10 @@ from dpcp_audit.extensions.laws import (
 from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     ExponQ,
-    HistLap,
     KaryRandomizedResponse,
     LDPCPLabels,
     LDPCPScores,
     OnMiss,
-    SplitConformal,
     calibrators,
     claimed_rho,
     dkw_width,
@@ -47,6 +45,7 @@ from dpcp_audit.extensions.mechanisms import (
     proven_rho,
 )
 from dpcp_audit.extensions.theorems import NoiseBound, noise_rank_error
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledKaryResponse
 
 if TYPE_CHECKING:

@@ -32,11 +32,10 @@ from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     BinaryRandomizedResponse,
     ExponQ,
-    HistLap,
     KaryRandomizedResponse,
-    SplitConformal,
     optimal_gamma,
 )
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

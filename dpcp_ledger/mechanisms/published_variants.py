@@ -21,14 +21,8 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Relation
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.mechanisms import (
-    PCOQS,
-    EmptyHistogram,
-    ExponQ,
-    HistLap,
-    Normaliser,
-    conformal_rank,
-)
+from dpcp_audit.extensions.mechanisms import PCOQS, ExponQ, Normaliser, conformal_rank
+from dpcp_ledger.mechanisms.histlap import EmptyHistogram, HistLap
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import FloatArray, IntArray

@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from dpcp_audit.extensions.mechanisms import (
         PCOQS,
         BinaryRandomizedResponse,
-        HistLap,
         LDPCPLabels,
         LDPCPScores,
         SplitConformal,
     )
+    from dpcp_ledger.mechanisms.histlap import HistLap
 
 
 Point = tuple[int, ...]

@@ -17,19 +17,15 @@ from dpcp_audit.extensions.claims import (
     Verdict,
 )
 from dpcp_audit.extensions.laws import Classifier, FinitePair, Population, Uniform
-from dpcp_audit.extensions.mechanisms import (
-    EmptyHistogram,
-    ExponQ,
-    HistLap,
-    Normaliser,
-    optimal_gamma,
-)
+from dpcp_audit.extensions.mechanisms import ExponQ, Normaliser, optimal_gamma
 from dpcp_audit.extensions.theorems import (
     MarginalCoverage,
     MeanBound,
     split_miscoverage,
     split_overcoverage,
 )
+from dpcp_ledger.mechanisms.histlap import EmptyHistogram, HistLap
+from dpcp_ledger.mechanisms.release_games import histlap_threshold
 from dpcp_ledger.mechanisms.releases import (
     exponq_case,
     exponq_proof,

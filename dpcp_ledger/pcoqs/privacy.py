@@ -32,6 +32,8 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import PCOQS, SplitConformal
 from dpcp_audit.extensions.statistics import at_most, ball, composed_delta, exact, turn, upper
+from dpcp_ledger.mechanisms.histlap import SplitConformal
+from dpcp_ledger.mechanisms.release_games import pcoqs_threshold
 from dpcp_ledger.mechanisms.releases import (
     conformal_threshold,
     pcoqs_threshold,

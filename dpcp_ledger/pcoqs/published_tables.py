@@ -10,16 +10,9 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Computation, Quantity, Relation, Standing, Verdict
 from dpcp_audit.extensions.laws import FinitePair
-from dpcp_audit.extensions.mechanisms import (
-    PCOQS,
-    ExponQ,
-    HistLap,
-    Normaliser,
-    SplitConformal,
-    bin_index,
-    conformal_rank,
-)
+from dpcp_audit.extensions.mechanisms import PCOQS, ExponQ, Normaliser, bin_index, conformal_rank
 from dpcp_ledger.mechanisms import published_variants
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.releases import worst_log_ratio
 from dpcp_ledger.paper import Heading, Paper, mean_of_runs, share_of_runs
 from dpcp_ledger.reproduce import pcoqs_experiments

@@ -19,10 +19,10 @@ from dpcp_audit.extensions.mechanisms import (
     KaryRandomizedResponse,
     LDPCPLabels,
     LDPCPScores,
-    SplitConformal,
     dkw_width,
     hoeffding_width,
 )
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Effort, stream
 from dpcp_ledger.reproduce.table_cells import (

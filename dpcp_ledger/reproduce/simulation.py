@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from dpcp_audit.extensions.mechanisms import (
-    PCOQS,
-    HistLap,
-    Normaliser,
-    SplitConformal,
-    conformal_rank,
-)
+from dpcp_audit.extensions.mechanisms import PCOQS, Normaliser, conformal_rank
 from dpcp_ledger.mechanisms import published_variants
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.published_variants import ExponQSearch
 
 if TYPE_CHECKING:

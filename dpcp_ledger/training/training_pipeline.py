@@ -22,7 +22,6 @@ from dpcp_audit.extensions.claims import (
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import (
     PCOQS,
-    SplitConformal,
     SubsampledGaussian,
     composed_loss,
     envelope,
@@ -31,6 +30,7 @@ from dpcp_audit.extensions.mechanisms import (
 )
 from dpcp_audit.extensions.statistics import at_most, ball, ends, exact
 from dpcp_ledger.dpskin.training_budgets import renyi_epsilon, sampled_renyi, substituted_renyi
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 from dpcp_ledger.training.examples import digits
 from dpcp_ledger.training.model_attacks import RELATIONS, Cohort

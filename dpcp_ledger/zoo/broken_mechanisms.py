@@ -15,15 +15,9 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Relation
 from dpcp_audit.extensions.laws import Uniform
-from dpcp_audit.extensions.mechanisms import (
-    Debiasing,
-    ExponQ,
-    HistLap,
-    Normaliser,
-    OnMiss,
-    conformal_rank,
-)
+from dpcp_audit.extensions.mechanisms import Debiasing, ExponQ, Normaliser, OnMiss, conformal_rank
 from dpcp_audit.extensions.theorems import ScoreTheorem
+from dpcp_ledger.mechanisms.histlap import HistLap
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import FloatArray, IntArray

@@ -24,9 +24,10 @@ from dpcp_audit.extensions.claims import (
     Relation,
 )
 from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
-from dpcp_audit.extensions.mechanisms import HistLap, conformal_rank, largest_bit_divergence
+from dpcp_audit.extensions.mechanisms import conformal_rank, largest_bit_divergence
 from dpcp_audit.extensions.statistics import at_most, decimal, exact, normal_cdf
 from dpcp_audit.extensions.targets import CheckSpec, Kind, TargetSpec
+from dpcp_ledger.mechanisms.histlap import HistLap
 from dpcp_ledger.mechanisms.releases import exponq_proof, search_proof, worst_log_ratio
 from dpcp_ledger.zoo import broken_mechanisms
 

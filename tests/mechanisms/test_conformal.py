@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.quantiles import conformal_rank
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 
 
 @pytest.mark.parametrize(

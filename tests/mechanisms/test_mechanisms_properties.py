@@ -18,6 +18,7 @@ from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.guarantees import Relation
+from dpcp_ledger.mechanisms.histlap import HistLap
 from dpcp_ledger.mechanisms.releases import worst_log_ratio
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from scipy.special import betainc
 
 from dpcp_audit.laws.populations import Beta, Deferred, PiecewiseConstant, Pool, Uniform
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import HistLap, SplitConformal
 from dpcp_audit.theorems.split import (
     MarginalCoverage,
     miscoverage_ends,
@@ -24,6 +23,7 @@ from dpcp_audit.theorems.split import (
 from dpcp_audit.theorems.theorem import MeanBound
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(1, 0.5), (9, 0.1), (25, 0.1), (500, 0.05)])

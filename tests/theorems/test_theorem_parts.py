@@ -22,7 +22,7 @@ from dpcp_audit.laws.populations import (
 )
 from dpcp_audit.mechanisms.local_labels import CellCounts
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.catalogue import (
     admissible_rounds,
@@ -32,6 +32,7 @@ from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 from dpcp_audit.theorems.split import MarginalCoverage
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.pcoqs.algorithm import noise_bound_growth, noise_exceeds
 from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
 

@@ -15,12 +15,13 @@ from support.samplers import context
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.local_labels import dkw_width
-from dpcp_audit.mechanisms.quantiles import SplitConformal, ThresholdTrials, conformal_rank
+from dpcp_audit.mechanisms.quantiles import ThresholdTrials, conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.split import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.theorem import Theorem

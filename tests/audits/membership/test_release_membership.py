@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from dpcp_ledger.mechanisms.release_games import histlap_threshold, pcoqs_threshold
 from scipy.special import expit
 from support.membership import game, played
 from support.samplers import context, gaussian, laplace, response
@@ -22,10 +23,11 @@ from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser, SplitConformal
+from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 from dpcp_audit.targets.answers import unprobed
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.releases import (
     BisectionBits,
     balanced_pair,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dpcp_ledger.mechanisms.release_games import pcoqs_threshold
 from scipy.stats import binom
 from support.membership import game, played
 from support.refusals import WaldTest, most_refusals, refutes
@@ -22,6 +23,7 @@ from dpcp_audit.stats.ratio_test import RatioTest, rate_detected
 from dpcp_audit.targets.answers import PROBED
 from dpcp_audit.words.guarantees import ApproxDP, LocalDP, PureDP
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.releases import (
     BisectionBits,
     conformal_threshold,

@@ -15,7 +15,6 @@ from support import packages
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.faces.cli.main import main
-from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.target_checks import config_file, recipes
 from dpcp_audit.target_checks.recipes import Recipe
 from dpcp_audit.target_checks.target_rows import rows_of_targets
@@ -23,6 +22,7 @@ from dpcp_audit.words.checks import Skipped
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.libraries import adapters
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

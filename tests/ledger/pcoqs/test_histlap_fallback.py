@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.populations import Uniform
-from dpcp_audit.mechanisms.quantiles import EmptyHistogram, HistLap
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import EmptyHistogram, HistLap
 from dpcp_ledger.pcoqs.other_quantiles import median_shown
 
 

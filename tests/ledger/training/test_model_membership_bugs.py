@@ -12,11 +12,11 @@ from support.refusals import most_refusals, refusals
 from support.samplers import context
 
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, PureDP, Relation
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.training.examples import DPSGD, Adam, Flaw, Poisson
 from dpcp_ledger.training.model_attacks import LiRA, LossThreshold, ShadowAttack, View
 from dpcp_ledger.training.model_membership import ModelMembership, RateLine, rate

@@ -10,10 +10,11 @@ from support.transcripts import transcript_pair
 
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.training.examples import DPSGD, Flaw, Poisson, digits
 from dpcp_ledger.training.published_script import PipelineCanary
 from dpcp_ledger.training.training_pipeline import (

@@ -26,7 +26,6 @@ from support.samplers import context
 from dpcp_audit.laws.pools import aps_as_printed
 from dpcp_audit.laws.populations import Pool
 from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss
-from dpcp_audit.mechanisms.quantiles import HistLap
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.calibration_sources import LabelledSource, ScoreSource, law_as_data
@@ -34,6 +33,7 @@ from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.mechanisms.histlap import HistLap
 
 SIGNIFICANCE = 1e-7
 SYNTHETIC = LawCatalogue(classifiers=False)

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import ks_2samp
 
 from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform
-from dpcp_audit.mechanisms.quantiles import HistLap, _laplace_sums, bin_probabilities
+from dpcp_audit.mechanisms.quantiles import bin_probabilities
 from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_ledger.mechanisms.histlap import HistLap, _laplace_sums
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0}
 QUARTERS = HistLap(alpha=0.25, epsilon=1.0, n_bins=4, bounds=(0.0, 8.0))
