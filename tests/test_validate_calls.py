@@ -31,6 +31,7 @@ from dpcp_audit.stats import rates as confidence_sequence
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_ledger.comparison.method import PrivateCalibrator, Trust
+from dpcp_ledger.mechanisms import label_scores
 from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse, ShuffledKaryResponse
 
@@ -159,9 +160,9 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (ShuffledBinaryResponse, {"epsilon": 1.0}),
     (ShuffledKaryResponse, {"epsilon": 1.0, "k": 3}),
     (scores.hps, {"probabilities": TABLE}),
-    (scores.aps, {"probabilities": TABLE, "u": [[0.5, 0.5], [0.1, 0.2]]}),
+    (label_scores.aps, {"probabilities": TABLE, "u": [[0.5, 0.5], [0.1, 0.2]]}),
     (scores.true_label_scores, {"scores": TABLE, "labels": [0, 1]}),
-    (scores.prediction_sets, {"scores": TABLE, "threshold": 0.5}),
+    (label_scores.prediction_sets, {"scores": TABLE, "threshold": 0.5}),
     (ProbabilityPool, {"name": "p", "probabilities": np.array(TABLE), "labels": np.array([0, 1])}),
     (Beta, {"a": 1.0, "b": 2.0}),
     (audited,

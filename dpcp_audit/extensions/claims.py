@@ -15,6 +15,7 @@ from dpcp_audit.words.checks import whole as whole
 from dpcp_audit.words.errors import IncompleteError as IncompleteError
 from dpcp_audit.words.errors import UsageError as UsageError
 from dpcp_audit.words.errors import require_package as require_package
+from dpcp_audit.words.errors import value_error as value_error
 from dpcp_audit.words.errors import write_whole as write_whole
 from dpcp_audit.words.evidence import Computation as Computation
 from dpcp_audit.words.evidence import Computed as Computed

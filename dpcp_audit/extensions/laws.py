@@ -13,13 +13,9 @@ from dpcp_audit.laws.pools import SHIPPED as SHIPPED
 from dpcp_audit.laws.pools import Classifier as Classifier
 from dpcp_audit.laws.pools import Dataset as Dataset
 from dpcp_audit.laws.pools import ProbabilityPool as ProbabilityPool
-from dpcp_audit.laws.pools import aps as aps
-from dpcp_audit.laws.pools import aps_as_printed as aps_as_printed
 from dpcp_audit.laws.pools import classifier_pool as classifier_pool
 from dpcp_audit.laws.pools import hps as hps
 from dpcp_audit.laws.pools import load_pool as load_pool
-from dpcp_audit.laws.pools import prediction_sets as prediction_sets
-from dpcp_audit.laws.pools import raps as raps
 from dpcp_audit.laws.pools import true_label_scores as true_label_scores
 from dpcp_audit.laws.populations import Beta as Beta
 from dpcp_audit.laws.populations import Deferred as Deferred

@@ -25,16 +25,10 @@ from scipy import stats
 
 from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.laws import (
-    Classifier,
-    Dataset,
-    aps,
-    aps_as_printed,
-    classifier_pool,
-    raps,
-)
+from dpcp_audit.extensions.laws import Classifier, Dataset, classifier_pool
 from dpcp_audit.extensions.mechanisms import LDPCPLabels, LDPCPScores, dkw_width, hoeffding_width
 from dpcp_audit.extensions.statistics import at_most, exact
+from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed, raps
 from dpcp_ledger.mechanisms.score_pools import RAPS_PENALTY, RAPS_SPARED
 from dpcp_ledger.paper import Heading, Paper
 

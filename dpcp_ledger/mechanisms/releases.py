@@ -53,9 +53,8 @@ if TYPE_CHECKING:
         BinaryRandomizedResponse,
         LDPCPLabels,
         LDPCPScores,
-        SplitConformal,
     )
-    from dpcp_ledger.mechanisms.histlap import HistLap
+    from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 
 
 Point = tuple[int, ...]

@@ -16,8 +16,8 @@ from dpcp_audit.extensions.laws import (
     ProbabilityPool,
     classifier_pool,
     load_pool,
-    raps,
 )
+from dpcp_ledger.mechanisms.label_scores import raps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -24,9 +24,10 @@ from dpcp_audit.extensions.claims import (
     PureDP,
     Quantity,
 )
-from dpcp_audit.extensions.laws import FiniteLaw, FinitePair, guarantee_pair, hps, prediction_sets
+from dpcp_audit.extensions.laws import FiniteLaw, FinitePair, guarantee_pair, hps
 from dpcp_audit.extensions.statistics import at_most, ball, exact
 from dpcp_audit.extensions.targets import suite_of_file
+from dpcp_ledger.mechanisms.label_scores import prediction_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

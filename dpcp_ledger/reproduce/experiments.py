@@ -16,6 +16,7 @@ import numpy as np
 from dpcp_audit.extensions.claims import UsageError
 from dpcp_audit.extensions.laws import Classifier, Dataset, Pool, aps, classifier_pool, hps
 from dpcp_audit.extensions.mechanisms import (
+from dpcp_ledger.mechanisms.label_scores import aps
     KaryRandomizedResponse,
     LDPCPLabels,
     LDPCPScores,

@@ -28,6 +28,7 @@ from dpcp_audit.extensions.laws import hps, prediction_sets, true_label_scores
 from dpcp_audit.extensions.mechanisms import SplitConformal
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
 from dpcp_ledger.mechanisms.histlap import SplitConformal
+from dpcp_ledger.mechanisms.label_scores import prediction_sets
 from dpcp_ledger.training.examples import DPSGD, Poisson
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.laws.pools import Classifier, Dataset, aps, classifier_pool, load_pool, within
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, load_pool, within
+from dpcp_ledger.mechanisms.label_scores import aps
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 fitted_pool = runpy.run_path(str(BENCHMARKS / "pool_fitting.py"))["fitted_pool"]

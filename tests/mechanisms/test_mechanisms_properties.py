@@ -15,7 +15,7 @@ from support.plain_pcoqs import drawn_scores
 from dpcp_audit.laws.laws import FinitePair, LawPair
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
-from dpcp_audit.mechanisms.quantiles import ExponQ, HistLap, Normaliser
+from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.mechanisms.histlap import HistLap

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import norm
 from support.samplers import context
 
-from dpcp_audit.laws.pools import ProbabilityPool, aps, aps_as_printed
+from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform
 from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss, hoeffding_width
 from dpcp_audit.mechanisms.pcoqs import PCOQS
@@ -29,6 +29,7 @@ from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.ldpcp_scores import score_range
 from dpcp_ledger.ldpcp.reports import estimate_bias
 from dpcp_ledger.ldpcp.shuffling import shuffle_amplification
+from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
     FixedRankError,

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpcp_audit.laws.pools import hps, prediction_sets, true_label_scores
+from dpcp_audit.laws.pools import hps, true_label_scores
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.mechanisms.histlap import SplitConformal
+from dpcp_ledger.mechanisms.label_scores import prediction_sets
 from dpcp_ledger.training import extraction as surrogates
 from dpcp_ledger.training.examples import DPSGD, Poisson, digits
 from dpcp_ledger.training.extraction import Answers, HarderToExtract, Splits, Victim

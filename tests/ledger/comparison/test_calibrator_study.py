@@ -10,14 +10,7 @@ import pytest
 from support.absences import output_without
 from support.comparisons import compare
 
-from dpcp_audit.laws.pools import (
-    Classifier,
-    Dataset,
-    classifier_pool,
-    hps,
-    prediction_sets,
-    true_label_scores,
-)
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, hps, true_label_scores
 from dpcp_audit.mechanisms.calibrators import calibrators
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import ExponQ, conformal_rank
@@ -39,6 +32,7 @@ from dpcp_ledger.comparison.method import (
     log_score,
     subject,
 )
+from dpcp_ledger.mechanisms.label_scores import prediction_sets
 
 OWN = tuple(m.key for m in methods() if m.key not in ("diffprivlib", "opendp"))
 SMALL = Grid(

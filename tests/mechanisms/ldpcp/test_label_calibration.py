@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.pools import (
-    Classifier,
-    Dataset,
-    aps_as_printed,
-    classifier_pool,
-    hps,
-    true_label_scores,
-)
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, hps, true_label_scores
 from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.local_scores import (
@@ -26,6 +19,7 @@ from dpcp_audit.mechanisms.local_scores import (
 )
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.words.guarantees import LocalDP
+from dpcp_ledger.mechanisms.label_scores import aps_as_printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

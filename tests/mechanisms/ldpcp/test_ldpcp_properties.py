@@ -10,7 +10,7 @@ from support.levels import differing_cells, disagreeing_cells
 from support.plain_ldpcp import plain_blocks, plain_labels, plain_scores, plain_search
 from support.plain_pcoqs import drawn_scores
 
-from dpcp_audit.laws.pools import aps, aps_as_printed, hps, true_label_scores
+from dpcp_audit.laws.pools import hps, true_label_scores
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import (
@@ -26,6 +26,7 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse,
 )
 from dpcp_audit.mechanisms.window_law import threshold_law
+from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 search_fields = {

@@ -23,7 +23,6 @@ from support.calibrators import (
 from support.piecewise_laws import grid_points, piecewise_laws
 from support.samplers import context
 
-from dpcp_audit.laws.pools import aps_as_printed
 from dpcp_audit.laws.populations import Pool
 from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss
 from dpcp_audit.stats.bounded_mean import MeanBets
@@ -34,6 +33,7 @@ from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.mechanisms.histlap import HistLap
+from dpcp_ledger.mechanisms.label_scores import aps_as_printed
 
 SIGNIFICANCE = 1e-7
 SYNTHETIC = LawCatalogue(classifiers=False)

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.laws.pools import (
-    aps,
-    aps_as_printed,
-    hps,
-    prediction_sets,
-    raps,
-    true_label_scores,
-)
+from dpcp_audit.laws.pools import hps, true_label_scores
+from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed, prediction_sets, raps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
