@@ -366,7 +366,7 @@ _BETWEEN_GRID = 8 / 7
 """Largest value of a concave function that is 0 at 0 and 1, over its largest one on the grid."""
 
 
-class MeanCoverage(NamedTuple):
+class _MeanCoverage(NamedTuple):
     """Mean coverages, shape (cases,), and how far each may be from the truth."""
 
     coverage: FloatArray
@@ -375,7 +375,7 @@ class MeanCoverage(NamedTuple):
 
 def coverage_given_noise(
     mechanism: PCOQS, population: Population, *, n: int, noise: FloatArray
-) -> MeanCoverage:
+) -> _MeanCoverage:
     """Return E[F(q)] over n i.i.d. scores, given the noise of all rounds.
 
     Parameters
@@ -385,7 +385,7 @@ def coverage_given_noise(
 
     Returns
     -------
-    MeanCoverage
+    _MeanCoverage
         Shape (cases,); the error bounds what is pruned, cut off or taken as evenly spread.
     """
     _validate.integer(n=n, at_least=1)
@@ -404,10 +404,10 @@ def coverage_given_noise(
         for start in range(0, noise.shape[1], _CASES)
     ]
     coverage = np.concatenate([part.coverage for part in parts])
-    return MeanCoverage(coverage, max(part.error for part in parts))
+    return _MeanCoverage(coverage, max(part.error for part in parts))
 
 
-def mean_coverage(mechanism: PCOQS, population: Population, *, n: int) -> MeanCoverage:
+def mean_coverage(mechanism: PCOQS, population: Population, *, n: int) -> _MeanCoverage:
     """Return E[F(q)] over n i.i.d. scores and the noise, shape (1,), and its error.
 
     Examples
@@ -488,7 +488,7 @@ class _MeanSearch:
     counted: _CountLaw
     _errors: list[float] = field(default_factory=lambda: [0.0])
 
-    def run(self) -> MeanCoverage:
+    def run(self) -> _MeanCoverage:
         """Return the mean coverage of every case."""
         total = np.zeros(self.counted.answers.shape[1])
         reached, pruned = np.zeros_like(total), 0.0
@@ -509,7 +509,7 @@ class _MeanSearch:
             unfollowed += ending.error
         missing = float(np.abs(1 - reached).max())
         error = max(self._errors) + float(unfollowed.max()) + pruned + missing
-        return MeanCoverage(total, error)
+        return _MeanCoverage(total, error)
 
     @property
     def _tolerance(self) -> float:

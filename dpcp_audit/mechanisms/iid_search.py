@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _REACH = 8.8
 """Standard deviations of the noise that none exceeds: it does with probability below 1e-18."""
+_CHUNK = 16_384
 _SHARE = 1 / 2
 """Trials without a score are set apart once they are more than this share."""
 
@@ -108,22 +109,13 @@ class _Bracket(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IIDSearch:
+class _IIDSearch:
     """The search for a rank among n i.i.d. scores, of which only counts are ever drawn.
 
     Two order statistics, so far from the rank that no noise bridges the gap (but for a probability
     below 1e-18 a round), are drawn first: counts beyond them need not be. Every count between them
     is drawn given all counts drawn before, so the trials have the law of the algorithm on i.i.d.
     scores.
-
-    Parameters
-    ----------
-    population : Population
-        The law of the scores; atoms are allowed.
-    n, rank : int
-        Number of scores and the rank searched for, 1 <= rank <= n + 1.
-    noise_scale : float
-        Standard deviation of the noise of a count.
     """
 
     population: Population
@@ -321,3 +313,44 @@ class IIDSearch:
             left[:size] = choose(middle + self.resolution, first)
             right[:size] = choose(last, middle)
         return np.split((left + right) / 2, sizes[:-1])
+
+
+def iid_trials(
+    population: Population,
+    *,
+    n: int,
+    rank: int,
+    noise_scale: float,
+    bounds: tuple[float, float],
+    resolution: float,
+    rounds: int,
+    trials: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the thresholds of searches on n i.i.d. scores, and the scores at or below them.
+
+    Parameters
+    ----------
+    population : Population
+        The law of the scores; atoms are allowed.
+    n, rank : int
+        Number of scores and the rank searched for, 1 <= rank <= n + 1.
+    noise_scale : float
+        Standard deviation of the noise of a count.
+
+    Returns
+    -------
+    tuple of ndarray, each of shape (trials,)
+    """
+    search = _IIDSearch(
+        population=population,
+        n=n,
+        rank=rank,
+        noise_scale=noise_scale,
+        bounds=bounds,
+        resolution=resolution,
+        rounds=rounds,
+    )
+    parts = [search.run(min(_CHUNK, trials - start), rng=rng) for start in range(0, trials, _CHUNK)]
+    threshold, count = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return threshold, count

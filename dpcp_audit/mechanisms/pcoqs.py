@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln, log_ndtr
 
 from dpcp_audit.laws.laws import FiniteLaw
-from dpcp_audit.mechanisms.iid_search import IIDSearch
+from dpcp_audit.mechanisms.iid_search import iid_trials
 from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.stats.bits import Selection
 from dpcp_audit.words import errors
@@ -156,10 +156,7 @@ def _count_bits(
     return log_mass.reshape(shape), np.tile(log_choose, leaf.left.size)
 
 
-_CHUNK = 16_384
-
-
-class SearchTrials(NamedTuple):
+class _SearchTrials(NamedTuple):
     """Independent runs on fresh i.i.d. scores; each array has shape (trials,)."""
 
     threshold: FloatArray
@@ -305,7 +302,7 @@ class PCOQS:
         n: int,
         trials: int,
         rng: np.random.Generator | int | None = None,
-    ) -> SearchTrials:
+    ) -> _SearchTrials:
         """Run the algorithm ``trials`` times, each on n fresh i.i.d. scores.
 
         The cost of a trial does not grow with n, which may be up to 2^53.
@@ -316,21 +313,18 @@ class PCOQS:
             raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
         self._hold(population)
         generator, rank = _validate.generator(rng), self.rank(n)
-        search = IIDSearch(
-            population=population,
+        threshold, count = iid_trials(
+            population,
             n=n,
             rank=rank,
             noise_scale=self.noise_scale,
             bounds=self.bounds,
             resolution=self.resolution,
             rounds=self.rounds,
+            trials=trials,
+            rng=generator,
         )
-        parts = [
-            search.run(min(_CHUNK, trials - start), rng=generator)
-            for start in range(0, trials, _CHUNK)
-        ]
-        threshold, count = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return SearchTrials(threshold, population.cdf(threshold), np.abs(count - rank))
+        return _SearchTrials(threshold, population.cdf(threshold), np.abs(count - rank))
 
     def _hold(self, population: Population) -> None:
         """Refuse a population with more than 1e-12 of its mass outside the bounds."""

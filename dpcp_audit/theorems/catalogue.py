@@ -484,7 +484,7 @@ _UNLIKELY = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class _Admission:
     """Whose claim a theorem is on given scores.
 
     Parameters
@@ -500,7 +500,7 @@ class Admission:
 
 
 @singledispatch
-def admission(theorem: object) -> Admission:
+def admission(theorem: object) -> _Admission:
     """Return whose claim a theorem object is on the scores that it has.
 
     Raises
@@ -545,32 +545,32 @@ def with_window_count(theorem: RankError | CoverageTheorem) -> RankError | Cover
 
 
 @admission.register(ScoreTheorem)
-def _of_scores(theorem: ScoreTheorem) -> Admission:
+def _of_scores(theorem: ScoreTheorem) -> _Admission:
     printed = theorem.debiasing is Debiasing.PRINTED or theorem.blocks is Blocks.PRINTED
     standing = Standing.CORRECTED if theorem.two_sided else Standing.PAPER
     return _searched(theorem, theorem.population, Standing.ERRATUM if printed else standing)
 
 
 @admission.register(LabelTheorem)
-def _of_labels(theorem: LabelTheorem) -> Admission:
+def _of_labels(theorem: LabelTheorem) -> _Admission:
     pool = theorem.pool
     scores = Deferred(theorem.pool_name, lambda: pool().hps_population())
     return _searched(theorem, scores, Standing.PAPER)
 
 
 @admission.register(UniformEvent)
-def _of_estimate(theorem: UniformEvent) -> Admission:  # noqa: ARG001  (it asks for nothing)
+def _of_estimate(theorem: UniformEvent) -> _Admission:  # noqa: ARG001  (it asks for nothing)
     """Theorem 1 asks for nothing of the scores; that its event is uniform is a reading."""
-    return Admission(standing=Standing.READING)
+    return _Admission(standing=Standing.READING)
 
 
 @admission.register(RankError)
-def _of_rank(theorem: RankError) -> Admission:
+def _of_rank(theorem: RankError) -> _Admission:
     return _crowded(theorem, Standing.PAPER if theorem.windows == 1 else Standing.CORRECTED, lost=0)
 
 
 @admission.register(CoverageTheorem)
-def _of_search(theorem: CoverageTheorem) -> Admission:
+def _of_search(theorem: CoverageTheorem) -> _Admission:
     standing = Standing.PAPER if theorem.windows == 1 else Standing.CORRECTED
     if theorem.reading is not CoverageReading.MARGINAL:
         standing = Standing.READING
@@ -578,19 +578,19 @@ def _of_search(theorem: CoverageTheorem) -> Admission:
 
 
 @admission.register(MarginalCoverage)
-def _of_mean(theorem: MarginalCoverage) -> Admission:
+def _of_mean(theorem: MarginalCoverage) -> _Admission:
     bounds = getattr(theorem.calibrator, "bounds", None)
     return _admitted(Standing.PAPER, bounds and beyond(theorem.population, bounds))
 
 
 @admission.register(SplitCoverage)
-def _of_split(theorem: SplitCoverage) -> Admission:  # noqa: ARG001  (it asks for nothing)
-    return Admission(standing=Standing.PAPER)
+def _of_split(theorem: SplitCoverage) -> _Admission:  # noqa: ARG001  (it asks for nothing)
+    return _Admission(standing=Standing.PAPER)
 
 
 def _searched(
     theorem: LabelTheorem | ScoreTheorem, population: Population, standing: Standing
-) -> Admission:
+) -> _Admission:
     """Theorems 3 and 4: no interval of length 2^(−T) holds more than Δ of the mass.
 
     A corrected form where a miss does not return what is printed, or the search is another.
@@ -626,7 +626,7 @@ def _mass_and_width(
     return mass, theorem.mechanism.window_width
 
 
-def _crowded(theorem: CoverageTheorem | RankError, standing: Standing, *, lost: int) -> Admission:
+def _crowded(theorem: CoverageTheorem | RankError, standing: Standing, *, lost: int) -> _Admission:
     """Proposition 1 and what follows: scores in [a, b], and M(Δ) is what the theorem is told."""
     mechanism, population = theorem.mechanism, theorem.population
     if reason := beyond(population, mechanism.bounds):
@@ -650,7 +650,7 @@ def beyond(population: Population, bounds: tuple[float, float]) -> str:
     return f"{number(mass)} of the scores lie outside of [{low:g}, {high:g}]" if mass > 0 else ""
 
 
-def _admitted(standing: Standing, reason: str | None) -> Admission:
+def _admitted(standing: Standing, reason: str | None) -> _Admission:
     if not reason:
-        return Admission(standing=standing)
-    return Admission(standing=Standing.OUTSIDE_HYPOTHESIS, reason=reason)
+        return _Admission(standing=standing)
+    return _Admission(standing=Standing.OUTSIDE_HYPOTHESIS, reason=reason)

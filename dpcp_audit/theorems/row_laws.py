@@ -42,7 +42,7 @@ _FEW = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LawOfRows:
+class _LawOfRows:
     """Rows drawn from a pool by a law, with replacement.
 
     Parameters
@@ -102,7 +102,7 @@ class LawOfRows:
         return np.asarray(mass)
 
     @classmethod
-    def from_data(cls, data: PlainData) -> LawOfRows:
+    def from_data(cls, data: PlainData) -> _LawOfRows:
         """Return the source of ``as_data``."""
         law = PiecewiseConstant(**data["law"])
         pool = RowPool.from_data(data)
@@ -137,7 +137,7 @@ class LawOfRows:
         return within(said.reshape(-1, m, 2), labels).astype(np.float64)
 
 
-CalibrationSource: TypeAlias = ScoreSource | LabelledSource | RowSource | LawOfRows
+CalibrationSource: TypeAlias = ScoreSource | LabelledSource | RowSource | _LawOfRows
 """Draws calibration sets, and knows the coverage of every threshold."""
 
 
@@ -182,9 +182,9 @@ class RowLaws:
         """Return the space that the search moves in."""
         return self.space
 
-    def _of(self, kind: Kind, law: PiecewiseConstant, of_class: int | None) -> LawOfRows:
+    def _of(self, kind: Kind, law: PiecewiseConstant, of_class: int | None) -> _LawOfRows:
         whole = kind is Kind.PREDICTOR
-        return LawOfRows(pool=self.pool, law=law, of_class=of_class, whole=whole)
+        return _LawOfRows(pool=self.pool, law=law, of_class=of_class, whole=whole)
 
 
 _THIRD = 1 / 3
@@ -350,7 +350,7 @@ def source_from_data(
     """Return the source that a witness holds as plain data."""
     family = data.get("family")
     if family == "rows-by-law":
-        return LawOfRows.from_data(data)
+        return _LawOfRows.from_data(data)
     if family == "classifier-rows":
         name = data["name"]
         meant = data.get("of_class")

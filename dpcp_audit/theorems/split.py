@@ -164,7 +164,7 @@ def _law_figure(rank: int, n: int, alpha: float) -> Figure:
     )
 
 
-class CalibratorTrials(Protocol):
+class _CalibratorTrials(Protocol):
     """Runs of a calibrator; ``coverage`` has shape (trials,)."""
 
     @property
@@ -188,7 +188,7 @@ class Calibrator(Protocol):
         n: int,
         trials: int,
         rng: np.random.Generator | int | None = None,
-    ) -> CalibratorTrials:
+    ) -> _CalibratorTrials:
         """Run ``trials`` times on n fresh scores."""
         ...
 

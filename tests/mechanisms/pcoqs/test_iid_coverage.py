@@ -11,7 +11,7 @@ from support.plain_pcoqs import plain_trials
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Pool, Population, Uniform, atoms
 from dpcp_audit.mechanisms import iid_coverage
 from dpcp_audit.mechanisms.iid_coverage import (
-    MeanCoverage,
+    _MeanCoverage,
     coverage_given_noise,
     coverage_outside,
 )
@@ -146,7 +146,7 @@ def test_what_is_not_followed_is_within_the_stated_error(
 ) -> None:
     mechanism = PCOQS(alpha=alpha, rho=rho)
     noise = np.random.default_rng(0).standard_normal((mechanism.rounds, 20))
-    found: dict[float, MeanCoverage] = {}
+    found: dict[float, _MeanCoverage] = {}
     for seldom in (0.9, 1e-12):
         monkeypatch.setattr(iid_coverage, "_SELDOM", seldom)
         found[seldom] = coverage_given_noise(mechanism, Uniform(), n=60, noise=noise)
