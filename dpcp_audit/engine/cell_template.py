@@ -27,7 +27,7 @@ import warnings
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class _TemplateError(RuntimeError):
     """The template is not there, or has ended."""
 
 
-class ForkedProcess:
+class _ForkedProcess:
     """A cell's process, a child of the template; of ``subprocess.Popen``, what a cell uses."""
 
     def __init__(self, template: _CellTemplate, *, memory: int | None) -> None:
@@ -177,20 +177,41 @@ def prepare() -> None:
             _keep(_CellTemplate(forked=True))
 
 
-def start(*, memory: int | None) -> ForkedProcess:
-    """Return the process of a cell, forked off this process's template.
+Process: TypeAlias = "subprocess.Popen[bytes] | _ForkedProcess"
+"""The process of a cell."""
+
+
+def start(*, memory: int | None) -> Process:
+    """Return the process of a cell, forked off this process's template where that is possible.
 
     Raises
     ------
     RuntimeError
         If that cannot be started.
     """
+    if not FORKS:
+        return _interpreter(memory)
     with contextlib.suppress(_TemplateError):  # code under audit may have killed the last one
-        return ForkedProcess(_template(), memory=memory)
+        return _ForkedProcess(_template(), memory=memory)
     try:
-        return ForkedProcess(_template(), memory=memory)
+        return _ForkedProcess(_template(), memory=memory)
     except _TemplateError as error:
         raise RuntimeError(f"a process for checks could not be started: {error}") from None
+
+
+def _interpreter(memory: int | None) -> subprocess.Popen[bytes]:
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}; "
+        "from dpcp_audit.engine.tasks import main; "
+        f"main(parent={os.getpid()}, memory={memory!r})"
+    )
+    return subprocess.Popen(  # noqa: S603  (this interpreter, this package)
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def _begin_anew() -> None:

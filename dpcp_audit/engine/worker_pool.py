@@ -14,7 +14,6 @@ import pickle
 import secrets
 import select
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -85,7 +84,7 @@ class WorkerProcess:
     """
 
     def __init__(self, *, memory: int | None = None) -> None:
-        self._process = _started(memory)
+        self._process = cell_template.start(memory=memory)
         assert self._process.stderr is not None  # noqa: S101  (it is a pipe)
         self._talk = pass_on(self._process.stderr)
         self._busy = threading.Lock()
@@ -264,23 +263,6 @@ class Cells:
             cell = WorkerProcess(memory=self._limits.memory)
             self._started.append(cell)
             return cell
-
-
-def _started(memory: int | None) -> subprocess.Popen[bytes] | cell_template.ForkedProcess:
-    if cell_template.FORKS:
-        return cell_template.start(memory=memory)
-    program = (
-        f"import sys; sys.path[:] = {sys.path!r}; "
-        "from dpcp_audit.engine.tasks import main; "
-        f"main(parent={os.getpid()}, memory={memory!r})"
-    )
-    return subprocess.Popen(  # noqa: S603  (this interpreter, this package)
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
 
 
 def family(pid: int) -> list[int]:
