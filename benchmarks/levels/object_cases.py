@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from level_case import LevelCase
@@ -17,7 +17,6 @@ from dpcp_audit.words.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.target_checks.battery import FittedCalls
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 _MISSED = 0.1
@@ -31,7 +30,7 @@ _LOTS, _RECORDS, _RATE = 400, 60, 0.1
 class DrawnSets:
     """Calls of an object whose sets of all rows hold every label, or, if they miss, none.
 
-    It stands for ``FittedCalls``: all rows miss together, with probability ``missed``.
+    It stands for the calls of a fitted object: all rows miss together, with probability ``missed``.
     """
 
     missed: float
@@ -84,7 +83,7 @@ class BatteryTrial:
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
         """Return whether any of them is refuted of an object that misses as often as it may."""
-        sets = cast("FittedCalls", DrawnSets(2 * _MISSED if twice else _MISSED))
+        sets: Any = DrawnSets(2 * _MISSED if twice else _MISSED)
         verdicts = {
             DutyCheck(duty=duty, calls=sets, at_least=1 - _MISSED)(
                 Context(seed=seed, name=f"level, {duty}", significance=level / len(_DRAWN))

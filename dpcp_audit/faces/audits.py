@@ -28,9 +28,8 @@ from dpcp_audit.faces.keywords import (
 )
 from dpcp_audit.faces.result import ClaimResult, Result
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.target_checks.battery import Duty, DutyCheck, FittedCalls
+from dpcp_audit.target_checks.battery import DUTIES, duty_rows
 from dpcp_audit.target_checks.check_options import key_of
-from dpcp_audit.target_checks.given_inputs import rows_for
 from dpcp_audit.target_checks.target_rows import check_of, rows_of_targets
 from dpcp_audit.targets import Kind
 from dpcp_audit.targets.fitted_objects import kind_of
@@ -42,7 +41,6 @@ from dpcp_audit.words.evidence import reaches
 from dpcp_audit.words.formatting import all_digits
 from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
 from dpcp_audit.words.options import RUN_OPTIONS
-from dpcp_audit.words.results import Claim, Source, Verdict
 from dpcp_audit.words.values import Choice, Probability, is_sequence, wrong
 
 if TYPE_CHECKING:
@@ -52,8 +50,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.faces.keywords import AuditKeywords, CheckKeywords
     from dpcp_audit.target_checks.check_options import Guarantee
-    from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.target_claims import TargetClaim
+    from dpcp_audit.words.checks import Row
     from dpcp_audit.words.results import Finding, PlainData, Power
 
 
@@ -408,10 +406,10 @@ def check_calibrator(
     claims = [*([] if covering else [Coverage(at_least=at_least)]), *guarantees]
     _require_fitted(estimator, given.get("kind"))
     spec = spec_of(estimator, claims, {"n": _N} | given, file="__main__")
-    rows = [*rows_of_targets([spec]), *_duties(spec, label(estimator), at_least)]
+    rows = [*rows_of_targets([spec]), *duty_rows(spec, label(estimator), at_least=at_least)]
     settings = RunSettings(suite="targets", targets=(spec,), **said)
     share = settings.false_alarm / max(1, sum(row.check.sampled for row in rows))
-    keys = [*keys_of(claims), *map(str, Duty)]
+    keys = [*keys_of(claims), *DUTIES]
     return checked_here(rows, keys, settings, share, replayable=False)
 
 
@@ -431,24 +429,6 @@ def _require_fitted(estimator: object, kind: object) -> None:
             hint="give kind='predictor' or kind='regression' if its methods have other names, or "
             "if it makes such an object",
         )
-
-
-def _duties(spec: CheckSpec, name: str, at_least: float) -> list[Row]:
-    pool = rows_for(spec.target.kind, spec.data)
-    calls = FittedCalls(target=spec.target, pool=pool, n=max(spec.n))
-    return [
-        Row(
-            claim=Claim(
-                id=f"{name}[{duty}]",
-                statement=duty.says,
-                source=Source(paper=name, section="what a conformal predictor owes its users"),
-                expected=Verdict.CONSISTENT,
-                subject=name,
-            ),
-            check=DutyCheck(duty=duty, calls=calls, at_least=at_least),
-        )
-        for duty in Duty
-    ]
 
 
 _ROOM, _STEPS = 4, 500

@@ -10,18 +10,21 @@ import numpy as np
 
 from dpcp_audit.laws.pools import within
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.target_checks.given_inputs import rows_for
 from dpcp_audit.targets import Kind, TargetSpec
 from dpcp_audit.targets.answers import DataForm, TargetError, TargetRaisedError, handed_over
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.fitted_objects import in_two_steps
+from dpcp_audit.words.checks import Row
 from dpcp_audit.words.evidence import decide, exact_power, refutes
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power
+from dpcp_audit.words.results import Claim, Evidence, EvidenceKind, Outcome, Power, Source, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.laws.pools import RowPool
+    from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.results import PlainData
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
@@ -73,6 +76,29 @@ _SAYS = {
 }
 
 
+DUTIES = tuple(map(str, Duty))
+"""The names of the duties."""
+
+
+def duty_rows(spec: CheckSpec, name: str, *, at_least: float) -> list[Row]:
+    """Return a row for each duty of a fitted object, whose claims are called by its name."""
+    pool = rows_for(spec.target.kind, spec.data)
+    calls = _FittedCalls(target=spec.target, pool=pool, n=max(spec.n))
+    return [
+        Row(
+            claim=Claim(
+                id=f"{name}[{duty}]",
+                statement=duty.says,
+                source=Source(paper=name, section="what a conformal predictor owes its users"),
+                expected=Verdict.CONSISTENT,
+                subject=name,
+            ),
+            check=DutyCheck(duty=duty, calls=calls, at_least=at_least),
+        )
+        for duty in Duty
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DutyCheck:
     """Checks one duty of a fitted object.
@@ -80,13 +106,13 @@ class DutyCheck:
     Parameters
     ----------
     duty : Duty
-    calls : FittedCalls
+    calls : _FittedCalls
     at_least : float
         The coverage that is promised.
     """
 
     duty: Duty
-    calls: FittedCalls
+    calls: _FittedCalls
     at_least: float
 
     @property
@@ -325,7 +351,7 @@ _ENDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedCalls:
+class _FittedCalls:
     """A fitted object, the rows that its data are drawn from, and how many it is fitted to.
 
     Parameters

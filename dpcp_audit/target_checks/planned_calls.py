@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
-    from dpcp_audit.targets.answers import Randomness
+    from dpcp_audit.targets.answers import Drawable, Randomness
     from dpcp_audit.words.results import Outcome, Power
     from dpcp_audit.words.validate import FloatArray
 
@@ -200,7 +200,7 @@ clock = time.perf_counter
 
 
 @dataclass(slots=True, kw_only=True)
-class Timed:
+class _Timed:
     """An opened target with a time limit, that is looked at before each batch of calls.
 
     Parameters
@@ -245,11 +245,11 @@ class Timed:
         return self.target.randomness
 
 
-def within(target: Target, spec: CheckSpec, calls: int) -> Target | Timed:
+def within(target: Target, spec: CheckSpec, calls: int) -> Drawable:
     """Return an opened target that keeps to the budget of its check, where it has one."""
     if seconds_of(spec) is None or spec.budget is None:
         return target
-    return Timed(target=target, seconds=_ASKED * spec.budget, planned=calls)
+    return _Timed(target=target, seconds=_ASKED * spec.budget, planned=calls)
 
 
 def seconds_of(spec: CheckSpec) -> float | None:

@@ -51,7 +51,7 @@ _READING = "reading"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFinding:
+class _KnownFinding:
     """A check of which it is known that it refutes, as one reports it to the library's authors.
 
     Parameters
@@ -113,7 +113,7 @@ class Recipe:
         The date of that, YYYY-MM-DD.
     config : Config
         The checks.
-    findings : tuple of KnownFinding
+    findings : tuple of _KnownFinding
         What is known to be refuted.
     """
 
@@ -127,7 +127,7 @@ class Recipe:
     commit: str = ""
     audited: str = ""
     config: Config
-    findings: tuple[KnownFinding, ...] = ()
+    findings: tuple[_KnownFinding, ...] = ()
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], *, name: str) -> Self:
@@ -136,7 +136,7 @@ class Recipe:
         with options.in_place(name):
             options.require_known(about, _KEYS)
             texts = {key: Text().read(about[key], key) if key in about else "" for key in _KEYS}
-            known = tuple(map(KnownFinding.from_data, data.get("finding", [])))
+            known = tuple(map(_KnownFinding.from_data, data.get("finding", [])))
         checks = {key: value for key, value in data.items() if key not in {"recipe", "finding"}}
         read = config.from_data(checks, where=name)
         for each in known:
@@ -147,7 +147,7 @@ class Recipe:
                 )
         return cls(name=name, config=read, findings=known, **texts)
 
-    def finding_of(self, check: str) -> KnownFinding | None:
+    def finding_of(self, check: str) -> _KnownFinding | None:
         """Return what is known to be refuted of a check."""
         return next((each for each in self.findings if each.check == check), None)
 

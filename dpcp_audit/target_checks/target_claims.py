@@ -43,7 +43,6 @@ from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.target_checks.planned_calls import Timed
     from dpcp_audit.target_checks.trace_search import TraceResult, TraceSearch
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.answers import Drawable
@@ -552,7 +551,7 @@ class TargetCoverage(TargetClaim):
             outcome = self.audit(within(target, self.spec, calls), calls)(context)
             return with_cut(self, outcome, calls)
 
-    def audit(self, target: Target | Timed, calls: int) -> CoverageAudit:
+    def audit(self, target: Drawable, calls: int) -> CoverageAudit:
         """Return the audit of an opened target."""
         return replace(self._unopened(calls), calibrate=target)
 

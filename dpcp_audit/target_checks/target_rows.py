@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.target_checks.check_options import Guarantee
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.target_checks.planned_calls import Timed
     from dpcp_audit.target_checks.target_claims import TargetClaim
     from dpcp_audit.target_checks.trace_search import TraceResult
     from dpcp_audit.targets import Target
+    from dpcp_audit.targets.answers import Drawable
     from dpcp_audit.words.checks import Check, Context
     from dpcp_audit.words.evidence import Computation
     from dpcp_audit.words.results import Outcome, PlainData
@@ -231,7 +231,7 @@ class _TargetShuffled(PrivacyClaim):
             merged = "" if nothing_merged(channel, self._n) else _MERGED
         return Computed(partial(self._computed, found, merged))(context)
 
-    def audit(self, target: Target | Timed, calls: int) -> BlackBoxPrivacy:
+    def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy:
         """Return the audit of an opened target's shuffled reports."""
         opened = self._unopened(calls)
         return replace(opened, sample=self._reports(target), randomness=target.randomness)
@@ -262,7 +262,7 @@ class _TargetShuffled(PrivacyClaim):
         low, high = tried(spec.bounds)
         return low, high, (low + high) / 2
 
-    def _reports(self, target: Target | Timed) -> ShuffledReports:
+    def _reports(self, target: Drawable) -> ShuffledReports:
         counted = self.spec.target.kind is Kind.RANDOMIZER
         return ShuffledReports(reporter=target, n=self._n, values=self._values, counted=counted)
 

@@ -82,7 +82,7 @@ _ROUNDED_AWAY = "outputs that differ by no more than rounding, or in type, are t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EveryPair:
+class _EveryPair:
     """The whole laws of a randomizer over a finite domain.
 
     Parameters
@@ -105,7 +105,7 @@ class EveryPair:
     @classmethod
     def of(
         cls, spec: CheckSpec, guarantee: PrivacyGuarantee, target: TracedTarget
-    ) -> EveryPair | None:
+    ) -> _EveryPair | None:
         """Return the laws of all values; None where they are not finite, or not followed."""
         domain = None if spec.pair is not None else spec.target.domain
         if spec.target.kind is not Kind.RANDOMIZER or domain is None:
@@ -127,7 +127,7 @@ class EveryPair:
         pairs: Sequence[tuple[int, int]],
         doubt: str,
         target: TracedTarget,
-    ) -> EveryPair | None:
+    ) -> _EveryPair | None:
         try:
             near = [without_rounding(pair_of(laws[a], laws[b]))[0] for a, b in pairs]
         except TraceEnd:
@@ -440,7 +440,7 @@ class TraceSearch:
         try:
             effort = self._allowed()
             with put_back(self.traced.written):
-                every = EveryPair.of(self.spec, self.guarantee, self.traced)
+                every = _EveryPair.of(self.spec, self.guarantee, self.traced)
             if every is not None:
                 return self._judged(every.worst, context, effort, every)
             tried = self._tried(effort.pairs)
@@ -488,7 +488,7 @@ class TraceSearch:
         pair: Neighbours[Any],
         context: Context,
         effort: TraceEffort,
-        every: EveryPair | None = None,
+        every: _EveryPair | None = None,
     ) -> TraceResult:
         seed = int(context.rng().integers(_SEED))
         trace = self._trace(pair, seed, effort, effort.paths)

@@ -30,7 +30,7 @@ from dpcp_audit.extensions.claims import (
     Verdict,
 )
 from dpcp_audit.extensions.laws import FinitePair
-from dpcp_audit.extensions.mechanisms import PCOQS, SplitConformal
+from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.statistics import at_most, ball, composed_delta, exact, turn, upper
 from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.release_games import pcoqs_threshold

@@ -9,7 +9,7 @@ import pytest
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import TargetTrace
-from dpcp_audit.target_checks.trace_search import EveryPair, traced_target
+from dpcp_audit.target_checks.trace_search import _EveryPair, traced_target
 from dpcp_audit.targets import Kind, TargetSpec
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import LocalDP
@@ -172,4 +172,4 @@ def test_many_values_are_not_listed_in_pairs(tmp_path) -> None:
     target = TargetSpec(kind=Kind.RANDOMIZER, target=f"{tmp_path}/mine.py:response", domain=10**6)
     spec = CheckSpec.of(target, [LocalDP(1.2)], {"name": "many", "draws": 600}, spell=dashed)
     with target.open() as opened:
-        assert EveryPair.of(spec, LocalDP(1.2), traced_target(opened)) is None
+        assert _EveryPair.of(spec, LocalDP(1.2), traced_target(opened)) is None

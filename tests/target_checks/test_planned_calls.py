@@ -18,7 +18,7 @@ from dpcp_audit.target_checks.planned_calls import (
     MOST,
     MOST_UNASKED,
     SIGNIFICANCE,
-    Timed,
+    _Timed,
     calls_for,
     cut_words,
     short_words,
@@ -199,7 +199,7 @@ def timed_audit(
 ) -> BlackBoxPrivacy:
     """Return an audit of 8,000 calls that may look at the clock so many times."""
     monkeypatch.setattr(time_limits, "clock", Clock())
-    timed = Timed(target=TARGET, seconds=looks - 0.5, planned=8000)
+    timed = _Timed(target=TARGET, seconds=looks - 0.5, planned=8000)
     pairs = ScorePairs(sizes=(20,))
     return BlackBoxPrivacy(
         sample=timed, guarantee=PureDP(epsilon), pairs=pairs, draws=8000, detect=8.0
@@ -247,7 +247,7 @@ def test_the_clock_starts_with_the_first_call(monkeypatch: pytest.MonkeyPatch) -
     """Traces come before it, which the rate that cut the calls does not know."""
     clock = Clock()
     monkeypatch.setattr(time_limits, "clock", clock)
-    timed = Timed(target=TARGET, seconds=1.5, planned=4000)
+    timed = _Timed(target=TARGET, seconds=1.5, planned=4000)
     clock.seconds += 100.0
     scores, rng = np.linspace(0, 1, 9), np.random.default_rng(3)
     for _ in range(2):
@@ -257,7 +257,7 @@ def test_the_clock_starts_with_the_first_call(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_limit_changes_no_output() -> None:
-    timed = Timed(target=TARGET, seconds=1e9, planned=4000)
+    timed = _Timed(target=TARGET, seconds=1e9, planned=4000)
     scores = np.linspace(0, 1, 9)
     one, other = (each(scores, 5, rng=np.random.default_rng(3)) for each in (timed, TARGET))
     assert one.tolist() == other.tolist()
@@ -268,5 +268,5 @@ def test_counted_calls_have_no_limit() -> None:
     for effort in ({}, {"draws": 1000}):
         assert within(TARGET, CheckSpec.from_data(data | effort), 1000) is TARGET
     limited = within(TARGET, CheckSpec.from_data(data | {"budget": 100}), 1000)
-    assert isinstance(limited, Timed)
+    assert isinstance(limited, _Timed)
     assert limited.seconds == pytest.approx(85)
