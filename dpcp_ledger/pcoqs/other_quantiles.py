@@ -25,7 +25,6 @@ from dpcp_audit.extensions.theorems import (
     split_overcoverage,
 )
 from dpcp_ledger.mechanisms.histlap import EmptyHistogram, HistLap
-from dpcp_ledger.mechanisms.release_games import histlap_threshold
 from dpcp_ledger.mechanisms.releases import (
     exponq_case,
     exponq_proof,

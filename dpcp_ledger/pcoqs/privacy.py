@@ -33,7 +33,6 @@ from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.statistics import at_most, ball, composed_delta, exact, turn, upper
 from dpcp_ledger.mechanisms.histlap import SplitConformal
-from dpcp_ledger.mechanisms.release_games import pcoqs_threshold
 from dpcp_ledger.mechanisms.releases import (
     conformal_threshold,
     pcoqs_threshold,

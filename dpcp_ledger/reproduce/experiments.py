@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpcp_audit.extensions.claims import UsageError
-from dpcp_audit.extensions.laws import Classifier, Dataset, Pool, aps, classifier_pool, hps
+from dpcp_audit.extensions.laws import Classifier, Dataset, Pool, classifier_pool, hps
 from dpcp_audit.extensions.mechanisms import (
-from dpcp_ledger.mechanisms.label_scores import aps
     KaryRandomizedResponse,
     LDPCPLabels,
     LDPCPScores,
@@ -24,6 +23,7 @@ from dpcp_ledger.mechanisms.label_scores import aps
     hoeffding_width,
 )
 from dpcp_ledger.mechanisms.histlap import SplitConformal
+from dpcp_ledger.mechanisms.label_scores import aps
 from dpcp_ledger.reproduce import pcoqs_experiments
 from dpcp_ledger.reproduce.simulation import Effort, stream
 from dpcp_ledger.reproduce.table_cells import (

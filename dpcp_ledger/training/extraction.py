@@ -25,7 +25,6 @@ import numpy as np
 from dpcp_audit.extensions.claims import Count, Power, Quantity, conclude, of_rate
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import hps, true_label_scores
-from dpcp_audit.extensions.mechanisms import SplitConformal
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
 from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.label_scores import prediction_sets

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from dpcp_ledger.mechanisms.release_games import histlap_threshold, pcoqs_threshold
 from scipy.special import expit
 from support.membership import game, played
 from support.samplers import context, gaussian, laplace, response

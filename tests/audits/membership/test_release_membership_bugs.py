@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dpcp_ledger.mechanisms.release_games import pcoqs_threshold
 from scipy.stats import binom
 from support.membership import game, played
 from support.refusals import WaldTest, most_refusals, refutes
@@ -17,7 +16,6 @@ from dpcp_audit.audits.release_membership import membership_pvalues
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.quantiles import SplitConformal
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, rate_detected
 from dpcp_audit.targets.answers import PROBED
