@@ -91,6 +91,7 @@ class _FindingEntry:
     outcome: Outcome | None
     error: str
     seconds: float
+    hint: str = ""
     kind: Literal["finding"] = "finding"
 
 
@@ -219,6 +220,7 @@ class _Recorded:
                     claim=claims[entry.id],
                     outcome=entry.outcome,
                     error=entry.error,
+                    hint=entry.hint,
                     seconds=entry.seconds,
                 )
         return past
@@ -298,6 +300,7 @@ class Journal:
                     id=finding.claim.id,
                     outcome=finding.outcome,
                     error=finding.error,
+                    hint=finding.hint,
                     seconds=finding.seconds,
                 )
             )

@@ -368,7 +368,13 @@ def _context(row: Row, settings: RunSettings, significance: float) -> Context:
 
 def _finding(row: Row, done: Done) -> Finding:
     outcome = None if done.error else decode(done.data)
-    return Finding(claim=row.claim, outcome=outcome, error=done.error, seconds=done.seconds)
+    return Finding(
+        claim=row.claim,
+        outcome=outcome,
+        error=done.error,
+        hint=done.hint,
+        seconds=done.seconds,
+    )
 
 
 class _Running:
@@ -382,7 +388,7 @@ class _Running:
         self._context = context
         self._limits = limits
         self._done = dict(past.get(self.id, {}))
-        number, self._error = attempt(lambda: chunks_of(row.check, context))
+        number, self._error, self._hint = attempt(lambda: chunks_of(row.check, context))
         self.chunks: int = number or 1
         self._needed = self.chunks
         self._stopped = False
@@ -426,12 +432,18 @@ class _Running:
     def finished(self) -> CheckFinished:
         """Judge the results."""
         last = self._done.get(self._needed - 1)
-        outcome, error = None, self._error or (last.error if last else "")
+        outcome, error, hint = None, self._error, self._hint
+        if not error and last is not None:
+            error, hint = last.error, last.hint
         if not error:
-            outcome, error = attempt(self._outcome)
+            outcome, error, hint = attempt(self._outcome)
         return CheckFinished(
             finding=Finding(
-                claim=self.row.claim, outcome=outcome, error=error, seconds=self._seconds
+                claim=self.row.claim,
+                outcome=outcome,
+                error=error,
+                hint=hint,
+                seconds=self._seconds,
             ),
             stopped=self._stopped,
         )
@@ -520,10 +532,10 @@ class _Work:
             self._reports.put(CheckStarted(id=check.id, chunks=check.chunks))
             tasks = check.tasks()
             while not self._over.is_set():
-                task, error = attempt(partial(next, tasks, None))
+                task, error, hint = attempt(partial(next, tasks, None))
                 if error:
                     text = f"the check cannot be sent to another process: {error}"
-                    self._reports.put(Done(id=check.id, index=0, error=text))
+                    self._reports.put(Done(id=check.id, index=0, error=text, hint=hint))
                 if task is None:
                     break
                 yield task

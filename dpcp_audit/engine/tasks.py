@@ -38,6 +38,7 @@ import numpy as np
 
 from dpcp_audit.targets.answers import DegenerateTargetError, TargetError
 from dpcp_audit.words.checks import Check, Chunked, listening
+from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.results import Outcome, PlainData
 from dpcp_audit.words.values import is_record, is_sequence
 
@@ -230,8 +231,8 @@ class Done:
     data : dict or None
         The chunk's result, encoded; of a check with a single chunk, its outcome. None where
         there is none.
-    error : str
-        Why there is none, in a line.
+    error, hint : str
+        Why there is none, in a line, and what to do about it.
     stopped : bool
         True if that was not the check's doing: its process died, or reached a limit.
     """
@@ -241,6 +242,7 @@ class Done:
     chunks: int = 1
     data: Any = None
     error: str = ""
+    hint: str = ""
     stopped: bool = False
     seconds: float = 0.0
 
@@ -264,15 +266,20 @@ def perform(
         return check(context)
 
     started = time.perf_counter()
-    data, error = attempt(lambda: encode(result()), alone=alone)
-    seconds = time.perf_counter() - started
+    data, error, hint = attempt(lambda: encode(result()), alone=alone)
     return Done(
-        id=context.name, index=index, chunks=chunks, data=data, error=error, seconds=seconds
+        id=context.name,
+        index=index,
+        chunks=chunks,
+        data=data,
+        error=error,
+        hint=hint,
+        seconds=time.perf_counter() - started,
     )
 
 
-def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str]:
-    """Return what the work returns and "", or None and what it raised, in a line.
+def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str, str]:
+    """Return what the work returns, or None, what it raised and the hint, each in a line.
 
     Parameters
     ----------
@@ -282,19 +289,21 @@ def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str]:
     """
     try:
         with one_thread():
-            return work(), ""
+            return work(), "", ""
     except BaseException as caught:  # one broken check must not end the run
         if isinstance(caught, KeyboardInterrupt) and not alone:
             raise
-        return None, _told(caught)
+        return None, *_told(caught)
 
 
-def _told(caught: BaseException) -> str:
-    lines = " ".join(str(caught).split())
+def _told(caught: BaseException) -> tuple[str, str]:
+    """Return what an error says, in a line, and its hint."""
+    said, _, hint = str(caught).partition(HINT)
+    line, hint = " ".join(said.split()), " ".join(hint.split())
     if isinstance(caught, TargetError | DegenerateTargetError):  # it says what was wrong
-        return lines
+        return line, hint
     place = traceback.extract_tb(caught.__traceback__)[-1]
-    return f"{type(caught).__name__}{': ' if lines else ''}{lines} (in {place.name})"
+    return f"{type(caught).__name__}{': ' if line else ''}{line} (in {place.name})", hint
 
 
 @contextmanager
@@ -374,11 +383,12 @@ def _give_back() -> None:
 
 
 def _answer(task: Task) -> str:
-    check, error = attempt(lambda: pickle.loads(task.check), alone=True)  # noqa: S301
+    check, error, hint = attempt(lambda: pickle.loads(task.check), alone=True)  # noqa: S301
     if error:
-        return to_json({"error": f"the check cannot be loaded: {error}"})
+        return to_json({"error": f"the check cannot be loaded: {error}", "hint": hint})
     done = perform(check, task.context, index=task.index, chunks=task.chunks, alone=True)
-    return to_json({"data": done.data, "error": done.error, "seconds": done.seconds})
+    names = ("data", "error", "hint", "seconds")
+    return to_json({name: getattr(done, name) for name in names})
 
 
 def _take_over_pipes() -> tuple[int, int]:

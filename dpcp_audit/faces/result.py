@@ -116,8 +116,8 @@ class ClaimResult:
 
     @property
     def error(self) -> str:
-        """Why the check failed; empty where it did not."""
-        return self.finding.error
+        """Why the check failed, and what to do on a second line; empty where it did not."""
+        return self.finding.failure
 
     @property
     def figures(self) -> list[PlainData]:

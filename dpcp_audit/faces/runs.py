@@ -248,9 +248,11 @@ def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     done = cell.run(task, Limits(seconds=patience))
     elapsed = time_limits.clock() - started
     if done.stopped:
-        raise IncompleteError(f"{spec.name}, called a first few times: {done.error}")
+        raise IncompleteError(
+            f"{spec.name}, called a first few times: {done.error}", hint=done.hint
+        )
     if done.error:
-        raise UsageError(f"{spec.name}: {done.error}")
+        raise UsageError(f"{spec.name}: {done.error}", hint=done.hint)
     found: dict[str, Any] = done.data
     if "unusable" in found:
         raise UsageError(found["unusable"])

@@ -137,6 +137,7 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         if replayable
         else IN_MEMORY,
         "error": finding.error,
+        "hint": finding.hint,
         "seconds": round(finding.seconds, 3),
     }
 

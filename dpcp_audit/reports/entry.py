@@ -32,6 +32,7 @@ from dpcp_audit.reports.severity import (
     times_of,
 )
 from dpcp_audit.reports.witness import short, tables_of_finding, telling
+from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.formatting import (
     DASH,
     confidence,
@@ -341,7 +342,7 @@ def _entry(
         note=printable(note_of(finding)),
         power=power_sentence(finding.get("power"), calls_of(finding)),
         factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
-        error=printable(finding.get("error") or ""),
+        error=printable(HINT.join(filter(None, (finding.get(k) for k in ("error", "hint"))))),
         replay=printable(finding.get("replay") or ""),
         quantity=printable(named(evidence)) if evidence else "",
         value=None if value is None else float(value),

@@ -89,6 +89,7 @@ class RecordedFinding:
     worse: str = ""
     unproved: Unproved | None = None
     traced: TracedLines | None = None
+    hint: str = ""
 
     def __post_init__(self) -> None:
         _require_lengths(self.figures)

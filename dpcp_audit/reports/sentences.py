@@ -44,7 +44,8 @@ def sentence(finding: Mapping[str, Any]) -> str:
     """Return a finding in plain words: what was found, what was promised, what to do next."""
     evidence = finding.get("evidence")
     if not evidence:
-        return _line(finding.get("error") or "")
+        hint = f". Hint: {finding['hint']}." if finding.get("hint") else ""
+        return _capital(_line(f"{finding.get('error') or ''}{hint}"))
     if Verdict(finding["verdict"]) is Verdict.REFUTED:
         parts = [_broken(finding), _remedy(finding)]
     elif Verdict(finding["verdict"]) is Verdict.PROVED:

@@ -166,7 +166,7 @@ def _line(finding: Mapping[str, Any], *, expected: bool) -> _Line:
     if expected and finding["contradicts"]:
         verdict += " (unexpected)"
     if finding["evidence"] is None:
-        return _Line(verdict, plain_line(finding["id"]), plain_line(finding["error"]))
+        return _Line(verdict, plain_line(finding["id"]), plain_line(sentence(finding)))
     evidence = shown_estimate(finding)
     exact, digits = evidence["kind"] == "exact", telling_digits(evidence)
     measured, limits = shown_numbers(evidence)

@@ -77,13 +77,13 @@ class ConstantOutputsError(DegenerateTargetError):
 
     def __str__(self) -> str:
         """Return the line that is told."""
-        return f"{self.found}, which says nothing about its privacy: {self.advice}"
+        return f"{self.found}, which says nothing about its privacy{HINT}{self.advice}"
 
     def of_seed(self, place: str) -> DegenerateTargetError:
         """Return the error of code whose own seed keeps its outputs the same."""
         return DegenerateTargetError(
-            f"{self.found}, since it seeds itself by {place}: draw from the rng or seed that it is "
-            "handed"
+            f"{self.found}, since it seeds itself by {place}{HINT}draw from the rng or seed "
+            "that it is handed"
         )
 
 

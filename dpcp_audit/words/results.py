@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import annotated_types
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.errors import shown
+from dpcp_audit.words.errors import HINT, shown
 from dpcp_audit.words.quantities import Bound, Quantity
 
 if TYPE_CHECKING:
@@ -838,12 +838,24 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A claim with the outcome of its check; ``error`` stands in for an outcome that failed."""
+    """A claim with the outcome of its check.
+
+    Parameters
+    ----------
+    error, hint : str
+        Of a check that failed, why it did, and what to do about it; else "".
+    """
 
     claim: Claim
     outcome: Outcome | None
     error: str = ""
+    hint: str = ""
     seconds: float = 0.0
+
+    @property
+    def failure(self) -> str:
+        """The error with its hint on a second line; "" of a check that did not fail."""
+        return f"{self.error}{HINT}{self.hint}" if self.hint else self.error
 
     @property
     def statement(self) -> str:

@@ -242,7 +242,7 @@ def constant_report(value, *, rng) -> int:
 def test_a_seed_that_happens_to_hide_the_value_is_named_and_not_to_be_declared() -> None:
     line = hidden_by_its_seed.__code__.co_firstlineno + 1
     said = error_of(hidden_by_its_seed)
-    assert f"since it seeds itself by np.random.default_rng(0) at {HERE}:{line}: draw from" in said
+    assert f"since it seeds itself by np.random.default_rng(0) at {HERE}:{line}\nhint: draw" in said
     assert "none" not in said
     assert "--randomness none; in Python randomness='none'" in error_of(constant_report)
 

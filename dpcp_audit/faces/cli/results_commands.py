@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
+from dpcp_audit.reports.sentences import sentence
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.terminal_findings import plain_line
 from dpcp_audit.reports.witness import one_line
@@ -186,8 +187,8 @@ def _confirmed(row: Row, recorded: dict[str, Any], settings: RunSettings) -> Fin
         seed=settings.seed, name=f"{row.claim.id} replay", significance=share(settings)
     )
     check: Any = row.check
-    outcome, error = attempt(lambda: check.confirm(recorded["witness"], context))
-    return Finding(claim=row.claim, outcome=outcome, error=error)
+    outcome, error, hint = attempt(lambda: check.confirm(recorded["witness"], context))
+    return Finding(claim=row.claim, outcome=outcome, error=error, hint=hint)
 
 
 def _compared(recorded: dict[str, Any], again: dict[str, Any]) -> int:
@@ -227,7 +228,7 @@ def _near(results: dict[str, Any], finding_id: str) -> str:
 def _measured(finding: dict[str, Any]) -> str:
     evidence = finding["evidence"]
     if evidence is None:
-        return plain_line(finding["error"])
+        return plain_line(sentence(finding))
     return plain_line(
         f"{named(evidence)} = {evidence['value']} in [{evidence['lower']}, "
         f"{evidence['upper']}], claimed {evidence['claimed']}"

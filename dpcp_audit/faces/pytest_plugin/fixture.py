@@ -34,6 +34,7 @@ from dpcp_audit.reports.witness import short, telling
 from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
 from dpcp_audit.targets import Kind
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.formatting import confidence, number, wrapped
 from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice
@@ -252,7 +253,7 @@ class DPAudit:
         row: Row,
         context: Context,
     ) -> Audited:
-        started, error = time.perf_counter(), ""
+        started, error, hint = time.perf_counter(), "", ""
         outcome = kept = again = None
         old = baseline_of(self.session.baseline, context.name)
         try:
@@ -261,11 +262,11 @@ class DPAudit:
                 if self.session.compares:
                     kept, again = self._measured(spec, outcome, context, old)
         except ValueError as caught:
-            error = str(caught)
+            error, _, hint = str(caught).partition(HINT)
         except Exception as caught:  # noqa: BLE001  (a target may raise anything)
             error = f"{type(caught).__name__}: {caught}"
         seconds = time.perf_counter() - started
-        finding = Finding(claim=row.claim, outcome=outcome, error=error, seconds=seconds)
+        finding = Finding(claim=row.claim, outcome=outcome, error=error, hint=hint, seconds=seconds)
         worse = ""
         if old is not None and again is not None:
             worse = worsening(finding, old, again, false_alarm=COMPARED * self._share)
@@ -296,7 +297,7 @@ class DPAudit:
         finding = audited.finding
         outcome = finding.outcome
         if outcome is None:
-            _fail(f"{where} could not be audited: {finding.error}")
+            _fail(f"{where} could not be audited: {finding.failure}")
         if outcome.verdict is Verdict.REFUTED:
             _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
         if audited.worse:
@@ -351,7 +352,7 @@ def _require_proof(finding: Finding, where: str) -> None:
     """Fail the test unless its claim is proved for every input."""
     __tracebackhide__ = True
     if finding.outcome is None:
-        _fail(f"{where} is not proved for every input: {finding.error}")
+        _fail(f"{where} is not proved for every input: {finding.failure}")
     if finding.outcome.unproved is not None:
         _fail(not_proved(where, finding.claim, finding.outcome, finding.outcome.unproved))
 

@@ -227,3 +227,9 @@ def test_a_computed_loss_is_told_by_an_output_and_both_probabilities(
     told = sentence(finding("x", "REFUTED", "REFUTED", evidence=shown, witness=case))
     end = f"allows 2.72 times. Exact: ε = {number(value)}."
     assert told == f"With 20 records, changing one from {words} {end}"
+
+
+def test_a_check_that_failed_says_why_and_what_to_do() -> None:
+    failed = finding("x", "ERROR", "CONSISTENT", evidence=None, error="the target raised")
+    assert sentence(failed) == "The target raised"
+    assert sentence(failed | {"hint": "call it"}) == "The target raised. Hint: call it."
