@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -168,11 +169,17 @@ class Trace:
         return preformatted(repr(self))
 
 
-@tables.checks_keywords
+_FORM = (
+    "trace takes the two inputs, such as dp.trace(f, scores, neighbour, dp.PureDP(1.0)); dp.audit "
+    "chooses them itself"
+)
+
+
+@partial(tables.checks_keywords, instead=dict.fromkeys(("n", "alpha", "kind", "pair"), _FORM))
 def trace(
     function: Callable[..., Any] | str,
-    x: Any,
-    x_neighbour: Any,
+    x: Any = None,
+    x_neighbour: Any = None,
     *guarantees: PrivacyGuarantee,
     draws: int = DEFAULT_DRAWS,
     scope: Literal["release", "transcript"] = "release",
@@ -233,6 +240,8 @@ def trace(
     (<Verdict.REFUTED: 'REFUTED'>, 1.0)
     """
     _validate.integer(draws=draws, at_least=2, at_most=_MOST_DRAWS)
+    if x_neighbour is None or isinstance(x, PrivacyGuarantee):
+        raise UsageError(f"x and x_neighbour must be inputs, got {x} and {x_neighbour}", hint=_FORM)
     if isinstance(function, str):
         function = load(function)
     for each in guarantees:

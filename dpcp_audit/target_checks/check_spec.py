@@ -383,8 +383,7 @@ class CheckSpec:
             options.require_known(given, names, as_option)
             if given.get("kind") is None:
                 raise UsageError(
-                    f"kind is missing, use one of {', '.join(Kind)}",
-                    hint="a function of scores is a quantile",
+                    f"kind is missing, use one of {', '.join(Kind)}", hint=_fitting_kinds(given)
                 )
             target = target_of(given, spell=dashed)
             guarantees = guarantees_of(given, required=claimed)
@@ -475,3 +474,10 @@ def _require_shuffling(spec: CheckSpec, spell: Spelling) -> None:
         )
     if spec.pair is not None:
         raise UsageError(f"{said} tries values of its own", hint=f"leave {spell('pair')} out")
+
+
+def _fitting_kinds(given: Mapping[str, Any]) -> str:
+    """Return the kinds that are likely meant, each with the form of its code."""
+    local = given.get("local-dp") is not None
+    likely = (Kind.RANDOMIZER, Kind.LOCAL) if local else (Kind.QUANTILE, Kind.VECTOR)
+    return "; ".join(f"{kind} is for {kind.form}" for kind in likely)

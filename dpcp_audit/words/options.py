@@ -266,10 +266,15 @@ def require_known(
             raise UsageError(f"unknown {what} {name!r}", hint=gone or meant(name) or use)
 
 
-def checks_keywords(function: F) -> F:
+def checks_keywords(function: F, *, instead: Mapping[str, str] | None = None) -> F:
     """Return an entry point that takes a target first, refusing keywords that it does not know.
 
     Those that the target knows are named, too, and where they are to be given.
+
+    Parameters
+    ----------
+    instead : mapping, optional
+        By the keywords of other entry points, what to write in their place.
     """
     names = list(inspect.signature(function).parameters)
 
@@ -277,6 +282,8 @@ def checks_keywords(function: F) -> F:
     def checked(*arguments: Any, **given: Any) -> Any:
         unknown = [name for name in given if name not in names]
         if unknown:
+            if hint := (instead or {}).get(unknown[0]):
+                raise UsageError(f"unknown keyword {unknown[0]!r}", hint=hint)
             own = _parameters_of(arguments[0] if arguments else given.get("function"))
             for name in difflib.get_close_matches(unknown[0], own, n=1):
                 raise UsageError(

@@ -338,3 +338,9 @@ def test_correct_twins_are_not_refuted_and_leak_nothing(function, neighbour) -> 
     found = traced(function, DATA, neighbour)
     assert found.verdict is Verdict.CONSISTENT
     assert not found.leaks
+
+
+@pytest.mark.parametrize("keywords", [{}, {"n": 100}, {"kind": "quantile"}])
+def test_a_trace_without_inputs_is_told_its_form(keywords: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"dp\.trace\(f, scores, neighbour, dp\.PureDP\(1\.0\)\)"):
+        dp.trace(noisy_sum, dp.PureDP(1.0), **keywords)

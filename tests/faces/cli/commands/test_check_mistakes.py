@@ -86,6 +86,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["mine.py:colourful", "--kind", "quantile"], 3, r"ValueError: \x1b[31mred\x07 (line"),
         (["mine.py:maker", "--kind", "quantile"], 2, "give the function itself, not what it ret"),
         (["mine.py:bare", "--kind", "median"], 2, "error: kind must be one of"),
+        (["mine.py:bare"], 2, "hint: quantile is for f(scores, *, rng) -> float; vector is for"),
         (["mine.py:bare", "--kind", "quantile", "--draws", "5"], 2, "draws must be a whole number"),
         (["mine.py:bare", "--kind", "quantile", "--n", "1000000000000"], 2, "n must be at most"),
         (
