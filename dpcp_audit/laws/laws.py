@@ -160,7 +160,7 @@ class FinitePair(LawPair):
 
     law: FiniteLaw
     neighbour_law: FiniteLaw
-    outcomes: tuple[Any, ...] = ()
+    outcomes: tuple[Any, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         if self.law.log_mass.shape != self.neighbour_law.log_mass.shape:
@@ -183,7 +183,7 @@ class FinitePair(LawPair):
 
     def reversed(self) -> FinitePair:
         """Return the pair (Q, P)."""
-        return FinitePair(self.neighbour_law, self.law, self.outcomes)
+        return FinitePair(self.neighbour_law, self.law, outcomes=self.outcomes)
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ(ε); with slack, a lower bound that is at most ``slack`` too small."""

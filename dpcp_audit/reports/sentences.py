@@ -413,7 +413,8 @@ def _found(finding: Mapping[str, Any]) -> str:
         found = f"found {named}{amount(quantity, nearest, sign, digits=digits)} ({calls})"
     if one_sided:
         least = amount(quantity, end(shown, upper=False)[0], "≥", digits=digits)
-        found = f"found {named}{least}{at} (no upper limit)"
+        limit = "" if finding.get("verdict") == Verdict.REFUTED else " (no upper limit)"
+        found = f"found {named}{least}{at}{limit}"
     if claimed is None:
         return f"{found}; nothing is claimed."
     sign = Bound(shown.get("bound", Bound.AT_MOST)).sign
@@ -496,13 +497,16 @@ def _spending_line(finding: Mapping[str, Any]) -> LineLoss | None:
 
 def _spends(evidence: Mapping[str, Any], line: LineLoss, *, proved: bool) -> str:
     """Return the noise of the line that spends, and what would do unless it is proved."""
+    law = f"of {_LAWS[line.law]} noise" if line.law in _LAWS else f"by {line.law}"
     if math.isnan(line.scale) or line.draws != 1:
-        return f"At {line.location}, {share(line.share, digits=2)} of the loss is spent."
+        one = line.draws == 1
+        draws = f"one draw {law} spends" if one else f"{number(line.draws)} draws {law} spend"
+        return f"At {line.location}, {draws} {share(line.share, digits=2)} of the loss."
     wanted = _enough(evidence, line)
     more = wanted > line.scale and not proved
     would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if more else ""
-    law, scale = _LAWS.get(line.law, line.law), number(line.scale)
-    return f"At {line.location}, {law} noise of scale {scale} is added{would_do}."
+    noise = f"{_LAWS.get(line.law, line.law)} noise of scale {number(line.scale)}"
+    return f"At {line.location}, {noise} is added{would_do}."
 
 
 def _enough(evidence: Mapping[str, Any], line: LineLoss) -> float:

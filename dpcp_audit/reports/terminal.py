@@ -252,7 +252,7 @@ def _witnesses(
         if results is not None:
             yield f"  replay:  {plain_line(replay_from(finding['replay'], results))}"
     if refuted and results is None:
-        yield "  replay:  --report json=results.json keeps what 'dpcp-audit replay' needs"
+        yield "  replay:  add --report json=results.json; 'dpcp-audit replay' reads that file"
 
 
 def summary_line(document: dict[str, Any]) -> str:

@@ -146,8 +146,16 @@ class SourceProof:
 
     @property
     def stopped(self) -> ProofResult:
-        """The result at the largest size at which the claim is not proved."""
-        return [each for each in self.results if not each.proved][-1]
+        """The result at the size at which most is lost, of those that are not proved.
+
+        The largest size where nothing bounds the loss.
+        """
+
+        def lost(result: ProofResult) -> float:
+            bound = result.totals[0].value if result.totals else None
+            return math.inf if bound is None else float(bound)
+
+        return max(reversed([each for each in self.results if not each.proved]), key=lost)
 
     def unproved(self) -> Unproved | None:
         """Return the line that stops the proof, why it does, and what would help; else None."""

@@ -402,11 +402,18 @@ class TargetTrace:
         return TraceSearch.of(self.spec, self.guarantee, target, effort=effort, scope=self.scope)
 
 
+_COUNTED = (
+    "The trace counts the loss of each draw as if it were seen, which bounds the loss of the "
+    "release from above; the proof bounds it more tightly."
+)
+
+
 def _proved_beside(proved: Outcome, traced: Outcome | None) -> Outcome:
     """Return what is proved, with the tables and the note of a trace that decides nothing."""
     if traced is None:
         return proved
-    note = f"{proved.note} The trace alone leaves it open. {traced.note}"
+    unfollowed = traced.traced is not None and traced.traced.unfollowed
+    note = f"{proved.note} {traced.note if unfollowed else _COUNTED}"
     return replace(proved, note=note, tables=traced.tables, traced=traced.traced)
 
 

@@ -281,7 +281,7 @@ def exact_pair(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> Fini
         FiniteLaw(np.array([each.get(output, LOST) for output in outputs]), ones)
         for each in (law, neighbour)
     )
-    return FinitePair(first, second, tuple(map(plain_output, outputs)))
+    return FinitePair(first, second, outcomes=tuple(map(plain_output, outputs)))
 
 
 def plain_output(atoms: Iterable[Atom]) -> Any:
@@ -332,5 +332,5 @@ def without_rounding(pair: FinitePair) -> tuple[FinitePair, float]:
         return pair, 0.0
     none = np.zeros(int(np.count_nonzero(~lost)))
     outcomes = tuple(each for each, gone in zip(pair.outcomes, lost, strict=False) if not gone)
-    kept = FinitePair(*(FiniteLaw(row[~lost], none) for row in masses), outcomes)
+    kept = FinitePair(*(FiniteLaw(row[~lost], none) for row in masses), outcomes=outcomes)
     return kept, max(float(np.exp(high[lost]).sum()), np.finfo(float).tiny)

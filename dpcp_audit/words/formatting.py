@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DASH = "–"
 _NO_BREAK = "\u00a0"
-_TOGETHER = re.compile(r"(?<=[εδρμα]) (?=[≤≥<>=])|(?<=[≤≥<>=×]) (?=\S)| (?=[%×])")
+_TOGETHER = re.compile(r"(?<=[εδρμασ]) (?=[≤≥<>=])|(?<=[≤≥<>=×]) (?=\S)| (?=[%×])")
 """The spaces at which no line ends."""
 _MOST_NINES = 10
 """Decimals of a percentage that is not quite 100; more are not read but counted."""

@@ -80,7 +80,7 @@ def test_a_refuted_claim_has_a_witness_and_a_replay(document: dict[str, Any]) ->
     ) in told
     assert "witness: " not in text
     assert "  witness: " in summary(document, Path("r.json"), verbose=True)
-    assert "--report json=results.json keeps" in summary(document)
+    assert "add --report json=results.json" in summary(document)
 
 
 def test_of_many_refuted_claims_the_unexpected_are_told(

@@ -160,8 +160,15 @@ def test_the_hint_of_a_proof_is_told_once() -> None:
     [
         ({"mean_loss": "inf"}, ""),
         ({"location": {"file": "mine.py", "line": 14}}, ""),
-        ({"draws": 20.0, "share": 0.25}, "At mine.py:13, 25 % of the loss is spent."),
-        ({"scale": "nan"}, "At mine.py:13, 100 % of the loss is spent."),
+        (
+            {"draws": 20.0, "share": 0.25},
+            "At mine.py:13, 20 draws of Laplace noise spend 25 % of the loss.",
+        ),
+        ({"scale": "nan"}, "At mine.py:13, one draw of Laplace noise spends 100 % of the loss."),
+        (
+            {"draws": 2.0, "law": "gumbel"},
+            "At mine.py:13, 2 draws by gumbel spend 100 % of the loss.",
+        ),
         ({"scale": 2.0}, "At mine.py:13, Laplace noise of scale 2 is added."),
         ({"law": "normal"}, "At mine.py:13, Gaussian noise of scale 0.5 is added."),
         ({"sensitivity": "nan"}, "At mine.py:13, Laplace noise of scale 0.5 is added."),

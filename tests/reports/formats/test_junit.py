@@ -65,7 +65,7 @@ def test_an_expected_refutation_passes_and_speaks() -> None:
     (out,) = case(document(), "histlap[scale=1/epsilon]")
     assert out.tag == "system-out"
     assert out.text is not None
-    assert "REFUTED: Found ε ≥ 1.5 (no upper limit); promised ε ≤ 1." in out.text
+    assert "REFUTED: Found ε ≥ 1.5; promised ε ≤ 1." in out.text
     assert "Witness: {" in out.text
     assert "dpcp-audit replay" in out.text
 
