@@ -21,7 +21,6 @@ from dpcp_audit.extensions.claims import (
     Computation,
     Figure,
     FigureKind,
-    Proof,
     ProofMethod,
     Quantity,
     RenyiDP,
@@ -221,28 +220,27 @@ def printed_mechanism() -> Computation:
     """
     compared = at_most("δ(0) ≤ 4/5·exp(−1/2)", partial(gaussian_delta, 1, 0), _least_printed)
     small = GaussianPair(10.0).delta_at(0.5)
-    return Computation(
+    found = Computation(
         quantity=Quantity.DELTA,
         at={"epsilon": 0.0},
         detail="of N(0, Δ²), the largest",
         value=GaussianPair(1.0).delta_at(0.0),
-        lower=compared.left[0],
-        upper=compared.left[1],
         claimed=compared.right[0],
-        proof=Proof(
-            method=ProofMethod.CLOSED_FORM,
-            argument=(
-                "δ(ε) falls in ε, so that δ(0) is the largest; the printed bound falls too, to "
-                "4/5·exp(−1/2) at ε = 1."
-            ),
-            premises=(compared,),
-        ),
         witness={"shift": 1.0},
         note=(
             "For σ = 1 alone, as printed. With (σε)² in the exponent, as in the source, the "
             f"formula fails: at σ = 0.1 and ε = 0.5 δ is {small:.4g}, and the formula says "
             f"{0.8 * math.exp(-((0.1 * 0.5) ** 2) / 2):.4g}."
         ),
+    )
+    return found.between(
+        compared,
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "δ(ε) falls in ε, so that δ(0) is the largest; the printed bound falls too, to "
+            "4/5·exp(−1/2) at ε = 1."
+        ),
+        parameters={},
     )
 
 

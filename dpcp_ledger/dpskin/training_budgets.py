@@ -224,25 +224,23 @@ def printed_formula(printed: Mapping[float, float], *, delta: float) -> Computat
         [partial(_printed_gap, sigma, epsilon, delta) for sigma, epsilon in printed.items()],
         decimal(_DIGIT),
     )
-    return Computation(
+    found = Computation(
         quantity=Quantity.DIFFERENCE,
         detail="the largest of a printed ε from √(2·log(1.25/δ))/σ",
         value=max(gaps.values()),
-        lower=compared.left[0],
-        upper=compared.left[1],
         claimed=_DIGIT,
-        proof=Proof(
-            method=ProofMethod.ENUMERATION,
-            argument="Every printed pair of σ and ε is compared, as decimal numbers.",
-            premises=(compared,),
-            parameters={
-                "noise_multiplier": list(printed),
-                "epsilon": list(printed.values()),
-                "delta": delta,
-            },
-        ),
         witness={"noise_multipliers": list(printed), "delta": delta},
         note="The number of steps, the sampling rate and the epochs enter none of them.",
+    )
+    return found.between(
+        compared,
+        method=ProofMethod.ENUMERATION,
+        argument="Every printed pair of σ and ε is compared, as decimal numbers.",
+        parameters={
+            "noise_multiplier": list(printed),
+            "epsilon": list(printed.values()),
+            "delta": delta,
+        },
     )
 
 
@@ -264,21 +262,15 @@ def table_budget(
     printed : mapping of float to float
         ε by noise multiplier σ.
     """
-    _validate.open_unit(delta=delta)
-    found = {
-        sigma: replace(training, noise_multiplier=sigma)
-        .guarantee(sampling=sampling)
-        .epsilon_at(delta)
-        for sigma in printed
-    }
+    runs = {sigma: replace(training, noise_multiplier=sigma) for sigma in printed}
+    found = {s: run.guarantee(sampling=sampling).epsilon_at(delta) for s, run in runs.items()}
     sigma = max(printed, key=lambda s: found[s] / printed[s])
-    worst = replace(training, noise_multiplier=sigma)
+    worst = runs[sigma]
     poisson = sampling is Sampling.POISSON
-    shift = math.sqrt(training.epochs) / sigma
     below = (
         worst.guarantee(sampling=sampling).epsilon_below(delta)
         if poisson
-        else GaussianPair(shift).epsilon_at(delta)
+        else GaussianPair(math.sqrt(training.epochs) / sigma).epsilon_at(delta)
     )
     substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
     proof = (_poisson_proof if poisson else _shuffled_proof)(training, printed, delta)

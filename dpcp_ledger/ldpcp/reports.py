@@ -102,30 +102,25 @@ def label_guess(response: KaryRandomizedResponse) -> Computation:
     """Compute the best guess's success from a k-RR report, over a uniform prior."""
     mass = np.exp(np.stack([law.log_mass for law in response.laws()]))
     success = float(mass.max(axis=0).mean())
-    kept, allowed = (
-        1 - exact(response.move_probability),
-        partial(response_keep, response.epsilon, response.k),
-    )
-    low, high = ends(kept)
-    return Computation(
+    case = {"epsilon": response.epsilon, "k": response.k}
+    kept = 1 - exact(response.move_probability)
+    allowed = partial(response_keep, response.epsilon, response.k)
+    found = Computation(
         quantity=Quantity.ATTACK_SUCCESS,
         detail="of the best guess",
         value=success,
-        lower=low,
-        upper=high,
         claimed=ends(allowed)[1],
-        proof=Proof(
-            method=ProofMethod.CLOSED_FORM,
-            argument=(
-                "The best guess from a report is the report itself, for each of the k reports: "
-                "it is right with the probability 1−m of a kept label, m the double that is drawn "
-                "with."
-            ),
-            premises=(at_most("1−m ≤ e^ε/(e^ε+k−1)", kept, allowed),),
-            parameters={"epsilon": response.epsilon, "k": response.k},
-        ),
-        witness={"epsilon": response.epsilon, "k": response.k},
+        witness=case,
         note=f"Guessing without the report succeeds with probability {1 / response.k:.4g}.",
+    )
+    return found.between(
+        at_most("1−m ≤ e^ε/(e^ε+k−1)", kept, allowed),
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "The best guess from a report is the report itself, for each of the k reports: it is "
+            "right with the probability 1−m of a kept label, m the double that is drawn with."
+        ),
+        parameters=case,
     )
 
 
