@@ -52,7 +52,6 @@ SLOW_FILES = frozenset(
         "ledger/claims/test_training_extraction.py",
         "ledger/claims/test_training_membership.py",
         "ledger/comparison/test_calibrator_study.py",
-        "ledger/comparison/test_study_heatmaps.py",
         "ledger/reproduce/test_simulation_study_laws.py",
         "mechanisms/test_budgets.py",
         "test_absent_packages.py",
