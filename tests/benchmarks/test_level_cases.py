@@ -33,11 +33,12 @@ CHEAP = ("one run", "failure rate, stopped", "mean of")
 SHAPES = ("vector", "local", "federated", "calibrator", "predictor", "regression", "shuffled")
 EXPENSIVE = (
     *("canaries", "both sides", "black-box search, bound"),
+    *("baseline of the pytest plugin", "comparison of two runs"),
     *(f"black-box search: {shape}" for shape in SHAPES),
     *(f"coverage audit: {shape}" for shape in SHAPES),
 )
 """A quarter of a second or more each, or auditors that other cases try: the study has them. The
-two tests of canaries are in test_run_bets.py."""
+two tests of canaries are in test_run_bets.py, that of two runs in test_two_runs_levels.py."""
 
 
 def level_test(name: str) -> WaldTest:

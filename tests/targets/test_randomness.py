@@ -201,7 +201,7 @@ def test_one_bug_has_one_outcome(form) -> None:
 
 
 @pytest.mark.known_bad
-@pytest.mark.parametrize("form", ["one_seed", "by_numpy", "kept", "by_a_hash", "cached"])
+@pytest.mark.parametrize("form", ["one_seed", "kept"])
 def test_the_command_line_ends_with_1(form, capsys: pytest.CaptureFixture[str]) -> None:
     given = [
         "--kind",

@@ -106,12 +106,24 @@ def told() -> dict[tuple[str, int], str]:
     }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
-    Path("three_claims.py").write_text(SUITE, "utf-8")
-    packages.register(tmp_path, "three-claims", mine="three_claims:SUITE")
-    packages.use(tmp_path, monkeypatch)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The working directory of the commands, with code, a suite and results files."""
+    place = tmp_path_factory.mktemp("commands")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        Path("three_claims.py").write_text(SUITE, "utf-8")
+        packages.register(place, "three-claims", mine="three_claims:SUITE")
+        packages.use(place, patch)
+        _write_results()
+        yield place
+    sys.modules.pop("three_claims", None)
+    runner._cells(Limits(), apart=False).stop()
+    runner._cells.cache_clear()
+    packages.clear()
+
+
+def _write_results() -> None:
     Path("code.py").write_text(CODE, "utf-8")
     for name in ("right", "wrong"):
         main(f"check code.py:{name} --name it {COVERS} -q --report json={name}.json".split())
@@ -121,11 +133,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     targets = wrong["targets"]
     Path("mended.json").write_text(dump(right | {"targets": targets}), "utf-8")
     Path("id").write_text(json.dumps(finding["id"]), "utf-8")
-    yield tmp_path
-    sys.modules.pop("three_claims", None)
-    runner._cells(Limits(), apart=False).stop()
-    runner._cells.cache_clear()
-    packages.clear()
 
 
 @pytest.mark.known_bad
