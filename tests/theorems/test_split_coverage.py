@@ -133,6 +133,15 @@ def test_the_mean_coverage_of_p_coqs_is_computed_and_sampling_agrees() -> None:
     assert abs(sampled.mean() - (1 - found.value)) < 6 * spread  # false alarms: 2e-9
 
 
+def test_the_figure_is_the_law_of_one_calibrated_set() -> None:
+    """From 1 − 3α on: the binomial sum that at least r of n scores lie at or below the level."""
+    (figure,) = split_miscoverage(Uniform(), n=9, alpha=0.2).figures
+    (law,) = figure.series
+    assert (law.x[0], law.x[-1], figure.marks) == (pytest.approx(0.4), 1.0, {"1−α": 0.8})
+    expected = [sum(comb(9, k) * x**k * (1 - x) ** (9 - k) for k in (8, 9)) for x in law.x]
+    assert law.y == pytest.approx(expected)
+
+
 def test_other_means_are_sampled() -> None:
     search = PCOQS(alpha=0.1, rho=0.5)
     histogram = HistLap(alpha=0.1, epsilon=1.0)
