@@ -151,7 +151,8 @@ def test_nothing_else_writes_files() -> None:
         path.name
         for package in packages
         for path in package.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if ".write_" in (source := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Attribute) and node.attr in {"write_text", "write_bytes"}
     }
     assert written == {"errors.py"}

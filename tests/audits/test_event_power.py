@@ -117,7 +117,7 @@ def test_draws_needed_inverts_the_smallest_violation(claim: PrivacyGuarantee) ->
 @pytest.mark.parametrize("violation", [0.5, 1.0, 1 + 1e-9])
 def test_what_the_claim_allows_is_no_violation(violation: float) -> None:
     with pytest.raises(ValueError, match="^violation is too close to the claim"):
-        draws_needed(GaussianDP(1.0), violation, significance=LEVEL)
+        draws_needed(ZCDP(1.0), violation, significance=LEVEL)
 
 
 def test_two_people_lose_twice_as_much() -> None:

@@ -33,16 +33,8 @@ def test_a_diff_is_of_three_files_at_most(name: str) -> None:
     assert 1 <= len(re.findall(r"^\+\+\+ b/", DIFFS[name], re.MULTILINE)) <= 3
 
 
-_NOT_SOURCES = (
-    ".git",
-    ".venv",
-    ".*_cache",
-    ".hypothesis",
-    "__pycache__",
-    "_build",
-    "dist",
-    "build",
-)
+_LEFT_OUT = (".git", ".venv", ".*_cache", ".hypothesis", "_build", "dist", "build")
+"""Of the copy; what Python keeps of its modules is copied, and of a changed file read anew."""
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -82,7 +74,7 @@ def test_what_the_diffs_add_works(tmp_path: Path) -> None:
     """All changes are made in one copy; their tests, and what they make possible, run there."""
     copy = tmp_path / "copy"
     git = str(shutil.which("git"))
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_NOT_SOURCES))
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT))
     for diff in DIFFS.values():
         subprocess.run([git, "apply", "-"], input=diff, cwd=copy, text=True, check=True)
     brought = re.findall(r"^\+\+\+ b/(tests/\S+)", "".join(DIFFS.values()), re.MULTILINE)

@@ -86,7 +86,7 @@ CHECKS = {
         calibrator, dp.ZCDP(0.05), dp.Coverage(0.9), kind="calibrator", n=20, draws=1500
     ),
 }
-QUANTILE = {"n": 20, "alpha": 0.1, "vectorised": True, "draws": 2000}
+QUANTILE = {"n": 20, "alpha": 0.1, "vectorised": True, "draws": 1000}
 
 
 @pytest.mark.parametrize("name", CHECKS)
