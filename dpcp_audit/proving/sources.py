@@ -161,6 +161,12 @@ def _module(file: str, text: str) -> tuple[ast.Module, types.CodeType]:
     return tree, compile(text, file, "exec", dont_inherit=True)
 
 
+@lru_cache(maxsize=256)
+def _functions(tree: ast.Module) -> tuple[FunctionNode, ...]:
+    """Return the functions of a file, at any depth."""
+    return tuple(each for each in ast.walk(tree) if isinstance(each, FunctionNode))
+
+
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -286,19 +292,17 @@ def defaults_of(target: types.FunctionType, line: int) -> tuple[tuple[str, Any],
 
 
 def _node(tree: ast.Module, code: types.CodeType, line: int) -> FunctionNode:
-    found = [node for node in ast.walk(tree) if _starts(node, code)]
-    if len(found) != 1 or not isinstance(found[0], FunctionNode):
+    found = [node for node in _functions(tree) if _starts(node, code)]
+    if len(found) != 1:
         raise Refusal(line, f"{code.co_name} is one of several functions in one line")
     return found[0]
 
 
-def _starts(node: ast.AST, code: types.CodeType) -> bool:
+def _starts(node: FunctionNode, code: types.CodeType) -> bool:
     if isinstance(node, ast.Lambda):
         return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
-    if isinstance(node, ast.FunctionDef):
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        return node.name == code.co_name and first == code.co_firstlineno
-    return False
+    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+    return node.name == code.co_name and first == code.co_firstlineno
 
 
 def _name(function: Any) -> str:

@@ -87,20 +87,6 @@ def test_a_claim_of_coverage_is_refused_in_words() -> None:
         dp.trace(lambda x, *, rng: x, [0], [1], dp.Coverage(0.5))
 
 
-def unary(value, *, rng, epsilon=1.0) -> Any:
-    """Return optimised unary encoding: the value's bit is kept with ½, others lie seldom."""
-    ones = np.arange(8) == value
-    return (rng.random(8) < np.where(ones, 0.5, 1 / (math.exp(epsilon) + 1))).astype(int)
-
-
-@pytest.mark.known_bad
-@pytest.mark.parametrize("epsilon", [1.0, 1.5])
-def test_vectors_of_bits_have_their_whole_law(epsilon) -> None:
-    found = dp.trace(unary, 0, 1, draws=30, options={"epsilon": epsilon})
-    assert found.pair.exact is not None
-    assert found.epsilon() == pytest.approx(epsilon, abs=1e-9)
-
-
 @pytest.mark.known_bad
 def test_inputs_that_are_no_neighbours_are_refused_as_everywhere() -> None:
     """A true claim was refuted on them; one changed record is a pair, and is within the claim."""
