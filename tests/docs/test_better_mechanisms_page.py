@@ -56,15 +56,13 @@ def test_the_upper_end_covers_where_the_last_midpoint_does_not() -> None:
 
 def test_equal_privacy_buys_less_noise_and_smaller_sets() -> None:
     """A comparison of means over 100 calibrations that differ by ten standard errors."""
-    epsilons = (1.0, 2.0)
-    rows = curator_pairs(n=1000, trials=100, rng=np.random.default_rng(0), epsilons=epsilons)
+    rows = curator_pairs(n=1000, trials=100, rng=np.random.default_rng(0), epsilons=(1.0,))
     found = {(row.name, row.setting): row for row in rows}
-    for epsilon in ("1", "2"):
-        before, after = (
-            found[f"ExponQ, {name}", f"ε = {epsilon}"] for name in ("nominal ε", "tight normaliser")
-        )
-        assert after.size < before.size
-        assert after.coverage > 0.9
+    before, after = (
+        found[f"ExponQ, {name}", "ε = 1"] for name in ("nominal ε", "tight normaliser")
+    )
+    assert after.size < before.size
+    assert after.coverage > 0.9
     loose, tight = (
         found[f"P-COQS*, ρ from its {name}", "ε = 1"] for name in ("zCDP", "exact δ(ε)")
     )

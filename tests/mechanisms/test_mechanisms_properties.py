@@ -312,9 +312,9 @@ def test_exponq_samples_follow_the_exact_law(normaliser: Normaliser) -> None:
 def test_exponq_trials_are_runs_on_drawn_scores(
     normaliser: Normaliser, population: Population
 ) -> None:
-    """4000 runs on scores really drawn against 40 000 trials; false alarm at most 1e-9 a case."""
+    """2000 runs on scores really drawn against 40 000 trials; false alarm at most 1e-9 a case."""
     mechanism, rng = exponq(normaliser), np.random.default_rng(3)
-    drawn = drawn_scores(population, (4000, 60), rng)
+    drawn = drawn_scores(population, (2000, 60), rng)
     direct = [mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn]
     trials = mechanism.trials(population, n=60, trials=40_000, rng=rng)
     assert differing_cells(direct, trials.threshold, cells=12, level=LEVEL).size == 0
@@ -324,10 +324,10 @@ def test_exponq_trials_are_runs_on_drawn_scores(
 @pytest.mark.parametrize("population", [Uniform(), Beta(5, 0.2), ATOMS], ids=lambda p: p.name)
 @pytest.mark.parametrize("noise", [Relation.SUBSTITUTION, Relation.ADD_REMOVE])
 def test_histlap_trials_are_runs_on_drawn_scores(noise: Relation, population: Population) -> None:
-    """4000 runs on scores really drawn against 40 000 trials; false alarm at most 1e-9 a case."""
+    """2000 runs on scores really drawn against 40 000 trials; false alarm at most 1e-9 a case."""
     mechanism = HistLap(alpha=0.2, epsilon=0.5, n_bins=12, noise=noise)
     rng = np.random.default_rng(4)
-    drawn = drawn_scores(population, (4000, 60), rng)
+    drawn = drawn_scores(population, (2000, 60), rng)
     direct = [mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn]
     trials = mechanism.trials(population, n=60, trials=40_000, rng=rng)
     assert differing_cells(direct, trials.threshold, cells=20, level=LEVEL).size == 0

@@ -220,7 +220,7 @@ def test_trials_agree_with_runs_on_scores_really_drawn(
     mechanism: LDPCPScores, population: Population
 ) -> None:
     """False alarm: at most 1e-7."""
-    trials, rng = 3000, np.random.default_rng(4)
+    trials, rng = 2000, np.random.default_rng(4)
     drawn = drawn_scores(population, (trials, 90), rng)
     real = np.array([mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn])
     quick = mechanism.trials(population, n=90, trials=trials, rng=rng).threshold

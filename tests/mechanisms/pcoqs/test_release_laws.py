@@ -146,12 +146,12 @@ def test_the_two_sample_test_sees_a_slightly_different_mechanism() -> None:
 @pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.statistical(false_alarm=1e-6)
 def test_the_levels_of_the_cell_tests_are_held() -> None:
-    """At level 0.05 on correct samplers, 2000 runs each; fails by chance with probability at
+    """At level 0.05 on correct samplers, 1000 runs each; fails by chance with probability at
     most 5e-7 for each of the two tests, by the exact binomial tail.
     """
     rng = np.random.default_rng(24)
     masses = np.array([0.5, 0.3, 0.15, 0.05])
-    runs, alarms = 2000, np.zeros(2)
+    runs, alarms = 1000, np.zeros(2)
     for _ in range(runs):
         counts = rng.multinomial(300, masses)
         alarms[0] += disagreeing_cells(counts, masses, trials=300, level=0.05).size > 0
