@@ -133,22 +133,6 @@ def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["mine.py:leaky", *QUANTILE, "--pure-dp", "1"], 1),
-        (["mine.py:private", *QUANTILE, "--pure-dp", "1", "--vectorised"], 0),
-        (["mine.py:constant", *QUANTILE, "--pure-dp", "1"], 3),
-    ],
-)
-@pytest.mark.usefixtures("folder")
-@pytest.mark.statistical(false_alarm=1e-9)
-def test_exit_codes(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """A true claim is refuted with probability 1e-9; the false one is far off."""
-    got, out, err = check([*arguments, *FEW, "--false-alarm", "1e-9"], capsys)
-    assert got == code, (out, err)
-
-
-@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "TARGET must be given"),
