@@ -1,4 +1,4 @@
-"""What a terminal shows: the summary and the progress."""
+"""What a terminal shows: the summary, the findings at any width, and the progress."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dpcp_audit.reports.terminal import Display, Progress, print_summary, summar
 from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
 IDS = ("ldpcp.shuffle[n=2452]", "ldpcp.krr", "histlap.privacy[scale=1/epsilon]")
+LONG = "histlap.privacy[scale=1/epsilon,neighbours=add-remove]"
 
 
 def failed(id_: str, error: str = "ValueError: planted") -> Finding:
@@ -31,6 +32,20 @@ def document() -> dict[str, Any]:
     settings = RunSettings()
     found = [*(check(id_, settings) for id_ in IDS), failed("a.error")]
     return to_document(settings, found, seconds=1.0, complete=True)
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(scope="module")
+def computed() -> dict[str, Any]:
+    """The document of three claims of long ids, one of them proved."""
+    findings = [check(id_, RunSettings()) for id_ in (*IDS[1:], LONG)]
+    return to_document(RunSettings(), findings, seconds=1.0, complete=True)
 
 
 def test_summary_is_worst_first(document: dict[str, Any]) -> None:
@@ -123,11 +138,59 @@ def test_without_a_verdict_there_is_no_table(document: dict[str, Any]) -> None:
     assert "quantity" not in text
 
 
-class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+def shown(document: dict[str, Any], stream: io.StringIO, **display: Any) -> str:
+    print_summary(document, stream=stream, display=Display(**display))
+    return stream.getvalue()
 
-    def isatty(self) -> bool:
-        return True
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+def test_an_id_is_whole_at_every_width(
+    computed: dict[str, Any], columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "dumb")
+    for text in (shown(computed, Terminal()), shown(computed, io.StringIO())):
+        assert all(id_ in text for id_ in (*IDS[1:], LONG))
+
+
+def test_where_no_table_fits_a_finding_has_its_own_lines(
+    computed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    lines = shown(computed, Terminal()).splitlines()
+    place = lines.index("REFUTED histlap.privacy[scale=1/epsilon]")
+    assert lines[place + 1] == "    Practice. Found ε = 2 (exact); promised ε ≤ 1."
+
+
+def test_a_long_id_is_whole_in_a_file(computed: dict[str, Any]) -> None:
+    finding = computed["findings"][0] | {"id": "x" * 200}
+    lines = shown(computed | {"findings": [finding]}, io.StringIO()).splitlines()
+    assert lines[0].split()[:2] == ["PROVED", "x" * 200]
+    assert lines[1].endswith("Proved for every case, by closed form.")
+
+
+def test_quiet_is_the_sum_alone(computed: dict[str, Any]) -> None:
+    statements, claims = shown(computed, io.StringIO(), quiet=True).splitlines()
+    assert statements.startswith("Of 136 statements of the three papers")
+    assert claims == summary_line(computed)
+
+
+def test_verbose_tells_statements_and_notes(computed: dict[str, Any]) -> None:
+    text = " ".join(shown(computed, io.StringIO(), verbose=True).split())
+    for finding in computed["findings"]:
+        assert finding["statement"] in text
+        assert finding["note"] in text
+
+
+def test_show_selects_verdicts_and_counts_the_others(computed: dict[str, Any]) -> None:
+    text = shown(computed, io.StringIO(), show=("REFUTED",))
+    assert "ldpcp.krr" not in text
+    assert "REFUTED histlap.privacy[scale=1/epsilon]" in text
+    assert "... and 2 claims of other verdicts" in text
+    assert "no claim is error or inconclusive" in shown(
+        computed, io.StringIO(), show=("ERROR", "INCONCLUSIVE")
+    )
 
 
 def show(id_: str) -> None:
