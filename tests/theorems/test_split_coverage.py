@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -140,6 +141,11 @@ def test_the_figure_is_the_law_of_one_calibrated_set() -> None:
     assert (law.x[0], law.x[-1], figure.marks) == (pytest.approx(0.4), 1.0, {"1−α": 0.8})
     expected = [sum(comb(9, k) * x**k * (1 - x) ** (9 - k) for k in (8, 9)) for x in law.x]
     assert law.y == pytest.approx(expected)
+
+
+def test_a_case_is_a_calibrator_a_law_and_a_size() -> None:
+    given = {each.name for each in fields(MarginalCoverage) if each.init}
+    assert given == {"calibrator", "population", "n", "details"}
 
 
 def test_other_means_are_sampled() -> None:
