@@ -367,7 +367,7 @@ _CONVERTED = {
     (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
     (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
     (ApproxDP, "concentrated"): "ρ-zCDP is (ε, δ)-DP: Canonne, Kamath and Steinke 2020, "
-    "Corollary 13",
+    "Section 2.3",
     (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",
 }
 
@@ -475,7 +475,7 @@ def _concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     """Return δ of ρ-zCDP from above: a bound for each order α > 1, of which some are tried.
 
     Reference: Canonne, Kamath and Steinke 2020, "The discrete Gaussian for differential privacy",
-    Corollary 13.
+    Section 2.3.
     """
     near = max((epsilon + rho) / (2 * rho), Fraction(33, 32)) if rho else Fraction(2)
 

@@ -9,8 +9,8 @@ References
 ----------
 Holohan, Braghin, Mac Aonghusa and Levacher 2019, "Diffprivlib: the IBM differential privacy
 library". Laplace noise of four uniforms: Holohan and Braghin 2021, "Secure random sampling in
-differential privacy". Staircase: Geng, Kairouz, Oh and Viswanath 2015. Gaussian noise: Balle and
-Wang 2018. Discrete Gaussian noise: Canonne, Kamath and Steinke 2020, Theorem 4.
+differential privacy". Staircase: Geng and Viswanath 2016. Gaussian noise: Balle and Wang
+2018. Discrete Gaussian noise: Canonne, Kamath and Steinke 2020, Theorem 4.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -73,7 +73,7 @@ _BOUNDED = {"LaplaceTruncated", "LaplaceFolded", "GeometricTruncated", "Geometri
 """Noise of a law, of which a function with public bounds is released."""
 _PUBLISHED = {
     "GaussianDiscrete": "Canonne, Kamath and Steinke 2020, Theorem 4",
-    "Staircase": "Geng, Kairouz, Oh and Viswanath 2015, Theorem 1",
+    "Staircase": "Geng and Viswanath 2016",
 }
 _CHOICES = {
     "Exponential": "McSherry and Talwar 2007, Theorem 6",
@@ -298,7 +298,7 @@ def _law(reader: Interpreter, owner: Mechanism, value: Statistic) -> Value:
     """Return a value with noise of a known law, or what is made of it with public bounds."""
     law = _LAWS[owner.name]
     noise = Noise((next(tokens),), law, _scale(reader, owner, law), (), reader.line)
-    reader.rules.add(f"diffprivlib's {owner.name} draws {law} noise: Holohan and Braghin 2021")
+    reader.rules.add(f"diffprivlib's {owner.name} draws {law} noise: Holohan and others 2019")
     found = noisy(reader, value, noise)
     if owner.name not in _BOUNDED:
         return found
