@@ -173,14 +173,19 @@ _NUMERICAL = 1e-9
 _LARGEST_FACTOR = 64.0
 _STEPS = 7
 _MISSED = 0.05
+_STANDARD_ERRORS = 2.0
+"""By how many an estimate may exceed a claim that the paths still support."""
+_GROUPS = 16
+"""Parts of the paths that are left out in turn (the jackknife)."""
 
 
 def path_evidence(
     guarantee: PrivacyGuarantee, trace: PairTrace, *, significance: float
-) -> tuple[Evidence, Power]:
+) -> tuple[Evidence, Power | None]:
     """Return what the drawn paths say of a guarantee, and what they would have refuted.
 
-    A true guarantee is refuted with probability at most ``significance``.
+    A true guarantee is refuted with probability at most ``significance``. The power is None where
+    the paths contradict what it assumes of their losses.
     """
     loss = loss_of(guarantee)
     if loss.pure:
@@ -223,8 +228,13 @@ class _Point:
 
 def _profile_evidence(
     guarantee: PrivacyGuarantee, trace: PairTrace, significance: float
-) -> tuple[Evidence, Power]:
-    """Test δ(ε) at the ε that half of the paths choose, on the other half."""
+) -> tuple[Evidence, Power | None]:
+    """Test δ(ε) at the ε that half of the paths choose, on the other half.
+
+    The power is that against losses of the largest δ(ε) that the claim allows. Those of a bisection
+    add up from small ones, and show less at any one ε: 68 paths of one at four times its ρ are
+    refuted in 18 of 200 runs, in place of 190.
+    """
     point = max(
         (_chosen(guarantee, sample) for sample in trace.samples), key=lambda each: each.excess
     )
@@ -236,7 +246,7 @@ def _profile_evidence(
     at_least = partial(_parameter, loss, point.epsilon)
     evidence = of_loss(
         loss.quantity,
-        _estimate(loss, trace),
+        _estimate(loss, trace.samples),
         at_least(found.lower),
         refuted=refuted,
         claimed=claimed,
@@ -244,6 +254,8 @@ def _profile_evidence(
         n_samples=trace.forward.size + trace.backward.size,
         at=loss.at,
     )
+    if _exceeds(loss, trace, evidence.value):
+        return evidence, None
     seen = _detectable(fresh, point, significance)
     power = Power(
         quantity=loss.quantity,
@@ -272,15 +284,38 @@ def _chosen(guarantee: PrivacyGuarantee, sample: LossSample) -> _Point:
     return max(points, key=lambda each: each.excess)
 
 
-def _estimate(loss: Loss, trace: PairTrace) -> float:
+def _estimate(loss: Loss, samples: Sequence[LossSample]) -> float:
     """Return an estimate of the claim's quantity, not certified."""
     if loss.linear is not None:
         delta = loss.linear.delta
-        return max(sample.epsilon(delta) for sample in trace.samples)
+        return max(sample.epsilon(delta) for sample in samples)
     order = loss.at.get("alpha")
     if order is not None:
-        return max(sample.renyi(order) for sample in trace.samples)
-    return loss.of_divergence(max(sample.rho() for sample in trace.samples), 1.0)
+        return max(sample.renyi(order) for sample in samples)
+    return loss.of_divergence(max(sample.rho() for sample in samples), 1.0)
+
+
+def _exceeds(loss: Loss, trace: PairTrace, estimate: float) -> bool:
+    """Tell whether an estimate lies two standard errors or more beyond the claim.
+
+    That is no finding, but such paths do not support the claim either: their losses are not those
+    that a power assumes. An infinite loss is within (ε, δ)-DP where it is rare.
+    """
+    if math.isinf(estimate):
+        return loss.linear is None
+    return estimate - _STANDARD_ERRORS * _standard_error(loss, trace) > loss.claimed
+
+
+def _standard_error(loss: Loss, trace: PairTrace) -> float:
+    """Return the standard error of the estimate, from those without a part of the paths each."""
+    groups = min(_GROUPS, trace.forward.size, trace.backward.size)
+    if groups < 2:
+        return math.inf
+    without = [
+        _estimate(loss, [each.part(np.arange(each.size) % groups != g) for each in trace.samples])
+        for g in range(groups)
+    ]
+    return math.sqrt((groups - 1) * float(np.var(without)))
 
 
 def _parameter(loss: Loss, epsilon: float, delta: float) -> float:

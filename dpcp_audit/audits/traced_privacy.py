@@ -317,6 +317,10 @@ _UNAMPLIFIED = (
     "Coins and choices, such as which rows are drawn, count as revealed: the loss is that without "
     "amplification, from above."
 )
+_EXCEEDING = (
+    "The paths lose more than is claimed, by two standard errors or more: too little for a finding "
+    "from so few of them."
+)
 _RUN_OF_ALL = (
     "Every path was run: the whole law of the output, on {count} outputs, for ideal draws."
 )
@@ -533,7 +537,7 @@ def _of_paths(
         evidence=shows,
         power=None if refuted or unsaid else power,
         witness=witness,
-        note=_note(trace, refuted=refuted, shown=shown),
+        note=_note(trace, refuted=refuted, shown=shown, exceeding=not refuted and power is None),
         tables=trace_tables(trace),
         estimates=(from_below(shows, why=_RARER if shown else _UNSHOWN),),
     )
@@ -544,7 +548,7 @@ def _held(evidence: Evidence) -> Evidence:
     return replace(evidence, kind=EvidenceKind.INDICATIVE, lower=0.0, detail="of the transcript")
 
 
-def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
+def _note(trace: PairTrace, *, refuted: bool, shown: bool, exceeding: bool) -> str:
     parts = [_BOUNDED] if hides_infinity(trace) else []
     parts += [f"{leak}." for leak in trace.leaks[:3]]
     if refuted and not shown:
@@ -552,6 +556,8 @@ def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
             "Counted draw by draw, the noise does not pay for the claim: that bounds the loss of "
             "the release from above, and is no finding."
         )
+    if exceeding:
+        parts.append(_EXCEEDING)
     if not (trace.additive or shown):
         parts.append(_UNAMPLIFIED)
     if trace.values:

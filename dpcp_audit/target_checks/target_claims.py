@@ -137,18 +137,14 @@ class TwoSidedPrivacy:
     def _settles(self, traced: Outcome, found: Outcome) -> bool:
         """Tell whether the traces settle what the outputs leave open.
 
-        The largest loss of a few paths says nothing of a rare one: ε-DP needs the whole law. Nor
-        do paths that lose as much, on average, as they are said to catch: their losses are not of
-        the shape that their power assumes.
+        The largest loss of a few paths says nothing of a rare one: ε-DP needs the whole law.
         """
         exact = traced.evidence.kind is EvidenceKind.EXACT
         settling = exact or not loss_of(self.trace.guarantee).pure
-        caught = math.inf if traced.power is None else traced.power.smallest
         return (
             settling
             and found.verdict is Verdict.INCONCLUSIVE
             and traced.verdict is Verdict.CONSISTENT
-            and traced.evidence.value < caught
         )
 
 

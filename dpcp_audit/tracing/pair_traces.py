@@ -135,7 +135,7 @@ class LossSample:
             room = room + self.errors
         return np.where(np.isinf(self.losses), self.losses, finite + sign * room)
 
-    def part(self, which: slice) -> LossSample:
+    def part(self, which: slice | BoolArray) -> LossSample:
         """Return some of the paths."""
         return LossSample(
             losses=self.losses[which],

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
+from scipy.stats import binom
 from support import user_mechanisms as mine
 
+from dpcp_audit.audits.path_evidence import path_evidence
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
+from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import (
@@ -339,3 +343,45 @@ def test_an_order_that_is_seen_more_finely_than_its_extreme_does_not_refute(scop
     found = outcome(running_max, PureDP(0.01), inputs, scope=scope, draws=50)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.evidence.lower == 0.0
+
+
+def paths_of(losses) -> PairTrace:
+    """Return a trace of such losses in either direction; those of both halves are alike."""
+    losses = np.concatenate([losses[::2], losses[1::2]])
+    sample = LossSample(losses=losses, departed=np.zeros(losses.size, dtype=bool))
+    return PairTrace(
+        forward=sample,
+        backward=sample,
+        exact=None,
+        lines=(),
+        leaks=(),
+        unfollowed=(),
+        values=False,
+        released=True,
+    )
+
+
+def bisection(mu, paths, rounds=34) -> PairTrace:
+    """Return quantiles of the loss of noisy comparisons whose noise costs μ in all."""
+    right = float(ndtr(mu / math.sqrt(rounds) / 2))
+    ones = binom.ppf((np.arange(paths) + 0.5) / paths, rounds, right)
+    return paths_of((2 * ones - rounds) * math.log(right / (1 - right)))
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("guarantee", [GaussianDP(1.0), ZCDP(0.5)], ids=str)
+def test_paths_that_lose_more_than_is_claimed_support_no_claim(guarantee) -> None:
+    """Bisections of half of the noise, and of enough; neither is refuted by 68 paths."""
+    broken, power = path_evidence(guarantee, bisection(2.0, 68), significance=1e-3)
+    assert power is None
+    assert broken.lower <= broken.claimed < broken.value
+    fine, power = path_evidence(guarantee, bisection(1.0, 68), significance=1e-3)
+    assert power is not None
+    assert fine.lower <= fine.claimed < power.smallest
+
+
+def test_a_rare_infinite_loss_contradicts_no_promise_that_has_room_for_it() -> None:
+    losses = np.concatenate([np.full(67, 0.5), [math.inf]])
+    for guarantee, contradicted in ((ApproxDP(1.0, 0.2), False), (ZCDP(0.5), True)):
+        _, power = path_evidence(guarantee, paths_of(losses), significance=1e-3)
+        assert (power is None) is contradicted

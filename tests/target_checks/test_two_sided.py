@@ -342,7 +342,7 @@ def test_a_few_paths_do_not_settle_pure_privacy() -> None:
 
 @pytest.mark.known_bad
 @pytest.mark.parametrize("seed", range(4))
-def test_paths_that_lose_what_they_are_said_to_catch_settle_nothing(seed: int) -> None:
+def test_paths_that_lose_more_than_is_claimed_settle_nothing(seed: int) -> None:
     """The reference bisection spends four times the claim; a few paths do not refute it."""
     spent = PCOQS(alpha=0.1, rho=2.0)
 
@@ -352,7 +352,7 @@ def test_paths_that_lose_what_they_are_said_to_catch_settle_nothing(seed: int) -
     few = {"n": 100, "alpha": 0.1, "vectorised": True, "draws": 2048, "prove": False}
     (row,) = rows_of_targets([spec_of(bisection, [ZCDP(0.5)], few, file="mine.py")])
     found = row.check(Context(seed=seed, name=row.claim.id, significance=1e-3))
-    assert found.verdict is not Verdict.CONSISTENT or found.evidence.value < found.power.smallest
+    assert found.verdict is not Verdict.CONSISTENT
 
 
 @pytest.mark.known_bad
