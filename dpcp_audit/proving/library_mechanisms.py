@@ -18,6 +18,7 @@ differential privacy". Staircase: Geng and Viswanath 2016. Gaussian noise: Balle
 
 from __future__ import annotations
 
+import abc
 import functools
 import importlib.metadata
 import inspect
@@ -28,6 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from flint import ctx
 
 from dpcp_audit.proving.arithmetic import LARGEST, kind, noisy
@@ -40,6 +42,7 @@ from dpcp_audit.proving.distances import (
     Noise,
     Private,
     PublicFloat,
+    Reference,
     Statistic,
     Value,
     is_known,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.proving.paths import Interpreter
 
+_GENERATOR: Any = np.random.default_rng
 _VERSION = "0.6"
 """The version of the library whose mechanisms are described here."""
 _LAWS = {
@@ -82,6 +86,7 @@ _CHOICES = {
 _WHOLE = {"Geometric", "GeometricTruncated", "GeometricFolded", "GaussianDiscrete"}
 """Mechanisms of whole numbers alone: of any other number they raise an error."""
 _PARAMETERS = ("epsilon", "delta", "sensitivity", "lower", "upper", "gamma")
+_LISTS = ("utility", "candidates")
 _RARE = Fraction(1, 2**40)
 """The rate of geometric noise below which a draw may be as large as doubles that skip numbers."""
 
@@ -127,6 +132,11 @@ def _check_library(reader: Interpreter, cls: type) -> None:
     except importlib.metadata.PackageNotFoundError:
         raise reader.refuse("diffprivlib is not installed, and yet in use") from None
     homes = {each.__module__ for each in cls.__mro__ if each.__module__ not in {"abc", "builtins"}}
+    for each in cls.__mro__[:-1]:
+        if vars(sys.modules[each.__module__]).get(each.__name__) is not each:
+            raise reader.refuse(f"{each.__name__} is not of the installed diffprivlib")
+    if type(cls) is not abc.ABCMeta or np.random.default_rng is not _GENERATOR:
+        raise reader.refuse("a generator of NumPy's, or a class, was changed")
     modules = [sys.modules[name] for name in {*homes, "diffprivlib.utils"}]
     for module in (*modules, sys.modules["random"], sys.modules["secrets"]):
         own = module.__name__ in {"random", "secrets"}
@@ -158,7 +168,7 @@ def _construct(
             "a generator of the program's own: whoever knows its seed knows the noise",
             "leave random_state out: the system's generator is then drawn from",
         )
-    lists = {each: given.pop(each) for each in ("utility", "candidates") if each in given}
+    lists: dict[str, Value] = {each: given.pop(each) for each in _LISTS if each in given}
     for each, value in given.items():
         given[each] = reader.public(value, f"{each} of {name}")
         if not (is_known(given[each]) and is_scalar(given[each])):
@@ -177,9 +187,8 @@ def _construct(
 def _lists(reader: Interpreter, lists: dict[str, Value]) -> tuple[Statistic, Value]:
     """Return the utilities as one statistic, and the candidates."""
     utility, candidates = lists.get("utility"), lists.get("candidates")
-    for each in (utility, candidates):
-        is_list = hasattr(each, "address") and reader.cells(each).kind == "list"
-        if not is_list and (each is utility or each is not None):
+    for each in (utility, *([] if candidates is None else [candidates])):
+        if not isinstance(each, Reference) or reader.cells(each).kind != "list":
             raise reader.refuse("raises TypeError: utilities and candidates are lists")
     found = reader.gathered(utility)
     if not isinstance(found, Statistic) or len(found.shape) != 1:

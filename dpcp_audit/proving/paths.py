@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Charge, Rules
     from dpcp_audit.proving.distances import Leak, Records, Refusal
     from dpcp_audit.proving.exact_numbers import Surd
-    from dpcp_audit.proving.paths import ThresholdAnswers
     from dpcp_audit.proving.sources import FunctionSource
 
 

@@ -7,11 +7,13 @@ import abc
 import ast
 import inspect
 import linecache
+import math
 import sys
 import types
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,22 +233,63 @@ def _bindings(
     if isinstance(node, ast.FunctionDef):
         yield node.name, _runs(space.get(node.name), node, codes)
     elif isinstance(node, ast.ClassDef):
-        cls = space.get(node.name)
-        held = dict(vars(cls)) if isinstance(cls, type) else {}
-        for each in node.body:
-            if isinstance(each, ast.FunctionDef):
-                yield f"{node.name}.{each.name}", _runs(held.pop(each.name, None), each, codes)
-            for target in getattr(each, "targets", [getattr(each, "target", None)]):
-                held.pop(getattr(target, "id", None), None)
-        yield from ((f"{node.name}.{name}", name in OF_EVERY_CLASS) for name in held)
+        yield from _methods(node, space.get(node.name), codes)
     elif isinstance(node, ast.Import):
-        for each in node.names:
-            name = each.name if each.asname else each.name.split(".")[0]
-            yield each.name, space.get(each.asname or name) is sys.modules.get(name)
+        for alias in node.names:
+            name = alias.name if alias.asname else alias.name.split(".")[0]
+            yield alias.name, space.get(alias.asname or name) is sys.modules.get(name)
     elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
         home = sys.modules.get(node.module or "")
-        for each in node.names:
-            yield each.name, space.get(each.asname or each.name) is getattr(home, each.name, None)
+        for alias in node.names:
+            value = space.get(alias.asname or alias.name)
+            agrees = value is getattr(home, alias.name, None)
+            yield alias.name, agrees and _is_of(home, alias.name, value)
+    elif isinstance(node, ast.Assign) and _is_arithmetic(node.value, space):
+        code = compile(ast.Expression(node.value), "", "eval")
+        number = eval(code, {"__builtins__": {}}, space)  # noqa: S307  (of numbers alone)
+        yield from ((name, space.get(name) == number) for name in _targets(node))
+
+
+def _methods(
+    node: ast.ClassDef, cls: Any, codes: list[types.CodeType]
+) -> Iterator[tuple[str, bool]]:
+    """Return the names that a class binds, and whether they are bound so now."""
+    held: dict[str, Any] = dict(vars(cls)) if isinstance(cls, type) else {}
+    for each in node.body:
+        if isinstance(each, ast.FunctionDef):
+            yield f"{node.name}.{each.name}", _runs(held.pop(each.name, None), each, codes)
+        for name in _targets(each):
+            held.pop(name, None)
+    yield from ((f"{node.name}.{name}", name in OF_EVERY_CLASS) for name in held)
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    """Return the names that a statement assigns."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [each.id for each in targets if isinstance(each, ast.Name)]
+
+
+_BISECT = "bisect_right"
+"""The name of the function that ``random`` imports as bisect."""
+
+
+def _is_of(home: Any, name: str, value: Any) -> bool:
+    """Tell whether a value may be what a module calls so: no function of another program's."""
+    if isinstance(value, types.FunctionType):
+        folder = Path(getattr(home, "__file__", None) or "/none").parent
+        return Path(value.__code__.co_filename).is_relative_to(folder)
+    if isinstance(value, types.BuiltinFunctionType | type):
+        return value.__name__ in {name, _BISECT}
+    return type(value).__module__ in {"builtins", "numpy"} and not callable(value)
+
+
+def _is_arithmetic(node: ast.expr, space: dict[str, Any]) -> bool:
+    """Tell whether an expression is of numbers, and of functions of C."""
+    names = [space.get(each.id) for each in ast.walk(node) if isinstance(each, ast.Name)]
+    kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load)
+    numbers = all(isinstance(each, (*kinds, ast.Call)) for each in ast.walk(node))
+    known = (int, float, types.BuiltinFunctionType)
+    return numbers and all(isinstance(each, known) for each in names)
 
 
 def _runs(value: Any, node: ast.FunctionDef, codes: list[types.CodeType]) -> bool:
@@ -270,8 +313,10 @@ def _is_own(name: str, numpy: Any) -> bool:
         return False
     if isinstance(value, types.ModuleType):
         return value is sys.modules.get(f"numpy.{name}")
+    if isinstance(value, float):
+        return value == {"pi": math.pi, "e": math.e, "inf": math.inf}.get(name)
     home = type(value).__module__ in {"builtins", "numpy"}
-    return home and (not callable(value) or getattr(value, "__name__", "") == name)
+    return home and callable(value) and getattr(value, "__name__", "") == name
 
 
 def _check_names(node: FunctionNode) -> None:

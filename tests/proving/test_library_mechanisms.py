@@ -2,6 +2,8 @@
 
 import importlib.metadata
 import math
+import os
+import random
 import secrets
 from fractions import Fraction
 
@@ -47,6 +49,8 @@ def test_a_wrong_function_is_not_proved(row) -> None:
         (mechanisms.laplace, "np", math),
         (mechanisms.laplace.np, "log", np.exp),
         (mechanisms.laplace.np, "cos", lambda x: 0.0),
+        (mechanisms.laplace.np, "pi", 0.0),
+        (random, "RECIP_BPF", 0.0),
         (secrets.SystemRandom, "random", lambda self: 0.5),
         (importlib.metadata, "version", lambda name: "0.9.1"),
     ],
@@ -55,6 +59,24 @@ def test_a_wrong_function_is_not_proved(row) -> None:
 def test_a_patched_library_proves_nothing(owner, name, value, monkeypatch) -> None:
     monkeypatch.setattr(owner, name, value, raising=False)
     assert not dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+
+
+def test_a_function_of_c_that_is_replaced_wherever_it_is_named_proves_nothing(monkeypatch) -> None:
+    for owner, name in ((random, "_urandom"), (os, "urandom")):
+        monkeypatch.setattr(owner, name, bytes)
+    assert not dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+
+
+def test_a_class_under_the_name_of_another_proves_nothing(monkeypatch) -> None:
+    posing = type("Laplace", (wrong.Quiet,), {"__module__": "diffprivlib.mechanisms.laplace"})
+    monkeypatch.setattr(wrong.Quiet, "__module__", "diffprivlib.mechanisms.laplace")
+    monkeypatch.setattr(mechanisms, "Laplace", posing)
+    assert not dp.prove(right.mean_as_attribute, dp.PureDP(1.0), n=N).proved
+
+
+def test_a_generator_of_numpy_that_is_replaced_proves_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(np.random, "default_rng", lambda: np.random.Generator(np.random.PCG64(1)))
+    assert not dp.prove(right.staircase, dp.PureDP(1.0), n=N).proved
 
 
 def test_what_is_assumed_of_the_library_is_named() -> None:
