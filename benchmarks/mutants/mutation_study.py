@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 STUDIED = (
     "stats/*.py",
     "mechanisms/iid_coverage.py",
-    "mechanisms/window_law.py",
+    "mechanisms/local_scores.py",
     "decisions.py",
     "checks.py",
     "audits/accounting.py",

@@ -22,6 +22,7 @@ from dpcp_audit.mechanisms.local_scores import OnMiss as OnMiss
 from dpcp_audit.mechanisms.local_scores import Window as Window
 from dpcp_audit.mechanisms.local_scores import WindowSearch as WindowSearch
 from dpcp_audit.mechanisms.local_scores import hoeffding_width as hoeffding_width
+from dpcp_audit.mechanisms.local_scores import threshold_law as threshold_law
 from dpcp_audit.mechanisms.pcoqs import PCOQS as PCOQS
 from dpcp_audit.mechanisms.pcoqs import largest_bit_divergence as largest_bit_divergence
 from dpcp_audit.mechanisms.pcoqs_budget import Calibration as Calibration
@@ -52,4 +53,3 @@ from dpcp_audit.mechanisms.subsampled_gaussian import envelope as envelope
 from dpcp_audit.mechanisms.subsampled_gaussian import least_line as least_line
 from dpcp_audit.mechanisms.subsampled_gaussian import loss_interval as loss_interval
 from dpcp_audit.mechanisms.subsampled_gaussian import noise_multiplier_for as noise_multiplier_for
-from dpcp_audit.mechanisms.window_law import threshold_law as threshold_law

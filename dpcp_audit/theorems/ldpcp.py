@@ -17,19 +17,17 @@ from dpcp_audit.mechanisms.local_labels import CellCounts, LDPCPLabels, NoiseAwa
 from dpcp_audit.mechanisms.local_scores import (
     Blocks,
     Debiasing,
+    EnclosedSearch,
     LabelSearch,
     LDPCPScores,
     OnMiss,
-    Window,
-    hoeffding_width,
-)
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.window_law import (
-    EnclosedSearch,
     ThresholdLaw,
+    Window,
     enclosed_hoeffding_width,
+    hoeffding_width,
     threshold_law,
 )
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, at_most, exact
 from dpcp_audit.theorems.statement import Stated, Statement, inputs_of
 from dpcp_audit.theorems.theorem import TheoremTrials, outside

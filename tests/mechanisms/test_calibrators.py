@@ -16,10 +16,9 @@ from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.mechanisms.calibrators import ProvedCalibrator, calibrators
 from dpcp_audit.mechanisms.calibrators import _UpperEnd as UpperEnd
 from dpcp_audit.mechanisms.iid_coverage import coverage_outside, mean_coverage
-from dpcp_audit.mechanisms.local_scores import LDPCPScores
+from dpcp_audit.mechanisms.local_scores import LDPCPScores, threshold_law
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import ExponQ
-from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_ledger.mechanisms.releases import worst_log_ratio
 
 if TYPE_CHECKING:

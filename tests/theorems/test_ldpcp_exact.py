@@ -17,8 +17,7 @@ from support.samplers import context
 
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
-from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.window_law import threshold_law
+from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss, Window, threshold_law
 from dpcp_audit.theorems.ldpcp import (
     ScoreTheorem,
     enclosed_failure,

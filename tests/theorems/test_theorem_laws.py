@@ -16,10 +16,16 @@ from support.theorems import Coin
 from dpcp_audit.laws.pools import hps
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.local_labels import CellCounts
-from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LDPCPScores,
+    OnMiss,
+    Window,
+    threshold_law,
+)
 from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_audit.stats.rates import RateSequence
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_ledger.mechanisms.histlap import SplitConformal

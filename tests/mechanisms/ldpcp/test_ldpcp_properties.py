@@ -20,12 +20,12 @@ from dpcp_audit.mechanisms.local_scores import (
     OnMiss,
     Window,
     WindowSearch,
+    threshold_law,
 )
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
-from dpcp_audit.mechanisms.window_law import threshold_law
 from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 

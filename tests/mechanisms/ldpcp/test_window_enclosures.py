@@ -14,14 +14,12 @@ from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uni
 from dpcp_audit.mechanisms.local_scores import (
     Blocks,
     Debiasing,
+    EnclosedSearch,
     LDPCPScores,
     OnMiss,
     Window,
-    hoeffding_width,
-)
-from dpcp_audit.mechanisms.window_law import (
-    EnclosedSearch,
     enclosed_hoeffding_width,
+    hoeffding_width,
     threshold_law,
 )
 

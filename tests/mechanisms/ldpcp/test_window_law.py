@@ -13,9 +13,13 @@ import pytest
 from scipy.stats import norm
 
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
-from dpcp_audit.mechanisms.window_law import (
+from dpcp_audit.mechanisms.local_scores import (
+    Blocks,
+    Debiasing,
+    LDPCPScores,
+    OnMiss,
     ThresholdLaw,
+    Window,
     _binomial_below,
     _binomial_from,
     threshold_law,

@@ -9,8 +9,7 @@ from hypothesis import find, settings
 from support.piecewise_laws import piecewise_laws
 
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Uniform
-from dpcp_audit.mechanisms.local_scores import OnMiss
-from dpcp_audit.mechanisms.window_law import threshold_law
+from dpcp_audit.mechanisms.local_scores import OnMiss, threshold_law
 from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, complexity, shrink
 from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
 from dpcp_audit.words.checks import Check, Context
