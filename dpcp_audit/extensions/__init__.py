@@ -8,8 +8,7 @@
 ``audits``            audits of privacy claims: exact, sampled, local, of membership
 ``theorems``          coverage theorems as objects, their checks, the laws of scores to try
 ``targets``           third-party code as a target: kinds, specifications of checks
-``runs``              runs of suites, and commands of the command line
-``reports``           results documents, figures and tables
+``runs``              runs of suites, what is printed of them, and commands
 ====================  ============================================================================
 
 **Stability.** A name of these modules keeps its meaning within a minor version (0.2.x). It is

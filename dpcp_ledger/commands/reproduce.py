@@ -80,7 +80,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def show_tables(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
     """Print the tables, and then the summary."""
-    from dpcp_audit.extensions.reports import print_summary, print_tables
+    from dpcp_audit.extensions.runs import print_summary, print_tables
 
     print_tables(document, stream=stream)
     print_summary(document, stream=stream, **others)

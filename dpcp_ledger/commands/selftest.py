@@ -57,6 +57,6 @@ def execute(options: argparse.Namespace) -> int:
 
 def _show(document: dict[str, Any], *, stream: TextIO, **_others: object) -> None:
     """Print the tables alone: a refutation is what a bug is planted for."""
-    from dpcp_audit.extensions.reports import print_tables
+    from dpcp_audit.extensions.runs import print_tables
 
     print_tables(document, stream=stream)
