@@ -248,10 +248,10 @@ class Reading:
         refuted = sum(entry.refuted for entry in self.own)
         if not refuted:
             return "The evidence excludes none of these claims." if self.own else ""
-        them, each = _is(refuted, "it", "them"), _is(refuted, "it comes", "each comes")
+        them, each = _is(refuted, "it", "them"), _is(refuted, "It has", "Each has")
         return (
-            f"The evidence excludes {counted(refuted, 'claim')} as stated, so do not build on "
-            f"{them} in that form; {each} with a witness and a command that runs it again."
+            f"The evidence excludes {counted(refuted, 'claim')} as stated: do not rely on {them}. "
+            f"{each} a witness, and a command that runs it again."
         )
 
     @property

@@ -77,7 +77,7 @@ def test_the_meaning_is_grammatical(verdicts: list[str], meaning: str) -> None:
     claims = (finding(str(i), verdict, "PROVED") for i, verdict in enumerate(verdicts))
     said = read(document(*claims)).meaning
     assert meaning in said
-    assert ("do not build on it" in said) == ("REFUTED" in verdicts)
+    assert ("do not rely on it" in said) == ("REFUTED" in verdicts)
 
 
 def test_an_empty_run_says_so() -> None:
