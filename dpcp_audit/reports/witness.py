@@ -243,7 +243,8 @@ def _line_loss(data: PlainData) -> LineLoss:
 
 
 def _remark(data: PlainData) -> Remark:
-    return Remark(**data | {"location": SourceLocation(**data["location"])})
+    place = SourceLocation(**data["location"])
+    return Remark(says=data["says"], location=place, paths=data["paths"], blames=data["blames"])
 
 
 def lines_table(lines: Sequence[LineLoss]) -> Table:
