@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     choose_pair_test,
     claims_delta,
     promise_of_atoms,
+    promises,
     shows_atoms,
-    total_promise,
 )
 from dpcp_audit.targets.answers import (
     OR_NONE,
@@ -35,6 +35,8 @@ from dpcp_audit.targets.answers import (
 from dpcp_audit.words.formatting import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from dpcp_audit.words.validate import FloatArray
 
 _CHUNK = 2**18
+T = TypeVar("T")
+
 _FEWEST = 16
 """Outputs of either input that a pair is first tried on, at least."""
 _ARMS = 128
@@ -223,10 +227,19 @@ class Bank:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Arm:
-    """A candidate in the race, and its excess as far as is known."""
+    """A candidate in the race, and its excess as far as is known.
+
+    Parameters
+    ----------
+    score : float
+        Over the claim and eased ones, by which pairs that meet the claim are told apart.
+    excess : float
+        Over the claim alone: one pair may exceed it on some outputs where many meet it on all.
+    """
 
     candidate: Candidate
     score: float = -math.inf
+    excess: float = -math.inf
     size: int = 1
     """Outputs of either input that the score is of."""
 
@@ -350,8 +363,11 @@ class PairRace:
             for arm in kept:
                 if arm.size < size:
                     self._promote(arm, size)
-            ranked: list[Arm] = sorted(kept, key=_likely, reverse=True)
-            kept = [arm for arm in ranked[: (len(kept) + 1) // 2] if arm in self.arms]
+            ranked = _by_turns(
+                sorted(kept, key=_likely, reverse=True), sorted(kept, key=_exceeds, reverse=True)
+            )
+            half = list(dict.fromkeys(ranked))[: (len(kept) + 1) // 2]
+            kept = [arm for arm in half if arm in self.arms]
 
     def _level(self, arms: list[Arm], room: int) -> int:
         """Return the number of outputs of each input to which ``room`` more bring some pairs."""
@@ -394,12 +410,14 @@ class PairRace:
         """
         least = math.inf
         for step in range(_SETTLING, 0, -1):
-            leader = self._lead(self.arms)
+            leader = self._lead(self.arms) if step % 2 else max(self.arms, key=_surely_exceeds)
             added = max(0, stop - self.bank.spent) // (2 * step)
             if not self._fill(leader, self._known(leader) + added):
                 raise DegenerateTargetError(f"sample raised: {self.bank.failures[-1]}")
             least = min(least, leader.size)
-        return self._lead([arm for arm in self.arms if arm.size >= least])
+        known = [arm for arm in self.arms if arm.size >= least]
+        surest = max(known, key=_surely_exceeds)
+        return surest if _surely_exceeds(surest) > 0 else self._lead(known)
 
     def _lead(self, arms: list[Arm]) -> Arm:
         """Return the leader so far, unless another pair of some surely promises more.
@@ -469,15 +487,18 @@ class PairRace:
         samples = self.bank.pilot(arm.candidate)
         if samples[0].ndim != samples[1].ndim:
             return False
-        arm.score, arm.size = self._score(arm, samples), len(samples[0])
+        arm.score, arm.excess = self._score(arm, samples)
+        arm.size = len(samples[0])
         return True
 
-    def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
+    def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> tuple[float, float]:
         if self.constant(arm):
-            return -math.inf
+            return -math.inf, -math.inf
         marks = self._marks(arm.candidate)
-        total = total_promise(self.guarantee, *samples, bounds=self.pairs.bounds, marks=marks)
-        return max(total, promise_of_atoms(self.guarantee, *samples))
+        bounds = self.pairs.bounds
+        total, alone = promises(self.guarantee, *samples, bounds=bounds, marks=marks)
+        atoms = promise_of_atoms(self.guarantee, *samples)
+        return max(total, atoms), max(alone, atoms)
 
     def _marks(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the scores that differ, on the grid: a target may hand one out."""
@@ -498,6 +519,15 @@ def _likely(arm: Arm) -> float:
     return arm.score - _LUCK / math.sqrt(arm.size)
 
 
+def _exceeds(arm: Arm) -> float:
+    """Return the excess over the claim alone, less what luck adds."""
+    return arm.excess - _LUCK / math.sqrt(arm.size)
+
+
+def _surely_exceeds(arm: Arm) -> float:
+    return arm.excess - _GREAT_LUCK / math.sqrt(arm.size)
+
+
 def _key(candidate: Candidate) -> object:
     return frozenset(input_key(value) for value in candidate.inputs)
 
@@ -510,10 +540,10 @@ def _records(candidate: Candidate) -> object:
     return relation, frozenset(input_key(np.sort(x)) for x in candidate.scores.scores)
 
 
-def _by_turns(first: list[Candidate], second: list[Candidate]) -> list[Candidate]:
-    """Return the candidates of two lists by turns."""
+def _by_turns(first: Sequence[T], second: Sequence[T]) -> list[T]:
+    """Return what two lists hold, by turns."""
     turns = zip_longest(first, second)
-    return [candidate for pair in turns for candidate in pair if candidate is not None]
+    return [each for pair in turns for each in pair if each is not None]
 
 
 def _odd(count: int) -> int:
