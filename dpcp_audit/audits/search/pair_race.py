@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,8 +35,6 @@ from dpcp_audit.targets.answers import (
 from dpcp_audit.words.formatting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
     from dpcp_audit.words.validate import FloatArray
 
 _CHUNK = 2**18
-T = TypeVar("T")
-
 _FEWEST = 16
 """Outputs of either input that a pair is first tried on, at least."""
 _ARMS = 128
@@ -248,12 +244,13 @@ class Arm:
 class PairRace:
     """The candidates of a pair space, raced in rounds; what is learnt is kept from round to round.
 
-    New pairs are tried on few outputs. Then all get equally many, the better half of them more,
-    and so on to the last: a pair that looks bad on a handful of outputs is tried again in each
-    round, on more (sequential halving; Karnin, Koren and Somekh, 2013). Outputs are kept by
-    input, so pairs share those of an input that they have in common, and what is known costs
-    nothing. Then the pairs one step beside the leader are tried, and from the best of them again;
-    the rest is the leader's.
+    New pairs are tried on few outputs. Then all get equally many, the half that exceeds the claim
+    most gets more, and so on to the last: a pair that looks bad on a handful of outputs is tried
+    again in each round, on more (sequential halving; Karnin, Koren and Somekh, 2013). Outputs are
+    kept by input, so pairs share those of an input that they have in common, and what is known
+    costs nothing. Then the pairs one step beside the leader are tried, and from the best of them
+    again. The rest goes to two leaders by turns: the pair that leads over the claim and eased ones,
+    and the one that exceeds the claim alone most surely, which is returned where it does exceed it.
 
     Parameters
     ----------
@@ -363,10 +360,8 @@ class PairRace:
             for arm in kept:
                 if arm.size < size:
                     self._promote(arm, size)
-            ranked = _by_turns(
-                sorted(kept, key=_likely, reverse=True), sorted(kept, key=_exceeds, reverse=True)
-            )
-            half = list(dict.fromkeys(ranked))[: (len(kept) + 1) // 2]
+            ranked = sorted(kept, key=_exceeds, reverse=True)
+            half = ranked[: (len(kept) + 1) // 2]
             kept = [arm for arm in half if arm in self.arms]
 
     def _level(self, arms: list[Arm], room: int) -> int:
@@ -514,11 +509,6 @@ def _prospect(arm: Arm) -> float:
     return arm.score - _GREAT_LUCK / math.sqrt(arm.size)
 
 
-def _likely(arm: Arm) -> float:
-    """Return the excess of a pair, less what luck adds."""
-    return arm.score - _LUCK / math.sqrt(arm.size)
-
-
 def _exceeds(arm: Arm) -> float:
     """Return the excess over the claim alone, less what luck adds."""
     return arm.excess - _LUCK / math.sqrt(arm.size)
@@ -540,10 +530,10 @@ def _records(candidate: Candidate) -> object:
     return relation, frozenset(input_key(np.sort(x)) for x in candidate.scores.scores)
 
 
-def _by_turns(first: Sequence[T], second: Sequence[T]) -> list[T]:
-    """Return what two lists hold, by turns."""
+def _by_turns(first: list[Candidate], second: list[Candidate]) -> list[Candidate]:
+    """Return the candidates of two lists by turns."""
     turns = zip_longest(first, second)
-    return [each for pair in turns for each in pair if each is not None]
+    return [candidate for pair in turns for candidate in pair if candidate is not None]
 
 
 def _odd(count: int) -> int:
