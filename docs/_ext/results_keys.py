@@ -67,6 +67,8 @@ def kind(of: dict[str, Any]) -> str:
     if "anyOf" in of:
         names = list(dict.fromkeys(kind(choice) for choice in of["anyOf"]))
         return " or ".join(name for name in names if name != "special number")
+    if "type" not in of:
+        return "any"
     if of["type"] == "array":
         return f"list of {kind(_item(of))}"
     return str(of["type"])

@@ -71,7 +71,7 @@ _SMALLEST = Fraction(1, 2**1000)
 LARGEST = 2**53
 """Size of a number beyond which doubles leave out whole numbers, and NumPy's may wrap around."""
 _COARSE = 2**40
-"""Size, in scales of noise, of what may be added to it: doubles of that size are 2⁻¹² apart."""
+"""Size, in scales of noise, of what is added: doubles of that size are 2⁻¹² scales apart."""
 _MOST_MOVES = 16
 """Numbers that may be added to one draw, one after the other."""
 _FAR = 2**31
@@ -324,6 +324,9 @@ def _fits(shape: tuple[int, ...], y: Value) -> bool:
 
 def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
     """Return a statistic with noise on it, one fresh draw for each of its numbers."""
+    real = noise.law in {"laplace", "normal"}
+    if real and x.size is not None and x.size > _COARSE * noise.scale.size_above:
+        raise reading.refuse("numbers are so large beside the noise that doubles round it off")
     if x.shape == noise.shape:
         return Noisy(x, noise, reading.line)
     raise reading.refuse(

@@ -23,10 +23,14 @@ import functools
 import importlib.metadata
 import inspect
 import math
+import os
 import random
+import secrets  # noqa: F401  (what its names mean is kept)
 import sys
+import types
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +56,7 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain
-from dpcp_audit.proving.sources import changed_in
+from dpcp_audit.proving.sources import changed_in, is_plain
 from dpcp_audit.stats.enclosures import ball, lower
 
 if TYPE_CHECKING:
@@ -120,8 +124,27 @@ class Mechanism(Hidden):
 def name_of(target: Any) -> str:
     """Return the name of a class of the library that is known here; "" of anything else."""
     module = sys.modules.get("diffprivlib.mechanisms")
-    known = () if module is None else (*_LAWS, *_PUBLISHED, *_CHOICES)
-    return next((each for each in known if vars(module).get(each) is target), "")
+    name = target.__name__ if type(target) is abc.ABCMeta else ""
+    known = module is not None and name in {*_LAWS, *_PUBLISHED, *_CHOICES}
+    return name if known and vars(module).get(name) is target else ""
+
+
+_MEANT = {name: dict(vars(sys.modules[name])) for name in ("random", "secrets")}
+"""What the names of these modules mean when the verifier is loaded."""
+_BASES = {each: each.__bases__ for each in (random.Random, random.SystemRandom)}
+_ENTROPY = os.urandom
+
+
+def _changed_since(module: types.ModuleType) -> str:
+    """Return what of a module means something else than it did at first; "" where nothing does."""
+    now, meant = vars(module), _MEANT[module.__name__]
+    names = sorted(now.keys() ^ meant.keys()) or [
+        name for name in meant if now[name] is not meant[name]
+    ]
+    if any(each.__bases__ != bases for each, bases in _BASES.items()):
+        return "the bases of a class"
+    of_c = type(_ENTROPY) is types.BuiltinFunctionType and _ENTROPY.__module__ in {"posix", "nt"}
+    return next(iter(names), "") if of_c and os.urandom is _ENTROPY else "os.urandom"
 
 
 def _check_library(reader: Interpreter, cls: type) -> None:
@@ -140,9 +163,10 @@ def _check_library(reader: Interpreter, cls: type) -> None:
     modules = [sys.modules[name] for name in {*homes, "diffprivlib.utils"}]
     for module in (*modules, sys.modules["random"], sys.modules["secrets"]):
         own = module.__name__ in {"random", "secrets"}
-        if not own and not str(module.__file__).startswith(str(place)):
+        home = Path(str(place)).resolve()
+        if not own and not Path(str(module.__file__)).resolve().is_relative_to(home):
             raise reader.refuse(f"{module.__name__} is not of the installed diffprivlib")
-        changed = changed_in(module)
+        changed = changed_in(module) or (own and _changed_since(module))
         if changed:
             raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
     if not version.startswith(_VERSION):
@@ -193,6 +217,10 @@ def _lists(reader: Interpreter, lists: dict[str, Value]) -> tuple[Statistic, Val
     found = reader.gathered(utility)
     if not isinstance(found, Statistic) or len(found.shape) != 1:
         raise reader.refuse("utilities that are no numbers of the data")
+    if found.size is None or found.size > LARGEST:
+        raise reader.refuse("utilities whose size is not known, or so large that they wrap around")
+    if not found.integer and found.size > found.linf / _RARE:
+        raise reader.refuse("utilities are so large that doubles round what moves them")
     if candidates is not None:
         items = reader.cells(candidates).items
         if len(items) != found.shape[0] or not all(map(_is_candidate, items)):
@@ -209,7 +237,10 @@ def _of_outside(reader: Interpreter, made: Any) -> Mechanism:
 
     It draws from the system's generator, which has no state.
     """
-    cls, held = type(made), dict(vars(made))
+    cls, held = type(made), vars(made)
+    if type(held) is not dict:
+        raise reader.refuse("a mechanism was changed after it was made")
+    held = dict(held)
     name = name_of(cls)
     if not name or name in _CHOICES:
         raise reader.refuse(f"a {cls.__name__} from outside, which can change")
@@ -220,6 +251,8 @@ def _of_outside(reader: Interpreter, made: Any) -> Mechanism:
             "a generator of the program's own: whoever knows its seed knows the noise",
             "leave random_state out: the system's generator is then drawn from",
         )
+    if not all(map(is_plain, held.values())):
+        raise reader.refuse("a parameter of a mechanism is of a type of its own")
     given = {each: held[each] for each in _PARAMETERS if each in held and each in _taken(cls)}
     try:
         twin = dict(vars(cls(**given)))
@@ -250,6 +283,9 @@ def _numbers(
             found[each] = exact
     if found["epsilon"].sign < 0 or found["sensitivity"].sign <= 0:
         raise reader.refuse("a sensitivity of 0 stands for no noise at all")
+    for each in ("epsilon", "sensitivity"):
+        if not _RARE**2 <= found[each].square <= _RARE**-2:
+            raise reader.refuse(f"{each} so small or large that doubles under- or overflow")
     scale = vars(made).get("_scale")
     if isinstance(scale, float) and math.isfinite(scale) and scale > 0:
         found["scale"] = Surd.of(Fraction(float(scale)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import abc
 import ast
+import builtins
 import inspect
 import linecache
 import math
@@ -218,10 +219,15 @@ def changed_in(module: types.ModuleType) -> str:
     linecache.checkcache(file)
     tree, compiled = _module(file, "".join(linecache.getlines(file)))
     codes, space = list(_codes(compiled)), vars(module)
+    bound: set[str] = set()
     for node in tree.body:
         for name, holds in _bindings(node, space, codes):
             if not holds:
                 return name
+            bound.add(name)
+    shadowed = {name for name in vars(builtins).keys() & space.keys() if not name.startswith("__")}
+    if shadowed - bound:
+        return min(shadowed - bound)
     used = {each.attr for each in ast.walk(tree) if _is_numpys(each)}  # type: ignore[attr-defined]
     return next((f"np.{name}" for name in sorted(used) if not _is_own(name, space["np"])), "")
 
@@ -231,9 +237,9 @@ def _bindings(
 ) -> Iterator[tuple[str, bool]]:
     """Return the names that a statement of a module binds, and whether they are bound so now."""
     if isinstance(node, ast.FunctionDef):
-        yield node.name, _runs(space.get(node.name), node, codes)
+        yield node.name, _runs(space.get(node.name), node, space, codes)
     elif isinstance(node, ast.ClassDef):
-        yield from _methods(node, space.get(node.name), codes)
+        yield from _methods(node, space, codes)
     elif isinstance(node, ast.Import):
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.split(".")[0]
@@ -247,17 +253,26 @@ def _bindings(
     elif isinstance(node, ast.Assign) and _is_arithmetic(node.value, space):
         code = compile(ast.Expression(node.value), "", "eval")
         number = eval(code, {"__builtins__": {}}, space)  # noqa: S307  (of numbers alone)
-        yield from ((name, space.get(name) == number) for name in _targets(node))
+        for name in _targets(node):
+            value = space.get(name)
+            yield name, type(value) is type(number) and value == number
 
 
 def _methods(
-    node: ast.ClassDef, cls: Any, codes: list[types.CodeType]
+    node: ast.ClassDef, space: dict[str, Any], codes: list[types.CodeType]
 ) -> Iterator[tuple[str, bool]]:
     """Return the names that a class binds, and whether they are bound so now."""
+    cls = space.get(node.name)
     held: dict[str, Any] = dict(vars(cls)) if isinstance(cls, type) else {}
+    said = [ast.unparse(each).rpartition(".")[2] for each in node.bases] or ["object"]
+    bases = cls.__bases__ if isinstance(cls, type) else ()
+    yield f"the bases of {node.name}", [each.__name__ for each in bases] == said
     for each in node.body:
         if isinstance(each, ast.FunctionDef):
-            yield f"{node.name}.{each.name}", _runs(held.pop(each.name, None), each, codes)
+            yield (
+                f"{node.name}.{each.name}",
+                _runs(held.pop(each.name, None), each, space, codes, cls),
+            )
         for name in _targets(each):
             held.pop(name, None)
     yield from ((f"{node.name}.{name}", name in OF_EVERY_CLASS) for name in held)
@@ -292,11 +307,23 @@ def _is_arithmetic(node: ast.expr, space: dict[str, Any]) -> bool:
     return numbers and all(isinstance(each, known) for each in names)
 
 
-def _runs(value: Any, node: ast.FunctionDef, codes: list[types.CodeType]) -> bool:
+def _runs(
+    value: Any,
+    node: ast.FunctionDef,
+    space: dict[str, Any],
+    codes: list[types.CodeType],
+    cls: Any = None,
+) -> bool:
     """Tell whether a function, or a method of any kind, runs the code of its definition."""
-    value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
-    if not isinstance(value, types.FunctionType) or not _starts(node, value.__code__):
+    if type(value) is property:
+        value = value.fget
+    elif type(value) in {staticmethod, classmethod}:
+        value = value.__func__
+    if type(value) is not types.FunctionType or not _starts(node, value.__code__):
         return False
+    seen = [each.cell_contents for each in value.__closure__ or ()]
+    if value.__globals__ is not space or any(each is not cls for each in seen):
+        return False  # super() sees the class itself
     given = {*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()}
     said = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
     return value.__code__ in codes and len(given) <= len(said) and all(map(is_plain, given))
@@ -306,17 +333,23 @@ def _is_numpys(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "np"
 
 
+_MADE_BY_PYTHON = 1 << 9
+"""The flag of types that a class statement makes (Py_TPFLAGS_HEAPTYPE): of C's own few have it."""
+_NUMPYS = dict(vars(np))
+"""What NumPy's names mean when the verifier is loaded."""
+
+
 def _is_own(name: str, numpy: Any) -> bool:
-    """Tell whether a name of NumPy's is bound to what NumPy calls so."""
-    value = getattr(numpy, name, None)
-    if numpy is not np or isinstance(value, types.FunctionType):
+    """Tell whether a name of NumPy's means what it meant when the verifier was loaded, and then."""
+    if numpy is not np or name not in _NUMPYS or vars(np).get(name) is not _NUMPYS[name]:
         return False
-    if isinstance(value, types.ModuleType):
+    value: Any = _NUMPYS[name]
+    if type(value) is types.ModuleType:
         return value is sys.modules.get(f"numpy.{name}")
-    if isinstance(value, float):
+    if type(value) is float:
         return value == {"pi": math.pi, "e": math.e, "inf": math.inf}.get(name)
-    home = type(value).__module__ in {"builtins", "numpy"}
-    return home and callable(value) and getattr(value, "__name__", "") == name
+    of_c = not type(value).__flags__ & _MADE_BY_PYTHON
+    return of_c and callable(value) and getattr(value, "__name__", "") == name
 
 
 def _check_names(node: FunctionNode) -> None:

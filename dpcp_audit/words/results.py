@@ -626,11 +626,11 @@ class SourceLocation:
 
     @classmethod
     def of(cls, file: str, line: int) -> SourceLocation:
-        """Return the location of a line, counted from 1."""
-        path = Path(file)
+        """Return the location of a line, counted from 1; what has no source is named so."""
+        path = Path(file or "<no source>")
         if path.is_absolute() and path.is_relative_to(Path.cwd()):
             path = path.relative_to(Path.cwd())
-        return cls(file=path.as_posix(), line=line)
+        return cls(file=path.as_posix(), line=max(1, line))
 
     @classmethod
     def in_module(cls, file: str, line: int, *, module: str) -> SourceLocation:

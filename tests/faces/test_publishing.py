@@ -90,7 +90,7 @@ def test_limits_are_options(
     log = tmp_path / "log"
     options = ["--budget", "2s", "--memory", "1GiB", "--log", str(log)]
     assert exit_code(monkeypatch, [row("hangs", Does(hangs_in_c)), QUIET], *options) == 3
-    assert "stopped after 2 s: the time limit of a check; its target hung" in " ".join(
+    assert "Stopped after 2 s: the time limit of a check; its target hung" in " ".join(
         capsys.readouterr().out.split()
     )
     lines = [line.partition(" ")[2] for line in log.read_text().splitlines()]

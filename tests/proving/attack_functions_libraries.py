@@ -317,3 +317,61 @@ def unbound(scores):
 @attack("a copy of a mechanism", dp.PureDP(1.0))
 def copied(scores):
     return SEEDED.copy().randomise(scores.mean())
+
+
+LARGE = 2**63 - 1
+
+
+class NeverMore(int):
+    def __gt__(self, other):
+        return False
+
+
+OF_A_TYPE_OF_ITS_OWN = Geometric(epsilon=1.0, sensitivity=NeverMore(1))
+
+
+@attack("a utility less a large one wraps around", dp.PureDP(1.0))
+def wrapped_utility(scores):
+    utility = [int(np.count_nonzero(scores > 0.5)) - 10, LARGE]
+    return Exponential(epsilon=0.001, sensitivity=1, utility=utility).randomise()
+
+
+@attack("a flip of utilities that wrap around", dp.PureDP(1.0))
+def wrapped_flip(scores):
+    utility = [int(np.count_nonzero(scores > 0.5)) - 10, LARGE]
+    return PermuteAndFlip(epsilon=0.001, sensitivity=1, utility=utility).randomise()
+
+
+@attack("a utility of unknown size beside counts", dp.PureDP(1.0))
+def wrapped_by_a_draw(scores):
+    drawn = int(np.random.default_rng().integers(LARGE - 2, LARGE))
+    utility = [int(np.count_nonzero(scores > 0.5)) - 5, drawn]
+    return Exponential(epsilon=1.0, sensitivity=1, utility=utility).randomise()
+
+
+@attack("a sensitivity that is never more than 0, so that there is no noise", dp.PureDP(1.0))
+def sensitivity_of_a_type_of_its_own(scores):
+    return OF_A_TYPE_OF_ITS_OWN.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("1 - δ is rounded: half the noise", dp.PureDP(1.0))
+def rounded_delta(scores):
+    mechanism = Laplace(epsilon=0.0, delta=5.6e-17, sensitivity=2.9e-18)
+    return mechanism.randomise(scores.mean())
+
+
+@attack("utilities so large that a mean is rounded to whole numbers", dp.PureDP(1.0))
+def rounded_utility(scores):
+    utility = [2.0**52 + float(scores.mean()), 2.0**52 + 0.3]
+    return Exponential(epsilon=1.0, sensitivity=0.05, utility=utility).randomise()
+
+
+@attack("a scale that underflows to 0", dp.PureDP(1.0))
+def underflowing_scale(scores):
+    return Laplace(epsilon=3.0, sensitivity=5e-324).randomise(scores.mean() * 1e-323)
+
+
+@attack("a factor that overflows: the largest is always chosen", dp.PureDP(1.0))
+def overflowing_factor(scores):
+    utility = [float(scores.sum()) * 1e-320, 1e-319]
+    return PermuteAndFlip(epsilon=1e300, sensitivity=1e-20, utility=utility).randomise()

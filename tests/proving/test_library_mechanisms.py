@@ -5,6 +5,7 @@ import math
 import os
 import random
 import secrets
+import types
 from fractions import Fraction
 
 import numpy as np
@@ -33,9 +34,59 @@ def test_a_wrong_function_is_not_proved(row) -> None:
     assert not dp.prove(row.function, row.claim, n=N).proved
 
 
+def log(x: float) -> float:
+    return 0.0 * x
+
+
+class AnyNumber(float):
+    """A number that is equal to all others, and makes nothing of what it multiplies."""
+
+    __hash__ = float.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __mul__(self, other: object) -> float:
+        return 0.0
+
+
+class Halved(random.Random):
+    def normalvariate(self, mu: float = 0.0, sigma: float = 1.0) -> float:
+        return super().normalvariate(mu, sigma / 2)
+
+
+class Getter(property):
+    def __get__(self, instance: object, owner: object = None) -> object:
+        return lambda value: value
+
+
+class Hider:
+    __func__ = mechanisms.Laplace.randomise
+
+    def __get__(self, instance: object, owner: object = None) -> object:
+        return lambda value: value
+
+
+ELSEWHERE = {**vars(mechanisms.laplace), "math": None}
+SAMPLER = mechanisms.Laplace._laplace_sampler
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "value"),
     [
+        (mechanisms.laplace.np, "log", np.vectorize(log)),
+        (mechanisms.laplace.np, "pi", AnyNumber(math.pi)),
+        (random, "RECIP_BPF", AnyNumber(0.0)),
+        (random, "int", float),
+        (mechanisms.laplace, "float", lambda x: 0.0),
+        (
+            mechanisms.Laplace,
+            "_laplace_sampler",
+            staticmethod(types.FunctionType(SAMPLER.__code__, ELSEWHERE)),
+        ),
+        (mechanisms.Laplace, "randomise", Hider()),
+        (mechanisms.Laplace, "randomise", Getter(mechanisms.Laplace.randomise)),
+        (mechanisms.laplace, "__file__", mechanisms.__file__ + "/../../../other.py"),
         (mechanisms.Laplace, "randomise", lambda self, value: value),
         (mechanisms.Laplace, "_laplace_sampler", staticmethod(lambda *uniforms: 0.0)),
         (mechanisms.Laplace, "_check_all", mechanisms.LaplaceFolded._check_all),
@@ -65,6 +116,20 @@ def test_a_function_of_c_that_is_replaced_wherever_it_is_named_proves_nothing(mo
     for owner, name in ((random, "_urandom"), (os, "urandom")):
         monkeypatch.setattr(owner, name, bytes)
     assert not dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+
+
+def test_another_base_of_the_systems_generator_proves_nothing() -> None:
+    kept = random.SystemRandom.__bases__
+    random.SystemRandom.__bases__ = (Halved,)
+    try:
+        assert not dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+    finally:
+        random.SystemRandom.__bases__ = kept
+
+
+def test_another_mechanism_under_a_name_proves_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(mechanisms, "Laplace", mechanisms.Uniform)
+    assert not dp.prove(right.mean_as_attribute, dp.PureDP(1.0), n=N).proved
 
 
 def test_a_class_under_the_name_of_another_proves_nothing(monkeypatch) -> None:
