@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import abc
 import functools
+import importlib
 import importlib.metadata
 import inspect
 import math
 import os
 import random
-import secrets  # noqa: F401  (what its names mean is kept)
 import sys
 import types
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ def name_of(target: Any) -> str:
     return name if known and vars(module).get(name) is target else ""
 
 
-_MEANT = {name: dict(vars(sys.modules[name])) for name in ("random", "secrets")}
+_MEANT = {name: dict(vars(importlib.import_module(name))) for name in ("random", "secrets")}
 """What the names of these modules mean when the verifier is loaded."""
 _BASES = {each: each.__bases__ for each in (random.Random, random.SystemRandom)}
 _ENTROPY = os.urandom
