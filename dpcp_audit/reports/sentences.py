@@ -379,13 +379,24 @@ def _event(event: object, *, outside: bool) -> str:
         return f"{one}{exactly}{number(high)}"
     if outside:
         if math.isinf(high):
-            return f"{outputs}{most} {number(low)}"
+            return f"{outputs}{_up_to(low, most)}"
         low, high = (high, math.inf) if math.isinf(low) else (low, high)
     if math.isinf(high):
-        return f"{outputs}above {number(low)}"
+        least = most.replace("most", "least")
+        return f"{outputs}{f'{least} {number(low)}' if _is_beside(low) else f'above {number(low)}'}"
     if math.isinf(low):
-        return f"{outputs}{most} {number(high)}"
+        return f"{outputs}{_up_to(high, most)}"
     return f"{outputs}{'outside' if outside else 'in'} ({number(low)}, {number(high)}]"
+
+
+def _up_to(limit: float, most: str) -> str:
+    """Return "of at most 0.5"; "below 0.5" of the double beside it, which would be printed so."""
+    return f"{'below' if _is_beside(limit) else most} {number(limit)}"
+
+
+def _is_beside(limit: float) -> bool:
+    """Tell whether a number is the largest double below the one that is printed."""
+    return math.nextafter(limit, math.inf) == float(f"{limit:.12g}")
 
 
 def _found(finding: Mapping[str, Any]) -> str:
@@ -550,7 +561,9 @@ def _plain(value: object) -> object:
 
 
 def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
+    """Return a sentence with a capital; the name of a file keeps its own letter."""
+    named = any(sign in text.partition(" ")[0].rstrip(".:,") for sign in ".:/_")
+    return text if named else f"{text[:1].upper()}{text[1:]}"
 
 
 def _line(text: str) -> str:

@@ -572,7 +572,7 @@ class TraceSearch:
     def _badness(
         self, context: Context, effort: TraceEffort, candidate: Candidate
     ) -> tuple[bool, bool, float]:
-        """Return how bad a pair looks; one that cannot be followed is the last.
+        """Return how bad a pair looks; one that cannot be followed, or draws nothing, is the last.
 
         By the loss of the output where its whole law is small, else by a few paths: what the noise
         reveals may be infinitely much on pairs on which the output shows nothing.
@@ -585,11 +585,12 @@ class TraceSearch:
             replays=1,
             tree=effort.pilot_tree,
         )
+        seen = trace.followed and (trace.drawn or self.randomness is Randomness.NONE)
         loss, pair = loss_of(self.guarantee), trace.exact
         if pair is None or not loss.by_laws:
-            return trace.followed, False, _seen_loss(self.guarantee, trace)
+            return seen, False, _seen_loss(self.guarantee, trace)
         found = max(loss.measured(way).value for way in (pair, pair.reversed()))
-        return trace.followed, found > loss.claimed, found
+        return seen, found > loss.claimed, found
 
 
 def _with_extent(found: TraceResult, worst: Candidate, tried: int) -> TraceResult:

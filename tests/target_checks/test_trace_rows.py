@@ -50,6 +50,11 @@ def choosy(scores, *, rng):
         raise KeyError("only NumPy's")
     return scores.mean() + rng.laplace(scale=1.0)
 
+def silent_for_one(scores, *, rng):
+    if len(scores) < 2:
+        return float(scores[0])
+    return float(scores.max() + rng.laplace(scale=1.0))
+
 def calibrator(probabilities, labels, *, rng):
     scores = 1 - probabilities[np.arange(len(labels)), labels]
     return scores.mean() + rng.laplace(scale=1 / len(labels))
@@ -144,3 +149,10 @@ def test_a_target_without_a_claim_has_one_row_that_says_so() -> None:
     (row,) = rows_of_estimates([_spec()])
     assert row.claim.id == "mine.py:f[loss]"
     assert row.claim.source.section == "nothing is claimed"
+
+
+def test_the_pair_that_is_traced_is_one_on_which_the_target_draws(tmp_path) -> None:
+    _, outcome = checked(tmp_path, "silent_for_one", PureDP(1.0))
+    assert "no draw is seen" not in outcome.note
+    assert outcome.traced is not None
+    assert outcome.traced.draws

@@ -10,7 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.report_document import evidence, finding
 
-from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate, shown_numbers
+from dpcp_audit.reports.sentences import (
+    _capital,
+    _event,
+    note_of,
+    sentence,
+    shown_estimate,
+    shown_numbers,
+)
 from dpcp_audit.words.formatting import number
 
 PLACE = {"file": "mine.py", "line": 13}
@@ -240,3 +247,26 @@ def test_a_check_that_failed_says_why_and_what_to_do() -> None:
     failed = finding("x", "ERROR", "CONSISTENT", evidence=None, error="the target raised")
     assert sentence(failed) == "The target raised"
     assert sentence(failed | {"hint": "call it"}) == "The target raised. Hint: call it."
+
+
+@pytest.mark.parametrize(
+    ("interval", "outside", "words"),
+    [
+        ([-math.inf, 0.5], False, "an output of at most 0.5"),
+        ([-math.inf, math.nextafter(1.0, 0.0)], False, "an output below 1"),
+        ([0.5, math.inf], False, "an output above 0.5"),
+        ([math.nextafter(1.0, 0.0), math.inf], False, "an output of at least 1"),
+        ([math.nextafter(1.0, 0.0), math.inf], True, "an output below 1"),
+    ],
+)
+def test_a_limit_beside_the_number_that_is_printed_is_told_apart(
+    interval: list[float],
+    outside: bool,
+    words: str,
+) -> None:
+    assert _event([interval], outside=outside) == words
+
+
+def test_the_name_of_a_file_keeps_its_letter() -> None:
+    assert _capital("mine.py:none returned None") == "mine.py:none returned None"
+    assert _capital("found nothing") == "Found nothing"
