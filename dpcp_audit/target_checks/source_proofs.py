@@ -93,6 +93,10 @@ _RELATIONS = {
     Relation.SUBSTITUTION: "one record is replaced by another, n public",
     Relation.ADD_REMOVE: "one record is added or taken away",
 }
+_UNVARIED = (
+    "the source proves it, but all calls on one input returned the same, or failed, so that the "
+    "proof is not relied on"
+)
 _FEW, _MANY = 5, 60
 """Calls that must run, or return a threshold as it is read; further ones where all are the same."""
 
@@ -157,10 +161,13 @@ class SourceProof:
 
         return max(reversed([each for each in self.results if not each.proved]), key=lost)
 
-    def unproved(self) -> Unproved | None:
-        """Return the line that stops the proof, why it does, and what would help; else None."""
+    def unproved(self) -> Unproved:
+        """Return the line that stops the proof, why it does, and what would help.
+
+        Of a proof that was not taken because the calls do not vary, or fail, this is why.
+        """
         if self.proved:
-            return None
+            return Unproved(reason=_UNVARIED, hint="name inputs on which the output varies")
         stopped = self.stopped
         line, file = stopped.line, stopped.file
         place = None
@@ -173,7 +180,7 @@ class SourceProof:
         unproved = self.unproved()
         line = outcome.location
         refuted = outcome.verdict is Verdict.REFUTED
-        if refuted and line is None and unproved is not None and self.stopped.leak is not None:
+        if refuted and line is None and not self.proved and self.stopped.leak is not None:
             line = unproved.location
         return replace(outcome, unproved=unproved, location=line)
 

@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support import quantiles_to_prove
 from support.quantiles_to_prove import (
@@ -140,3 +141,15 @@ def test_the_command_line_proves_or_says_why_not(capsys, tmp_path) -> None:
     )
     assert main(["check", "--config", str(config), "--false-alarm", "1e-7"]) == 0
     assert UNPROVED in capsys.readouterr().out
+
+
+def nearly_always_one(scores, *, rng) -> float:
+    return float(np.clip(np.mean(scores) + rng.laplace(scale=1 / len(scores)) + 2.0, 0.0, 1.0))
+
+
+def test_a_proof_that_is_not_taken_because_the_output_does_not_vary_says_so() -> None:
+    found = audited(nearly_always_one, dp.PureDP(1.0))
+    assert found.verdict is not Verdict.PROVED
+    why = found.finding.outcome.unproved
+    assert why is not None
+    assert "all calls on one input returned the same" in why.reason
