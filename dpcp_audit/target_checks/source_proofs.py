@@ -219,7 +219,7 @@ class SourceProof:
         return Outcome(
             verdict=Verdict.INCONCLUSIVE,
             evidence=self._evidence(totals[0].value if totals else None),
-            location=None if unproved is None else unproved.location,
+            location=unproved.location,
             unproved=unproved,
         )
 
