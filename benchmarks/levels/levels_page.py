@@ -74,10 +74,9 @@ The default tests run the same cases with fewer repetitions, by a test that fail
 level.
 """
 _EARLIER = {
-    "every black-box search, and the bound after a refutation": "the race of pairs now keeps those "
-    "that exceed the claim alone beside those that lead over eased claims; of Laplace means, "
-    "responses, numbers and clients it did not climb to the pairs beside its leader, and their "
-    "power was counted where stages had 0.8 of the error (they have 0.9)",
+    "black-box search of Laplace means, responses, numbers and clients, and the bound after a "
+    "refutation": "the race of pairs now climbs to those beside its leader; the power of these "
+    "four was counted where stages had 0.8 of the error, and they have 0.9",
 }
 """Rows whose auditor has changed since they were counted, and how; at equality that matters little,
 or makes refutations fewer. A row that is counted anew leaves this list."""

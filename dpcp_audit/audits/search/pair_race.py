@@ -20,8 +20,8 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     choose_pair_test,
     claims_delta,
     promise_of_atoms,
-    promises,
     shows_atoms,
+    total_promise,
 )
 from dpcp_audit.targets.answers import (
     OR_NONE,
@@ -223,19 +223,10 @@ class Bank:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Arm:
-    """A candidate in the race, and its excess as far as is known.
-
-    Parameters
-    ----------
-    score : float
-        Over the claim and eased ones, by which pairs that meet the claim are told apart.
-    excess : float
-        Over the claim alone: one pair may exceed it on some outputs where many meet it on all.
-    """
+    """A candidate in the race, and its excess as far as is known."""
 
     candidate: Candidate
     score: float = -math.inf
-    excess: float = -math.inf
     size: int = 1
     """Outputs of either input that the score is of."""
 
@@ -244,13 +235,12 @@ class Arm:
 class PairRace:
     """The candidates of a pair space, raced in rounds; what is learnt is kept from round to round.
 
-    New pairs are tried on few outputs. Then all get equally many, the half that exceeds the claim
-    most gets more, and so on to the last: a pair that looks bad on a handful of outputs is tried
-    again in each round, on more (sequential halving; Karnin, Koren and Somekh, 2013). Outputs are
-    kept by input, so pairs share those of an input that they have in common, and what is known
-    costs nothing. Then the pairs one step beside the leader are tried, and from the best of them
-    again. The rest goes to two leaders by turns: the pair that leads over the claim and eased ones,
-    and the one that exceeds the claim alone most surely, which is returned where it does exceed it.
+    New pairs are tried on few outputs. Then all get equally many, the better half of them more,
+    and so on to the last: a pair that looks bad on a handful of outputs is tried again in each
+    round, on more (sequential halving; Karnin, Koren and Somekh, 2013). Outputs are kept by
+    input, so pairs share those of an input that they have in common, and what is known costs
+    nothing. Then the pairs one step beside the leader are tried, and from the best of them again;
+    the rest is the leader's.
 
     Parameters
     ----------
@@ -360,9 +350,8 @@ class PairRace:
             for arm in kept:
                 if arm.size < size:
                     self._promote(arm, size)
-            ranked = sorted(kept, key=_exceeds, reverse=True)
-            half = ranked[: (len(kept) + 1) // 2]
-            kept = [arm for arm in half if arm in self.arms]
+            ranked: list[Arm] = sorted(kept, key=_likely, reverse=True)
+            kept = [arm for arm in ranked[: (len(kept) + 1) // 2] if arm in self.arms]
 
     def _level(self, arms: list[Arm], room: int) -> int:
         """Return the number of outputs of each input to which ``room`` more bring some pairs."""
@@ -405,14 +394,12 @@ class PairRace:
         """
         least = math.inf
         for step in range(_SETTLING, 0, -1):
-            leader = self._lead(self.arms) if step % 2 else max(self.arms, key=_surely_exceeds)
+            leader = self._lead(self.arms)
             added = max(0, stop - self.bank.spent) // (2 * step)
             if not self._fill(leader, self._known(leader) + added):
                 raise DegenerateTargetError(f"sample raised: {self.bank.failures[-1]}")
             least = min(least, leader.size)
-        known = [arm for arm in self.arms if arm.size >= least]
-        surest = max(known, key=_surely_exceeds)
-        return surest if _surely_exceeds(surest) > 0 else self._lead(known)
+        return self._lead([arm for arm in self.arms if arm.size >= least])
 
     def _lead(self, arms: list[Arm]) -> Arm:
         """Return the leader so far, unless another pair of some surely promises more.
@@ -482,18 +469,15 @@ class PairRace:
         samples = self.bank.pilot(arm.candidate)
         if samples[0].ndim != samples[1].ndim:
             return False
-        arm.score, arm.excess = self._score(arm, samples)
-        arm.size = len(samples[0])
+        arm.score, arm.size = self._score(arm, samples), len(samples[0])
         return True
 
-    def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> tuple[float, float]:
+    def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
         if self.constant(arm):
-            return -math.inf, -math.inf
+            return -math.inf
         marks = self._marks(arm.candidate)
-        bounds = self.pairs.bounds
-        total, alone = promises(self.guarantee, *samples, bounds=bounds, marks=marks)
-        atoms = promise_of_atoms(self.guarantee, *samples)
-        return max(total, atoms), max(alone, atoms)
+        total = total_promise(self.guarantee, *samples, bounds=self.pairs.bounds, marks=marks)
+        return max(total, promise_of_atoms(self.guarantee, *samples))
 
     def _marks(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the scores that differ, on the grid: a target may hand one out."""
@@ -509,13 +493,9 @@ def _prospect(arm: Arm) -> float:
     return arm.score - _GREAT_LUCK / math.sqrt(arm.size)
 
 
-def _exceeds(arm: Arm) -> float:
-    """Return the excess over the claim alone, less what luck adds."""
-    return arm.excess - _LUCK / math.sqrt(arm.size)
-
-
-def _surely_exceeds(arm: Arm) -> float:
-    return arm.excess - _GREAT_LUCK / math.sqrt(arm.size)
+def _likely(arm: Arm) -> float:
+    """Return the excess of a pair, less what luck adds."""
+    return arm.score - _LUCK / math.sqrt(arm.size)
 
 
 def _key(candidate: Candidate) -> object:

@@ -408,26 +408,28 @@ def choose_event_or_moment(
     return event if best is None or event.promise >= best.promise else best
 
 
-def promises(
+def total_promise(
     guarantee: PrivacyGuarantee,
     outputs: FloatArray,
     neighbour_outputs: FloatArray,
     *,
     bounds: tuple[float, float] | None,
     marks: Sequence[float] = (),
-) -> tuple[float, float]:
-    """Return what a few features promise: over a claim and eased ones, and over it alone."""
+) -> float:
+    """Return the sum over a claim and eased ones, weighted, of what a few features promise."""
     samples = outputs, neighbour_outputs
-    claims = [eased(guarantee, factor) for factor, _ in _EASED]
+    claims = [(eased(guarantee, factor), weight) for factor, weight in _EASED]
     if outputs.ndim == 2:
         cuts = cut_features(samples)
-        found = [best_of(claim, cuts).excess / math.sqrt(len(outputs)) for claim in claims]
-    else:
-        features = looked_at(np.concatenate(samples), bounds, thorough=False)
-        views = [view_of(feature, samples, marks) for feature in features]
-        looks = [(view, _moments(guarantee, view, thorough=False)) for view in views]
-        found = [max(_promise(claim, view, moments) for view, moments in looks) for claim in claims]
-    return sum(weight * each for (_, weight), each in zip(_EASED, found, strict=True)), found[0]
+        total = sum(weight * best_of(claim, cuts).excess for claim, weight in claims)
+        return total / math.sqrt(len(outputs))
+    features = looked_at(np.concatenate(samples), bounds, thorough=False)
+    views = [view_of(feature, samples, marks) for feature in features]
+    looks = [(view, _moments(guarantee, view, thorough=False)) for view in views]
+    return sum(
+        weight * max(_promise(claim, view, moments) for view, moments in looks)
+        for claim, weight in claims
+    )
 
 
 def eased(guarantee: PrivacyGuarantee, factor: float) -> PrivacyGuarantee:
