@@ -160,10 +160,10 @@ def _check_library(reader: Interpreter, cls: type) -> None:
             raise reader.refuse(f"{each.__name__} is not of the installed diffprivlib")
     if type(cls) is not abc.ABCMeta or np.random.default_rng is not _GENERATOR:
         raise reader.refuse("a generator of NumPy's, or a class, was changed")
+    home = Path(str(place)).resolve()
     modules = [sys.modules[name] for name in {*homes, "diffprivlib.utils"}]
     for module in (*modules, sys.modules["random"], sys.modules["secrets"]):
         own = module.__name__ in {"random", "secrets"}
-        home = Path(str(place)).resolve()
         if not own and not Path(str(module.__file__)).resolve().is_relative_to(home):
             raise reader.refuse(f"{module.__name__} is not of the installed diffprivlib")
         changed = changed_in(module) or (own and _changed_since(module))

@@ -340,7 +340,7 @@ _NUMPYS = dict(vars(np))
 
 
 def _is_own(name: str, numpy: Any) -> bool:
-    """Tell whether a name of NumPy's means what it meant when the verifier was loaded, and then."""
+    """Tell whether a name of NumPy's means what it did when the verifier was loaded: code of C."""
     if numpy is not np or name not in _NUMPYS or vars(np).get(name) is not _NUMPYS[name]:
         return False
     value: Any = _NUMPYS[name]
