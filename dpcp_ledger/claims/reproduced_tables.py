@@ -26,12 +26,11 @@ from dpcp_audit.extensions.claims import (
     decide,
     whole,
 )
-from dpcp_ledger.mechanisms.score_pools import saved_pools
 from dpcp_ledger.pcoqs import published_tables
 from dpcp_ledger.reproduce import experiments as catalogue
 from dpcp_ledger.reproduce import simulation
 from dpcp_ledger.reproduce.simulation import Model, ModelKind
-from dpcp_ledger.reproduce.table_cells import Form, Inputs, cell_table, choices_table
+from dpcp_ledger.reproduce.table_cells import Form, cell_table, choices_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
         Experiment,
         Printed,
         ReproducedNumber,
-        Reproduction,
         TableCell,
     )
 
@@ -56,38 +54,24 @@ The paper states neither δ nor T, so that the procedure is a reading.
 _AS_WRITTEN = "The printed tables, against the algorithms as written"
 _REPRODUCED = {
     "P-COQS": "P-COQS, tables reproduced",
-    "LDP-CP": "LDP-CP, tables and figures reproduced",
-    "DP-SKIN": "DP-SKIN, tables reproduced",
+    "LDP-CP": "LDP-CP, tables reproduced",
 }
 
 
-def rows(pools: Sequence[str] = ()) -> list[Row]:
-    """Return one row or two an experiment, and those on private models.
-
-    Parameters
-    ----------
-    pools : sequence of str
-        Saved pools (see ``load_pool``) for the experiments in kind, in place of scikit-learn's
-        digits.
-    """
-    saved_pools(pools)
+def rows() -> list[Row]:
+    """Return one row or two an experiment, and those on private models."""
     experiments = catalogue.experiments().values()
     return [
-        *(row for experiment in experiments for row in _rows(experiment, tuple(pools))),
+        *(row for experiment in experiments for row in _rows(experiment)),
         *(replace(row, check=WithPrivateModels(row.check)) for row in published_tables.models.rows),
     ]
 
 
-def _rows(experiment: Experiment, pools: tuple[str, ...]) -> Iterator[Row]:
+def _rows(experiment: Experiment) -> Iterator[Row]:
     what = f"{experiment.source} ({experiment.title})"
-    if not experiment.compared:
-        said = f"{what} is computed anew: it prints no numbers."
-        yield _row(experiment, Form.PUBLISHED, pools, said)
-        return
     yield _row(
         experiment,
         Form.PUBLISHED,
-        pools,
         f"The printed numbers of {what} are reproduced by the published procedure.",
         Verdict.REFUTED if experiment.id == _REFUTED else Verdict.CONSISTENT,
     )
@@ -95,19 +79,12 @@ def _rows(experiment: Experiment, pools: tuple[str, ...]) -> Iterator[Row]:
         yield _row(
             experiment,
             Form.WRITTEN,
-            pools,
             f"The algorithms, as they are written, give the printed numbers of {what}.",
             Verdict.REFUTED,
         )
 
 
-def _row(
-    experiment: Experiment,
-    form: Form,
-    pools: tuple[str, ...],
-    statement: str,
-    expected: Verdict | None = None,
-) -> Row:
+def _row(experiment: Experiment, form: Form, statement: str, expected: Verdict) -> Row:
     paper, section = experiment.source.split(", ")
     claim = Claim(
         id=row_id(experiment, form),
@@ -118,12 +95,12 @@ def _row(
         standing=_standing(experiment, form),
         parameters={"form": str(form)},
     )
-    return Row(claim=claim, check=Reproduced(experiment=experiment.id, form=form, pools=pools))
+    return Row(claim=claim, check=Reproduced(experiment=experiment.id, form=form))
 
 
 def _standing(experiment: Experiment, form: Form) -> Standing:
     """Return whose claim it is: nobody says that the algorithms as written give the numbers."""
-    if form is Form.WRITTEN or not experiment.compared:
+    if form is Form.WRITTEN:
         return Standing.PRACTICE
     return Standing.READING if experiment.id == _REFUTED else Standing.PAPER
 
@@ -149,18 +126,15 @@ class Reproduced:
     form : Form
         What the printed numbers are held against. As written, naive Bayes runs as few trials
         at n = 10,000 as elsewhere: what differs does so by many errors.
-    pools : tuple of str
-        Files of saved pools for experiments in kind; without, scikit-learn's digits.
     """
 
     experiment: str
     form: Form
-    pools: tuple[str, ...] = ()
 
     @property
     def sampled(self) -> bool:
-        """True if any number is compared: those printed are means over runs."""
-        return bool(self._experiment.compared)
+        """The verdict takes from the error budget: printed numbers are means over runs."""
+        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Run all trials and compare."""
@@ -184,13 +158,8 @@ class Reproduced:
 
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
         """Compute the cells and compare."""
-        inputs = Inputs(
-            seed=context.seed,
-            trials=self._extent(context).trials,
-            pools=tuple(saved_pools(self.pools)) or catalogue.DIGITS,
-            measured=simulation.gathered(map(self._measured, results)),
-        )
-        return self._judged(self._experiment.reproduce(inputs), context)
+        measured = simulation.gathered(map(self._measured, results))
+        return self._judged(self._experiment.compute(measured), context)
 
     @property
     def _experiment(self) -> Experiment:
@@ -213,18 +182,15 @@ class Reproduced:
             for place, published, written in result["measured"]
         }
 
-    def _judged(self, found: Reproduction, context: Context) -> Outcome:
-        compared = _compared(found, self.form)
-        printed = sum(cell.printed is not None for cell in found.cells)
+    def _judged(self, cells: Sequence[TableCell], context: Context) -> Outcome:
+        compared = _compared(cells, self.form)
+        printed = sum(cell.printed is not None for cell in cells)
         level = context.significance / max(1, len(compared))
         strains = [_strain(cell, self.form, level) for cell, _, _ in compared]
         differ = sum(strain > 1 for strain in strains)
         worst = sorted(zip(strains, compared, strict=True), key=lambda pair: -pair[0])
-        evidence = _evidence(
-            differ, printed, compared, significance=context.significance if printed else 0.0
-        )
         return conclude(
-            evidence,
+            _evidence(differ, printed, compared, significance=context.significance),
             lambda: self._power(printed, compared),
             detect=math.inf,
             witness={
@@ -235,8 +201,10 @@ class Reproduced:
                 "level": level,
                 "furthest": [_told(strain, *triple) for strain, triple in worst[:_SHOWN]],
             },
-            note=self._note(found, differ, printed, compared),
-            tables=(cell_table(found, level=level),) if self.form is Form.PUBLISHED else (),
+            note=self._note(cells, differ, printed, compared),
+            tables=(cell_table(self._experiment, cells, level=level),)
+            if self.form is Form.PUBLISHED
+            else (),
         )
 
     def _power(self, printed: int, compared: Sequence[_Compared]) -> Power:
@@ -250,13 +218,11 @@ class Reproduced:
         )
 
     def _note(
-        self, found: Reproduction, differ: int, printed: int, compared: Sequence[_Compared]
+        self, cells: Sequence[TableCell], differ: int, printed: int, compared: Sequence[_Compared]
     ) -> str:
-        reasons = dict.fromkeys(cell.note for cell in found.cells if cell.note)
+        reasons = dict.fromkeys(cell.note for cell in cells if cell.note)
         said = f"{differ} of the {printed} printed numbers differ."
-        if not printed:
-            said = "The paper prints no numbers for this: there is nothing to compare."
-        elif len(compared) < printed:
+        if len(compared) < printed:
             said = f"{differ} of {len(compared)} compared numbers differ; {printed} are printed."
         in_full = [cell.matches for cell, _, _ in compared if cell.matches is not None]
         if in_full and self.form is Form.PUBLISHED:
@@ -270,15 +236,15 @@ class Reproduced:
             "A number differs where the errors of both and the rounding of print do not explain "
             "the distance, at a significance shared by all compared, means taken as normal."
         )
-        return " ".join([said, *([rule] if compared else []), *reasons, *found.notes])
+        return " ".join([said, *([rule] if compared else []), *reasons, *self._experiment.notes])
 
 
 _Compared = tuple["TableCell", "Printed", "ReproducedNumber"]
 
 
-def _compared(found: Reproduction, form: Form) -> list[_Compared]:
+def _compared(cells: Sequence[TableCell], form: Form) -> list[_Compared]:
     """Return the cells that are compared, each with what is printed and with ours."""
-    pairs = ((cell, cell.printed, cell.compared(form)) for cell in found.cells)
+    pairs = ((cell, cell.printed, cell.compared(form)) for cell in cells)
     return [
         (cell, printed, ours)
         for cell, printed, ours in pairs
@@ -301,18 +267,15 @@ def _evidence(
     differ: int, printed: int, compared: Sequence[_Compared], *, significance: float
 ) -> Evidence:
     """Return the share that differs: at least those marked do, those left out may."""
-    total = max(1, printed)
     return Evidence(
-        kind=EvidenceKind.CERTIFIED if printed else EvidenceKind.INDICATIVE,
+        kind=EvidenceKind.CERTIFIED,
         quantity=Quantity.MISPRINTS,
-        value=differ / total,
-        lower=differ / total,
+        value=differ / printed,
+        lower=differ / printed,
         upper=1.0,
         claimed=0.0,
         confidence=1 - significance,
-        n_samples=max((ours.trials or each.runs for _, each, ours in compared), default=0)
-        if printed
-        else None,
+        n_samples=max((ours.trials or each.runs for _, each, ours in compared), default=0),
     )
 
 
@@ -367,8 +330,7 @@ def overview(document: Mapping[str, Any]) -> Overview:
 
 
 SUITE = Suite(
-    summary="The papers' tables and figures, reproduced: as published and as written.",
+    summary="The papers' tables, reproduced: as published and as written.",
     rows=rows,
-    takes=frozenset({"pools"}),
     overview=overview,
 )

@@ -20,9 +20,9 @@ def rows(pools: Sequence[str] = ()) -> list[Row]:
     Parameters
     ----------
     pools : sequence of str
-        Files of saved pools: for experiments in kind, and as further subjects.
+        Files of saved pools: further subjects of the comparison.
     """
-    return [*with_statements(reproduced_tables.rows(pools)), *compared_calibrators.rows(pools)]
+    return [*with_statements(reproduced_tables.rows()), *compared_calibrators.rows(pools)]
 
 
 SUITE = Suite(

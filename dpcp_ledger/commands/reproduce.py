@@ -46,15 +46,6 @@ def add_parser(commands: Commands) -> None:
         metavar="ID",
         help="experiments to run, such as pcoqs-table-5; 'list' lists them, 'all' runs them all",
     )
-    parser.add_argument(
-        "--pool",
-        "--data",
-        action="append",
-        default=[],
-        metavar="FILE.npz",
-        help="saved probabilities (m × k) and labels (m) for experiments in kind, in place of "
-        "the digits that scikit-learn ships; repeatable",
-    )
     add_suite_options(parser)
     parser.set_defaults(execute=execute)
 

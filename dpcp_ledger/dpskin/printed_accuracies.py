@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
 from dpcp_audit.extensions.claims import validate as _validate
@@ -325,13 +325,13 @@ def best_on_the_mean(model: str) -> Computation:
 def parameter_counts() -> Computation:
     """Count the stages of Table 2.1 whose parameters are not those of their convolutions."""
     stages = experiments.thesis_numbers()["resnet18"]
-    counted = {name: experiments.convolution_weights(name) for name in stages}
+    counted = {name: _convolution_weights(stage) for name, stage in stages.items()}
     wrong = {
         name: [int(stage["parameters"]), counted[name]]
         for name, stage in stages.items()
         if int(stage["parameters"]) != counted[name]
     }
-    extra = {name: experiments.normalisation_weights(name) for name in wrong}
+    extra = {name: _normalisation_weights(stages[name]) for name in wrong}
     said = [
         f"{name} is printed as {printed:,} and has {count:,}: {printed - count:,} more, where its "
         f"four batch normalisations hold {extra[name]:,}."
@@ -343,6 +343,20 @@ def parameter_counts() -> Computation:
         witness={"printed_and_counted": wrong},
         note=" ".join(said),
     )
+
+
+def _convolution_weights(stage: Mapping[str, Any]) -> int:
+    """Return the weights of a stage's convolutions and of its projection, without biases."""
+    first, filters = stage["filters"]
+    area = stage["side"] ** 2
+    weights = area * first * filters + (stage["convolutions"] - 1) * area * filters**2
+    projected = stage["convolutions"] > 1 and first != filters
+    return int(weights + (first * filters if projected else 0))
+
+
+def _normalisation_weights(stage: Mapping[str, Any]) -> int:
+    """Return the weights and biases of the batch normalisations after a stage's convolutions."""
+    return int(2 * stage["filters"][1] * stage["convolutions"])
 
 
 @paper.claim(

@@ -17,7 +17,6 @@ from dpcp_ledger.reproduce.simulation import (
 from dpcp_ledger.reproduce.table_cells import (
     Experiment,
     Form,
-    Inputs,
     Printed,
     ReproducedNumber,
     TableCell,
@@ -115,9 +114,9 @@ def _experiment(number: int) -> Experiment:
         if len(columns) != len(printed[label]):
             raise ValueError(f"table {number}, row {label!r}: {len(printed[label])} numbers")
 
-    def compute(inputs: Inputs) -> list[TableCell]:
+    def compute(measured: Mapping[Demand, Measured]) -> list[TableCell]:
         return [
-            column.cell(label, number_printed, inputs.measured)
+            column.cell(label, number_printed, measured)
             for label, columns in rows.items()
             for column, number_printed in zip(columns, printed[label], strict=True)
         ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dpcp_audit.extensions.claims import FloatArray
-    from dpcp_audit.extensions.laws import ProbabilityPool
     from dpcp_ledger.reproduce.simulation import Demand, Measured
 
 
@@ -180,17 +179,6 @@ class TableCell:
         return None if strain is None else strain > 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduction:
-    """A table or figure, reproduced."""
-
-    id: str
-    title: str
-    source: str
-    cells: tuple[TableCell, ...]
-    notes: tuple[str, ...] = field(default=())
-
-
 def _rounds_to(value: float, printed: float, cell: Printed) -> bool:
     return abs(value - printed) <= cell.half_unit * (1 + 1e-6)
 
@@ -221,28 +209,6 @@ def _quantile(level: float, trials: int | None = None) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """The inputs from which an experiment computes its cells.
-
-    Parameters
-    ----------
-    measured : mapping
-        The simulation study's trials, by demand.
-    seed : int
-        The run's seed.
-    pools : tuple of callable
-        Real scores, for experiments in kind.
-    trials : int
-        Trials of an experiment in kind.
-    """
-
-    seed: int
-    trials: int
-    pools: tuple[Callable[[], ProbabilityPool], ...]
-    measured: Mapping[Demand, Measured] = field(default_factory=dict["Demand", "Measured"])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """A table or a figure of a paper.
 
@@ -251,9 +217,9 @@ class Experiment:
     demands : tuple of Demand
         What it needs of the simulation study.
     compute : callable
-        From the inputs to the cells, in the paper's order.
+        From the simulation study's trials, by demand, to the cells in the paper's order.
     compared : tuple of Form
-        What its printed numbers are compared with; empty where none are printed.
+        What its printed numbers are compared with.
     notes : tuple of str
         What a reader must know to read the numbers.
     """
@@ -261,20 +227,10 @@ class Experiment:
     id: str
     title: str
     source: str
-    compute: Callable[[Inputs], list[TableCell]]
+    compute: Callable[[Mapping[Demand, Measured]], list[TableCell]]
+    compared: tuple[Form, ...]
     demands: tuple[Demand, ...] = ()
-    compared: tuple[Form, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def reproduce(self, inputs: Inputs) -> Reproduction:
-        """Compute the cells."""
-        return Reproduction(
-            id=self.id,
-            title=self.title,
-            source=self.source,
-            cells=tuple(self.compute(inputs)),
-            notes=self.notes,
-        )
 
 
 _LEGEND = (
@@ -283,24 +239,24 @@ _LEGEND = (
 )
 
 
-def cell_table(found: Reproduction, *, level: float) -> Table:
-    """Return a reproduction as a table, a row a number.
+def cell_table(experiment: Experiment, cells: Sequence[TableCell], *, level: float) -> Table:
+    """Return the cells of an experiment as a table, a row a number.
 
     Parameters
     ----------
     level : float
         Probability that one comparison marks numbers that agree in mean.
     """
-    remarks = dict.fromkeys(cell.note for cell in found.cells if cell.note)
+    remarks = dict.fromkeys(cell.note for cell in cells if cell.note)
     return Table(
-        title=f"{found.source}: {found.title}",
+        title=f"{experiment.source}: {experiment.title}",
         columns=[
-            TableColumn(name="row", texts=[cell.row for cell in found.cells]),
-            TableColumn(name="number", texts=[cell.column for cell in found.cells]),
-            _published([cell.printed for cell in found.cells]),
-            *(_ours(found.cells, form, level) for form in Form),
+            TableColumn(name="row", texts=[cell.row for cell in cells]),
+            TableColumn(name="number", texts=[cell.column for cell in cells]),
+            _published([cell.printed for cell in cells]),
+            *(_ours(cells, form, level) for form in Form),
         ],
-        notes=[_counted(found.cells, level), _LEGEND, *found.notes, *remarks],
+        notes=[_counted(cells, level), _LEGEND, *experiment.notes, *remarks],
     )
 
 
@@ -381,8 +337,6 @@ def _spread(value: float, spread: float | None, decimals: int) -> str:
 def _counted(cells: Sequence[TableCell], level: float) -> str:
     """Return a sentence on how the printed numbers fared."""
     printed = [cell for cell in cells if cell.printed is not None]
-    if not printed:
-        return "The paper prints no numbers for this."
     compared = {
         form: [off for cell in printed if (off := cell.differs(form, level=level)) is not None]
         for form in Form

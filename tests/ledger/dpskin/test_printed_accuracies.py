@@ -99,8 +99,8 @@ def test_the_three_impossible_accuracies_are_named() -> None:
 def test_stages_hold_what_their_convolutions_do() -> None:
     for name, convolutions in BLOCKS.items():
         weights = sum(side**2 * first * last for side, first, last in convolutions)
-        assert experiments.convolution_weights(name) == weights, name
-    assert experiments.convolution_weights("Conv_3x") == 524_288
+        stage = experiments.thesis_numbers()["resnet18"][name]
+        assert printed_accuracies._convolution_weights(stage) == weights, name
 
 
 @pytest.mark.known_bad

@@ -17,7 +17,6 @@ from dpcp_ledger.reproduce.table_cells import (
     Form,
     Printed,
     ReproducedNumber,
-    Reproduction,
     TableCell,
     cell_table,
     choices_table,
@@ -33,9 +32,10 @@ CELLS = (
     ),
     TableCell(row="<b>|x", column="exact", as_written=ReproducedNumber(value=0.5), note="a <note>"),
 )
-TABLE = cell_table(
-    Reproduction(id="t", title="<script>", source="S", cells=CELLS, notes=("n",)), level=1e-6
+MADE = Experiment(
+    id="t", title="<script>", source="S", compute=lambda _: [], compared=(), notes=("n",)
 )
+TABLE = cell_table(MADE, CELLS, level=1e-6)
 
 
 def test_cells_carry_errors_and_marks() -> None:
