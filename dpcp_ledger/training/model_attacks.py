@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -155,79 +155,35 @@ class View(StrEnum):
 
     PROBABILITIES = "probabilities"
     """All class probabilities."""
-    SCORE = "score"
-    """The hinge score 1 − p of the record's own label."""
     SETS = "sets"
     """The prediction set, label by label."""
-    SIZE = "size"
-    """The number of labels in the prediction set, and nothing else."""
-
-    @property
-    def is_discrete(self) -> bool:
-        """True if only a few answers are possible."""
-        return self in (View.SETS, View.SIZE)
 
     def signal(self, cohort: Cohort) -> FloatArray:
         """Return one number a model and record, the larger the likelier a member, (models, n).
 
-        Of probabilities and scores the logit log(p/(1−p)) of the label's probability (Carlini
-        et al. 2022, Section IV-C), in which p and 1 − p below 1e-16 count as 1e-16. Of sets,
-        k + 1 if the label is in it, less the set's size; of sizes, less the size.
+        Of probabilities the logit log(p/(1−p)) of the label's probability (Carlini et al. 2022,
+        Section IV-C), in which p and 1 − p below 1e-16 count as 1e-16. Of sets, k + 1 if the
+        label is in it, less the set's size.
         """
         if self is View.PROBABILITIES:
-            return _logit(*_own_and_rest(cohort))
-        if self is View.SCORE:
-            score = 1 - _own(cohort)
-            return _logit(1 - score, score)
-        sets = _sets(cohort)
+            own, rest = _own_and_rest(cohort)
+            return np.asarray(np.log(np.maximum(own, _SMALLEST) / np.maximum(rest, _SMALLEST)))
+        sets: BoolArray = 1 - cohort.probabilities <= cohort.thresholds[:, None, None]
         size: FloatArray = sets.sum(axis=2, dtype=np.float64)
-        if self is View.SIZE:
-            return -size
         covered: BoolArray = sets[:, np.arange(len(cohort.labels)), cohort.labels]
         return np.where(covered, sets.shape[2] + 1.0, 0.0) - size
-
-    def features(self, cohort: Cohort) -> FloatArray:
-        """Return what a classifier of answers is given, shape (models, n, f).
-
-        The label and the signal; of probabilities also their logarithms in falling order; of
-        sets also whether the label is in it.
-        """
-        signal = self.signal(cohort)
-        columns = [np.broadcast_to(cohort.labels.astype(np.float64), signal.shape), signal]
-        if self is View.SETS:
-            columns.append((signal > 0).astype(np.float64))
-        stacked = np.stack(columns, axis=2)
-        if self is not View.PROBABILITIES:
-            return stacked
-        ordered = np.sort(cohort.probabilities, axis=2)[:, :, ::-1]
-        return np.concatenate([stacked, np.log(np.maximum(ordered, _SMALLEST))], axis=2)
-
-
-def _logit(own: FloatArray, rest: FloatArray) -> FloatArray:
-    odds = np.maximum(own, _SMALLEST) / np.maximum(rest, _SMALLEST)
-    return np.asarray(np.log(odds), dtype=np.float64)
-
-
-def _own(cohort: Cohort) -> FloatArray:
-    return cohort.probabilities[:, np.arange(len(cohort.labels)), cohort.labels]
 
 
 def _own_and_rest(cohort: Cohort) -> tuple[FloatArray, FloatArray]:
     """Return the label's probability, and the sum of all others', each of shape (models, n)."""
+    records = np.arange(len(cohort.labels))
     others = cohort.probabilities.copy()
-    others[:, np.arange(len(cohort.labels)), cohort.labels] = 0.0
-    return _own(cohort), others.sum(axis=2)
-
-
-def _sets(cohort: Cohort) -> BoolArray:
-    """Return the prediction sets, shape (models, n, k)."""
-    return 1 - cohort.probabilities <= cohort.thresholds[:, None, None]
+    others[:, records, cohort.labels] = 0.0
+    return cohort.probabilities[:, records, cohort.labels], others.sum(axis=2)
 
 
 _LEAST_VARIANCE = 1e-6
 _PRIOR_MODELS = 2.0
-_MOST_ROWS = 40_000
-_TREES = 40
 
 
 class ShadowAttack(Protocol):
@@ -247,7 +203,7 @@ class ShadowAttack(Protocol):
 class LossThreshold:
     """The loss of the record's own label, and no shadow model (Yeom et al. 2018).
 
-    Where there are no probabilities, the view's signal stands in for the loss.
+    Of sets the view's signal stands in for the loss.
     """
 
     @property
@@ -258,41 +214,6 @@ class LossThreshold:
     def fit(self, shadows: Cohort, view: View, /) -> Callable[[Cohort], FloatArray]:  # noqa: ARG002
         """Return the signal, which falls with the loss."""
         return view.signal
-
-
-@dataclass(frozen=True, slots=True)
-class AttackClassifier:
-    """A classifier of members' answers against others' (Shokri et al. 2017).
-
-    One for all records, fitted on what the shadow models answer: boosted trees, which see the
-    record's label, in place of a network for each label.
-    """
-
-    @property
-    def name(self) -> str:
-        """Shadow models."""
-        return "attack classifier on shadow models"
-
-    def fit(self, shadows: Cohort, view: View, /) -> Callable[[Cohort], FloatArray]:
-        """Return the classifier's log-odds of "member"."""
-        from sklearn.ensemble import (  # noqa: PLC0415  (slow to import)
-            HistGradientBoostingClassifier,
-        )
-
-        kept = shadows.part(0, max(2, _MOST_ROWS // len(shadows.labels)))
-        features = view.features(kept)
-        settings: dict[str, Any] = {"early_stopping": False, "categorical_features": [0]}
-        classifier = cast(
-            "Any", HistGradientBoostingClassifier(max_iter=_TREES, random_state=0, **settings)
-        )
-        classifier.fit(features.reshape(-1, features.shape[2]), kept.members.ravel())
-
-        def score(cohort: Cohort) -> FloatArray:
-            seen = view.features(cohort)
-            odds = classifier.decision_function(seen.reshape(-1, seen.shape[2]))
-            return np.asarray(odds, dtype=np.float64).reshape(seen.shape[:2])
-
-        return score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +230,7 @@ class LiRA:
 
     Notes
     -----
-    Online, on a view of a few answers, the two laws are the answers' frequencies, drawn to
+    Online, on sets, the two laws are the answers' frequencies, drawn to
     those of all records by two models' weight.
     """
 
@@ -336,7 +257,7 @@ class LiRA:
             raise ValueError(
                 f"shadows must be at least two with and without every record, got {fewest}"
             )
-        if self.online and view.is_discrete:
+        if self.online and view is View.SETS:
             score = _frequency_ratio(signal, inside)
         else:
             score = self._gaussian(signal, inside)

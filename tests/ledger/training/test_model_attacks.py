@@ -11,7 +11,6 @@ from scipy.stats import norm
 from support.cohorts import cohort, three_labels
 
 from dpcp_ledger.training.model_attacks import (
-    AttackClassifier,
     LiRA,
     LossThreshold,
     View,
@@ -35,25 +34,13 @@ def test_signals_by_hand() -> None:
     seen = three_labels()
     log_odds = [[0.0, math.log(0.125 / 0.875)]]
     assert View.PROBABILITIES.signal(seen) == pytest.approx(np.array(log_odds))
-    assert View.SCORE.signal(seen) == pytest.approx(np.array(log_odds))
     # scores 1 − p: 0.5, 0.75, 0.75 and 0.5, 0.625, 0.875 against 0.7
-    assert View.SIZE.signal(seen).tolist() == [[-1.0, -2.0]]
     assert View.SETS.signal(seen).tolist() == [[3.0, -2.0]]
 
 
 def test_a_certain_model_has_a_finite_signal() -> None:
     sure = cohort(np.array([[True, False]]), np.array([[1.0, 0.0]]))
-    for view in (View.PROBABILITIES, View.SCORE):
-        assert view.signal(sure) == pytest.approx(np.log(1e16) * np.array([[1, -1]]))
-
-
-@pytest.mark.parametrize(("view", "columns"), list(zip(View, [5, 2, 3, 2], strict=True)))
-def test_features_hold_the_label_the_signal_and_no_more_than_is_seen(view, columns) -> None:
-    seen = three_labels()
-    features = view.features(seen)
-    assert features.shape == (1, 2, columns)
-    assert features[0, :, 0].tolist() == [0.0, 2.0]
-    assert features[..., 1].tolist() == view.signal(seen).tolist()
+    assert View.PROBABILITIES.signal(sure) == pytest.approx(np.log(1e16) * np.array([[1, -1]]))
 
 
 def test_the_loss_threshold_is_the_signal() -> None:
@@ -113,15 +100,3 @@ def test_lira_refuses_too_few_shadows() -> None:
     members = np.array([[True], [True], [False]])
     with pytest.raises(ValueError, match="shadows must be at least two with and without every"):
         LiRA().fit(cohort(members, np.full((3, 1), 0.5)), View.PROBABILITIES)
-
-
-def test_the_classifier_learns_what_no_threshold_tells() -> None:
-    """Members are answered with middling confidence: neither high nor low."""
-    rng = np.random.default_rng(0)
-    members = rng.random((200, 10)) < 0.5
-    extreme = np.where(rng.random(members.shape) < 0.5, 0.05, 0.95)
-    shadows = cohort(members, np.where(members, 0.5, extreme) + rng.uniform(0, 0.05, members.shape))
-    score = AttackClassifier().fit(shadows, View.SCORE)(shadows)
-    assert np.mean((score > 0) == members) > 0.99
-    loss = LossThreshold().fit(shadows, View.SCORE)(shadows)
-    assert abs(np.mean((loss > 0) == members) - 0.5) < 0.3
