@@ -1,9 +1,8 @@
 """Time DP-SGD: models side by side against one by one, and clipped sums against Opacus's.
 
-    python benchmarks/dpsgd.py [--device cuda] [--check]
+    python benchmarks/dpsgd.py [--check]
 
-Every ratio's sides take turns in one process. ``--check`` exits with 1 when a target is missed;
-targets are for the CPU.
+Every ratio's sides take turns in one process. ``--check`` exits with 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -60,32 +59,30 @@ class Figure:
         )
 
 
-def fastest(device: str, *work: Callable[[], object]) -> list[float]:
+def fastest(*work: Callable[[], object]) -> list[float]:
     """Return each callable's best time in seconds, taking turns so that all share the weather."""
     times = np.empty((REPEATS, len(work)))
     for row in times:
         for i, call in enumerate(work):
             start = time.perf_counter()
             call()
-            if device != "cpu":
-                torch.cuda.synchronize()
             row[i] = time.perf_counter() - start
     return [float(best) for best in times.min(axis=0)]
 
 
-def side_by_side(name: str, module: nn.Module, data: Examples, device: str) -> Figure:
+def side_by_side(name: str, module: nn.Module, data: Examples) -> Figure:
     """Compare training R models at once with training them one after the other."""
     settings = DPSGD(
         sampling=Poisson(LOT / len(data)), lot_size=LOT, steps=STEPS, noise_multiplier=1.0
     )
 
     def together() -> object:
-        return train(module, data, settings, rng=0, replicas=REPLICAS, device=device)
+        return train(module, data, settings, rng=0, replicas=REPLICAS)
 
     def alone() -> object:
-        return train(module, data, settings, rng=0, device=device)
+        return train(module, data, settings, rng=0)
 
-    ours, theirs = fastest(device, together, alone)
+    ours, theirs = fastest(together, alone)
     return Figure(
         name=f"{name}: {REPLICAS} models one by one / side by side",
         ours=ours,
@@ -94,13 +91,12 @@ def side_by_side(name: str, module: nn.Module, data: Examples, device: str) -> F
     )
 
 
-def steps_of(name: str, module: nn.Module, data: Examples, device: str) -> list[Figure]:
+def steps_of(name: str, module: nn.Module, data: Examples) -> list[Figure]:
     """Compare a clipped sum by the linear rule, by ``vmap(grad)`` and by Opacus."""
-    module = module.to(device)
     part = data.take(np.arange(LOT))
-    inputs = torch.tensor(part.inputs, device=device)
-    labels = torch.tensor(part.labels, device=device)
-    lot = (inputs[None], labels[None], torch.ones(1, LOT, device=device))
+    inputs = torch.tensor(part.inputs)
+    labels = torch.tensor(part.labels)
+    lot = (inputs[None], labels[None], torch.ones(1, LOT))
     flat = torch.cat([p.detach().reshape(-1) for p in module.parameters()])[None]
     model, stack = FlatModel(module), linear.stack_of(module)
 
@@ -109,14 +105,14 @@ def steps_of(name: str, module: nn.Module, data: Examples, device: str) -> list[
 
     theirs = by_opacus(module, inputs, labels)
     if stack is None:
-        ours, opacus = fastest(device, mapped, theirs)
+        ours, opacus = fastest(mapped, theirs)
         return [Figure(name=f"{name}: Opacus / vmap(grad)", ours=ours, theirs=opacus)]
     quick = stack
 
     def by_the_rule() -> Tensor:
         return linear.clipped_sum(quick, flat, lot, clip=Clipping.FLAT, limit=LIMIT)
 
-    ours, by_map, opacus = fastest(device, by_the_rule, mapped, theirs)
+    ours, by_map, opacus = fastest(by_the_rule, mapped, theirs)
     return [
         Figure(name=f"{name}: vmap(grad) / linear rule", ours=ours, theirs=by_map, at_least=2.0),
         Figure(name=f"{name}: Opacus / linear rule", ours=ours, theirs=opacus, at_least=1.5),
@@ -148,19 +144,17 @@ def by_opacus(module: nn.Module, inputs: Tensor, labels: Tensor) -> Callable[[],
 def main() -> int:
     """Print the figures; return 1 where ``--check`` is given and a target is missed."""
     parser = argparse.ArgumentParser(description="Time DP-SGD.")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     options = parser.parse_args()
-    device = options.device
     subjects: list[tuple[str, Callable[[], nn.Module], Examples]] = [
         ("logistic regression", lambda: networks.logistic(64, 10), DIGITS),
         ("head", lambda: networks.head(64, 10, dropout=0.0), DIGITS),
         ("small CNN", lambda: networks.small_cnn(1, 10), PICTURES),
     ]
-    figures = [side_by_side(name, build(), data, device) for name, build, data in subjects]
+    figures = [side_by_side(name, build(), data) for name, build, data in subjects]
     for name, build, data in subjects:
-        figures += steps_of(name, build(), data, device)
-    print(f"digits, lots of {LOT}, {STEPS} steps, {device}, {torch.get_num_threads()} threads")
+        figures += steps_of(name, build(), data)
+    print(f"digits, lots of {LOT}, {STEPS} steps, {torch.get_num_threads()} threads")
     for figure in figures:
         print(figure)
     return int(options.check and not all(figure.met for figure in figures))

@@ -1,7 +1,7 @@
 """Rows of the training suite: canary audits, and an example's part in a step, clipped by layer.
 
-The steps are of Algorithms 1 and 2 on the thesis's networks, ResNet-18 and ResNet-50 of a quarter
-of their widths, normalised by groups, with freshly drawn weights; the images are scikit-learn's
+The steps are of Algorithms 1 and 2 on the thesis's ResNet-18 of a quarter of its widths,
+normalised by groups, with freshly drawn weights; the images are scikit-learn's
 digits, 8 × 8: stand-ins, named as such. What a step promises rests on clipping alone, not on the
 network, its weights or the images.
 """
@@ -11,7 +11,6 @@ network, its weights or the images.
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,13 +230,6 @@ _SINGLE = 1e-5
 """Relative error of norms of a million single-precision numbers."""
 
 
-class StandIn(StrEnum):
-    """A network of the thesis, at a quarter of its widths."""
-
-    RESNET18 = "resnet18"
-    RESNET50 = "resnet50"
-
-
 def images(count: int) -> Examples:
     """Return the first digits as images, inputs of shape (count, 1, 8, 8)."""
     from dpcp_ledger.training.examples import (  # noqa: PLC0415
@@ -253,18 +245,28 @@ def images(count: int) -> Examples:
     )
 
 
-def network(kind: StandIn) -> nn.Module:
-    """Return a stand-in with freshly drawn weights."""
-    from dpcp_ledger.mechanisms.thesis_training import (  # noqa: PLC0415  (needs torch)
-        resnet18,
-        resnet50,
-    )
+def network() -> nn.Module:
+    """Return the stand-in of ResNet-18, of a quarter of its widths, with fresh weights."""
+    from dpcp_ledger.mechanisms.thesis_training import resnet18  # noqa: PLC0415  (needs torch)
 
-    build = resnet18 if kind is StandIn.RESNET18 else resnet50
-    return build(1, 10, width=_WIDTH)
+    return resnet18(1, 10, width=_WIDTH)
 
 
-def largest_contribution(kind: StandIn, settings: DPSGD) -> Computation:
+@paper.claim(
+    "dpskin.clipping[per-layer,network=resnet18]",
+    "Chapter 3, Per-layer and time-dependent parameters",
+    Verdict.CONSISTENT,
+    "Clipped to C/√K in each of K layers, an image that is mirrored at random adds C at most to "
+    "a step's sum of ResNet-18, of a quarter of its widths, on small digits.",
+    "‖(g₁, …, g_K)‖ ≤ C",
+    parameters={
+        "network": "resnet18",
+        "clipping": str(STEP.clipping),
+        "augmentation": str(STEP.augmentation),
+    },
+    settings=STEP,
+)
+def largest_contribution(settings: DPSGD) -> Computation:
     """Compute the largest norm that one example's share of a step's sum has, in units of C.
 
     A training of one step without noise on each example by itself: lot size and learning rate are
@@ -272,7 +274,7 @@ def largest_contribution(kind: StandIn, settings: DPSGD) -> Computation:
     """
     from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415  (an extra)
 
-    module, data = network(kind), images(_IMAGES)
+    module, data = network(), images(_IMAGES)
     lengths: list[float] = []
     scale = settings.learning_rate / settings.lot_size
 
@@ -281,7 +283,7 @@ def largest_contribution(kind: StandIn, settings: DPSGD) -> Computation:
 
     for place in range(_IMAGES):
         alone = data.take(np.array([place]))
-        train(module, alone, settings, rng=place, observer=measure, device="cpu")
+        train(module, alone, settings, rng=place, observer=measure)
     parameters = sum(p.numel() for p in module.parameters())
     return Computation(
         quantity=Quantity.RATIO,
@@ -289,31 +291,13 @@ def largest_contribution(kind: StandIn, settings: DPSGD) -> Computation:
         value=max(lengths) / settings.clip_norm,
         claimed=1.0,
         error=_SINGLE,
-        witness={"network": str(kind), "parameters": parameters, "norms": lengths},
+        witness={"network": "resnet18", "parameters": parameters, "norms": lengths},
         note=(
             f"A stand-in of {parameters:,} parameters, with random weights, on {_IMAGES} digits of "
             "8 × 8 pixels: no pretrained weights and no skin images are at hand. Unclipped, the "
             "gradients are longer; each layer is clipped to C/√K."
         ),
     )
-
-
-for _kind, _name in ((StandIn.RESNET18, "ResNet-18"), (StandIn.RESNET50, "ResNet-50")):
-    paper.claim(
-        f"dpskin.clipping[per-layer,network={_kind}]",
-        "Chapter 3, Per-layer and time-dependent parameters",
-        Verdict.CONSISTENT,
-        f"Clipped to C/√K in each of K layers, an image that is mirrored at random adds C at "
-        f"most to a step's sum of {_name}, of a quarter of its widths, on small digits.",
-        "‖(g₁, …, g_K)‖ ≤ C",
-        parameters={
-            "network": str(_kind),
-            "clipping": str(STEP.clipping),
-            "augmentation": str(STEP.augmentation),
-        },
-        kind=_kind,
-        settings=STEP,
-    )(largest_contribution)
 
 
 def removed_example(*, images_in_batch: int, removed: int, batch_statistics: bool) -> Computation:
@@ -330,7 +314,7 @@ def removed_example(*, images_in_batch: int, removed: int, batch_statistics: boo
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        module = network(StandIn.RESNET18)
+        module = network()
         if batch_statistics:
             _normalise_by_batches(module)
         data = images(images_in_batch)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 paper = Paper(title="LDP-CP", subject="LDP-CP, other statements")
 _EPSILONS = tuple(map(float, range(1, 9)))
 _MOST_ROUNDS = 200
-_ROUNDING = 1e-12
-"""Below it a difference that is computed in floating point may be none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,40 +278,5 @@ def width_ratio_at_any_rounds(
             f"{listed}. The paper states neither T nor the constant of Δ_S, which is Hoeffding's "
             f"here, nor δ, here {delta:g}; T = 1, which searches nothing, would make it true. "
             "Whatever they are, both widths scale as 1/√n, so that no n changes their order."
-        ),
-    )
-
-
-@paper.claim(
-    "ldpcp.figure-5[rounds=7]",
-    "Section 5, Figure 5",
-    Verdict.REFUTED,
-    "“Roughly speaking for n ≥ 10^5 → Δ_S ≤ Δ_L”, at ε = 4 and for T = 7, which the paper does "
-    "not state.",
-    "n ≥ 10⁵ → Δ_S ≤ Δ_L",
-    standing=Standing.READING,
-    k=8,
-    epsilon=4.0,
-    **_FIGURE_5,
-)
-def width_ratio(*, k: int, epsilon: float, rounds: int, delta: float) -> Computation:
-    """Compute the largest Δ_S/Δ_L over n from 10⁵ to 10¹² (Figure 5)."""
-    sizes = [10**exponent for exponent in range(2, 13)]
-    widths = Widths(rounds=rounds, delta=delta)
-    ratios = [widths.ratio(n=n, k=k, epsilon=epsilon) for n in sizes]
-    value = max(ratios[3:])
-    moved = max(ratios) - min(ratios)
-    same = "is the same" if moved < _ROUNDING * value else f"moves by {moved:.1g}"
-    return Computation(
-        quantity=Quantity.RATIO,
-        detail="largest Δ_S/Δ_L for n ≥ 10⁵",
-        value=value,
-        claimed=1.0,
-        witness={"k": k, "epsilon": epsilon, "rounds": rounds, "delta": delta, "n": 10**5},
-        note=(
-            "Both widths scale as 1/√n, so their ratio does not depend on n: from n = 100 to 10¹² "
-            f"it {same}, whatever T and the constant of Δ_S are: the smaller correction at n ≥ 10⁵ "
-            "is the smaller one at every n, and the same section finds Δ_S > Δ_L on data sets of "
-            "n < 10⁵. The ratio depends on k, ε and T."
         ),
     )

@@ -12,7 +12,6 @@ import torch
 from torch import nn
 from torch.func import vmap
 
-from dpcp_audit.extensions.claims import validate
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_ledger.training import linear
 from dpcp_ledger.training.examples import Adam, Clipping
@@ -39,12 +38,13 @@ if TYPE_CHECKING:
 _GROUPS = 16
 
 
-class _Shortcut(nn.Module):
-    """Convolutions around a shortcut (He et al. 2016), normalised by groups."""
+class _Block(nn.Module):
+    """Two 3 × 3 convolutions around a shortcut (He et al. 2016), normalised by groups."""
 
-    def __init__(self, body: nn.Module, inside: int, outside: int, stride: int) -> None:
+    def __init__(self, inside: int, outside: int, stride: int) -> None:
         super().__init__()
-        self.body = body
+        first, last = _convolution(inside, outside, 3, stride), _convolution(outside, outside, 3)
+        self.body = nn.Sequential(*first, nn.ReLU(), *last)
         self.shortcut: nn.Module = nn.Identity()
         if stride != 1 or inside != outside:
             self.shortcut = nn.Sequential(*_convolution(inside, outside, 1, stride))
@@ -62,39 +62,6 @@ def _convolution(inside: int, outside: int, size: int, stride: int = 1) -> list[
     ]
 
 
-def _block(inside: int, outside: int, stride: int) -> nn.Module:
-    """Return two 3 × 3 convolutions around a shortcut."""
-    body = nn.Sequential(
-        *_convolution(inside, outside, 3, stride), nn.ReLU(), *_convolution(outside, outside, 3)
-    )
-    return _Shortcut(body, inside, outside, stride)
-
-
-def _bottleneck(inside: int, middle: int, stride: int) -> nn.Module:
-    """Return a 3 × 3 convolution of ``middle`` channels between two of 1 × 1, to four times."""
-    body = nn.Sequential(
-        *_convolution(inside, middle, 1),
-        nn.ReLU(),
-        *_convolution(middle, middle, 3, stride),
-        nn.ReLU(),
-        *_convolution(middle, 4 * middle, 1),
-    )
-    return _Shortcut(body, inside, 4 * middle, stride)
-
-
-def _resnet(channels: int, blocks: list[nn.Module], width: int, last: nn.Module) -> nn.Module:
-    stem = [*_convolution(channels, width, 3), nn.ReLU()]
-    return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), last)
-
-
-def _checked(channels: int, n_classes: int, width: int) -> None:
-    validate.integer(channels=channels, at_least=1)
-    validate.integer(n_classes=n_classes, at_least=2)
-    validate.integer(width=width, at_least=_GROUPS)
-    if width % _GROUPS:
-        raise ValueError(f"width must be a multiple of {_GROUPS}, got {width}")
-
-
 def resnet18(channels: int, n_classes: int, *, width: int = 64) -> nn.Module:
     """Return ResNet-18 with GroupNorm in place of batch normalisation, which mixes examples.
 
@@ -106,31 +73,14 @@ def resnet18(channels: int, n_classes: int, *, width: int = 64) -> nn.Module:
     width : int
         Channels of the stem, a multiple of 16. With 16 it is a stand-in of a sixteenth of the size.
     """
-    _checked(channels, n_classes, width)
     widths = [width * 2**stage for stage in (0, 0, 0, 1, 1, 2, 2, 3, 3)]
     blocks = [
-        _block(inside, outside, 1 if inside == outside else 2)
+        _Block(inside, outside, 1 if inside == outside else 2)
         for inside, outside in pairwise(widths)
     ]
-    return _resnet(channels, blocks, width, nn.Linear(8 * width, n_classes))
-
-
-def resnet50(channels: int, n_classes: int, *, width: int = 64) -> nn.Module:
-    """Return ResNet-50, as ``resnet18`` is made, with bottlenecks; 23.5 million parameters.
-
-    Parameters
-    ----------
-    width : int
-        Channels of the stem, a multiple of 16.
-    """
-    _checked(channels, n_classes, width)
-    blocks: list[nn.Module] = []
-    inside = width
-    for stage, count in enumerate((3, 4, 6, 3)):
-        for place in range(count):
-            blocks.append(_bottleneck(inside, width * 2**stage, 2 if stage and not place else 1))
-            inside = 4 * width * 2**stage
-    return _resnet(channels, blocks, width, nn.Linear(inside, n_classes))
+    stem = [*_convolution(channels, width, 3), nn.ReLU()]
+    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8 * width, n_classes)]
+    return nn.Sequential(*stem, *blocks, *head)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -250,9 +200,9 @@ def train_as_published(
         raise ValueError(f"data must hold a batch of {settings.batch_size}, got {len(data)}")
     seeds = [int(s) for s in generator.integers(2**62, size=2)]
     model = published_model(module)
-    with seeded("cpu", initial):
+    with seeded(initial):
         flat = model.initial(1).expand(replicas, -1).clone()
-    with seeded("cpu", seeds[0]):
+    with seeded(seeds[0]):
         fixed = settings.noise_seed
         noise = torch.Generator().manual_seed(seeds[1] if fixed is None else fixed)
         with in_mode(model.module, training=True):
@@ -262,7 +212,7 @@ def train_as_published(
 
 def published_model(module: nn.Module) -> FlatModel:
     """Return a copy of the network, unless it keeps running statistics."""
-    own = copy.deepcopy(module).to("cpu")
+    own = copy.deepcopy(module)
     if any(getattr(part, "track_running_stats", False) for part in own.modules()):
         raise ValueError("module must not keep running statistics, which are published unnoised")
     return FlatModel(own)

@@ -75,7 +75,7 @@ class Watcher:
         """Take in one step."""
         if self.attack is CanaryStatistic.UPDATE_SCALE:
             moves = (step.before - step.after).square().sum(dim=1, keepdim=True)
-            self._total = self._total + moves.cpu().double().numpy()
+            self._total = self._total + moves.double().numpy()
         elif self.attack is CanaryStatistic.WEIGHT_SCALE:
             self._total = np.square(self._moves(step)) + _LEAST
         elif isinstance(self.settings.optimiser, Adam):
@@ -94,9 +94,9 @@ class Watcher:
     def _moves(self, step: Step) -> FloatArray:
         import torch  # noqa: PLC0415  (an extra)
 
-        places = torch.as_tensor(self.coordinates, device=step.after.device)
+        places = torch.as_tensor(self.coordinates)
         moved = (step.before - step.after).index_select(1, places)
-        moves: FloatArray = moved.cpu().double().numpy()
+        moves: FloatArray = moved.double().numpy()
         return moves / self.settings.learning_rate
 
     def _sums(self, step: Step) -> FloatArray:

@@ -78,8 +78,8 @@ class _PoissonLots:
 
     def _gaps(self, block: int) -> Tensor:
         """Return how far each member that enters lies behind the one before, from 1."""
-        shape, place = (len(self.members), block), self.members.device
-        drawn = torch.rand(shape, generator=self.generator, device=place, dtype=torch.float64)
+        shape = (len(self.members), block)
+        drawn = torch.rand(shape, generator=self.generator, dtype=torch.float64)
         if self.rate == 1:
             return torch.ones_like(drawn)
         return drawn.neg_().log1p_().div_(math.log1p(-self.rate)).floor_().add_(1)
@@ -117,7 +117,6 @@ def train(
     canaries: GradientCanaries | None = None,
     initial: FloatArray | None = None,
     observer: Observer | None = None,
-    device: str | None = None,
 ) -> Trained:
     """Train replicas of a network side by side.
 
@@ -142,8 +141,6 @@ def train(
         The start of the descent; drawn anew for each replica by default.
     observer : Observer, optional
         Is shown every step.
-    device : str, optional
-        Such as ``"cpu"``; by default a GPU where there is one, else the CPU.
 
     Returns
     -------
@@ -159,17 +156,17 @@ def train(
     generator = _validate.generator(rng)
     inside = member_table(members, replicas=replicas, n=len(data))
     seeds = [int(s) for s in generator.integers(2**62, size=3)]
-    with seeded(device, seeds[0]) as place:
-        model = private_copy(module, data, place)
-        start = first_parameters(model, initial, replicas=len(inside)).to(place)
+    with seeded(seeds[0]):
+        model = private_copy(module, data)
+        start = first_parameters(model, initial, replicas=len(inside))
         run = _Run(
             model=model,
             data=data,
             settings=settings,
-            members=torch.as_tensor(inside).to(place),
+            members=torch.as_tensor(inside),
             canaries=canaries,
-            sampler=torch.Generator(place).manual_seed(seeds[1]),
-            noise=torch.Generator(place).manual_seed(
+            sampler=torch.Generator().manual_seed(seeds[1]),
+            noise=torch.Generator().manual_seed(
                 0 if settings.flaw is Flaw.FIXED_NOISE_SEED else seeds[2]
             ),
         )
@@ -196,9 +193,7 @@ class _Run:
     coordinates: Tensor | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        place = self.members.device
-        self.inputs = torch.tensor(self.data.inputs, device=place)
-        self.labels = torch.tensor(self.data.labels, device=place)
+        self.inputs, self.labels = torch.tensor(self.data.inputs), torch.tensor(self.data.labels)
         if self.settings.augmentation is Augmentation.MIRRORED and self.inputs.ndim != 4:
             raise ValueError(
                 "data must have inputs of shape (n, c, h, w) to be mirrored, got shape "
@@ -213,10 +208,10 @@ class _Run:
             )
         if self.canaries.coordinates.size and self.canaries.coordinates.max() >= self.model.size:
             raise ValueError(f"coordinates must be below {self.model.size}, the parameters' number")
-        self.canary_members = torch.as_tensor(self.canaries.members).to(place)
+        self.canary_members = torch.as_tensor(self.canaries.members)
         rate = self.settings.sampling.rate
         self.canary_lots = _PoissonLots(self.canary_members, rate, self.sampler)
-        self.coordinates = torch.as_tensor(self.canaries.coordinates).to(place)
+        self.coordinates = torch.as_tensor(self.canaries.coordinates)
 
     def descend(self, flat: Tensor, observer: Observer | None) -> Tensor:
         """Take all steps from ``flat``, shape (replicas, d), and return where they lead."""
@@ -256,7 +251,7 @@ class _Run:
             lot = (self._images(places), self.labels[places], weights)
             return clipped_sum(self.model, flat, lot, clip=clip, limit=limit)
         a_lot = max(1, places.shape[1]) * math.prod(self.inputs.shape[1:])
-        few = len(flat) if flat.is_cuda else max(1, _FLOATS_IN_CACHE // a_lot)
+        few = max(1, _FLOATS_IN_CACHE // a_lot)
         split = (torch.split(each, few) for each in (flat, places, weights))
         sums = [
             linear.clipped_sum(
@@ -272,7 +267,7 @@ class _Run:
         inputs = inputs.view(*places.shape, *self.inputs.shape[1:])
         if self.settings.augmentation is Augmentation.NONE:
             return inputs
-        coins = torch.rand(places.shape, generator=self.sampler, device=inputs.device) < 0.5
+        coins = torch.rand(places.shape, generator=self.sampler) < 0.5
         return torch.where(coins[..., None, None, None], inputs.flip(-1), inputs)
 
     def _add_canaries(self, total: Tensor, limit: float) -> None:
@@ -289,7 +284,7 @@ class _Run:
             return torch.zeros_like(flat)
         fixed = self.settings.flaw is Flaw.FIXED_NOISE_SEED
         shape = flat.shape[1:] if fixed else flat.shape
-        drawn = torch.randn(shape, generator=self.noise, device=flat.device)
+        drawn = torch.randn(shape, generator=self.noise)
         return (self.settings.noise_scale * drawn).expand(flat.shape)
 
     def _divisor(self) -> Tensor | float:

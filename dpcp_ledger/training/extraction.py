@@ -525,7 +525,6 @@ def invert_updates(
         rng=rng,
         members=np.eye(len(data), dtype=np.bool_),
         observer=watch,
-        device="cpu",
     )
     (update,) = updates
     weights = update[:, : data.n_classes * features].reshape(-1, data.n_classes, features)
@@ -592,9 +591,8 @@ def class_images(
     from dpcp_ledger.training.networks import in_mode  # noqa: PLC0415  (needs torch)
 
     _validate.integer(steps=steps, at_least=1)
-    place = trained.parameters.device
-    images = torch.full((len(trained.parameters), n_classes, n_features), 0.5, device=place)
-    labels = torch.arange(n_classes, device=place).repeat(len(trained.parameters))
+    images = torch.full((len(trained.parameters), n_classes, n_features), 0.5)
+    labels = torch.arange(n_classes).repeat(len(trained.parameters))
     logits = vmap(trained.model.logits)
     with in_mode(trained.model.module, training=False):
         for _ in range(steps):
@@ -603,7 +601,7 @@ def class_images(
             cost = cross_entropy(outputs, labels, reduction="sum")
             (back,) = torch.autograd.grad(cost + penalty * images.square().sum() / 2, images)
             images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
-    return images.cpu().numpy().astype(np.float64)
+    return images.numpy().astype(np.float64)
 
 
 def class_inversion(data: Examples, training: DPSGD, *, trainings: int = 50) -> AttackSuccess:

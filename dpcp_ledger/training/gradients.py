@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpcp_ledger.training.examples import Adam
 
 
-_FLOATS_AT_ONCE = {"cpu": 3_000_000, "cuda": 30_000_000}
+_FLOATS_AT_ONCE = 3_000_000
 """The most floats of per-example gradients at a time; more of them leave a CPU's caches."""
 
 
@@ -176,7 +176,7 @@ def clipped_sum(
     """
     inputs, labels, weights = lot
     total = torch.zeros_like(flat)
-    at_once = max(1, _FLOATS_AT_ONCE[flat.device.type] // flat.numel())
+    at_once = max(1, _FLOATS_AT_ONCE // flat.numel())
     for start in range(0, labels.shape[1], at_once):
         part = slice(start, start + at_once)
         gradients = model.gradients(flat, inputs[:, part], labels[:, part])
@@ -194,7 +194,7 @@ class AdamMoments:
     adam : Adam
         The decay rates.
     shape_of : Tensor
-        A tensor of the gradients' shape, on their device.
+        A tensor of the gradients' shape.
     """
 
     adam: Adam

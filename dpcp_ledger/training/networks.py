@@ -33,8 +33,8 @@ _MIXING: tuple[type[nn.Module], ...] = (
 )
 
 
-def private_copy(module: nn.Module, data: Examples, place: torch.device) -> FlatModel:
-    """Return a copy of the network on a device; the caller's own is left alone.
+def private_copy(module: nn.Module, data: Examples) -> FlatModel:
+    """Return a copy of the network; the caller's own is left alone.
 
     Raises
     ------
@@ -58,9 +58,9 @@ def private_copy(module: nn.Module, data: Examples, place: torch.device) -> Flat
                 f"module must have float32 parameters that are all trained, got {name!r} "
                 f"({parameter.dtype}, requires_grad={parameter.requires_grad})"
             )
-    own = copy.deepcopy(module).to(place)
+    own = copy.deepcopy(module)
     with in_mode(own, training=False):
-        _probe(own, data, place)
+        _probe(own, data)
     return FlatModel(own)
 
 
@@ -82,29 +82,11 @@ def in_mode(module: nn.Module, *, training: bool) -> Generator[None]:
 
 
 @contextmanager
-def seeded(device: str | None, seed: int) -> Generator[torch.device]:
-    """Seed torch's global generators of a device, and give them back as they were."""
-    place = _place(device)
-    on_gpu = place.type == "cuda"
-    with cast("Any", torch.random).fork_rng(devices=[place] if on_gpu else []):
+def seeded(seed: int) -> Generator[None]:
+    """Seed torch's global generator, and give it back as it was."""
+    with cast("Any", torch.random).fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        if on_gpu:
-            with torch.cuda.device(place):
-                torch.cuda.manual_seed(seed)
-        yield place
-
-
-def _place(device: str | None) -> torch.device:
-    try:
-        place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        torch.empty(0, device=place)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(
-            f"device must be one that torch has, got {device!r} ({_first_line(error)})"
-        ) from error
-    if place.type not in {"cpu", "cuda"}:
-        raise ValueError(f"device must be a CPU or a CUDA GPU, got {device!r}")
-    return place
+        yield
 
 
 def _first_line(error: Exception) -> str:
@@ -141,9 +123,9 @@ def first_parameters(model: FlatModel, initial: FloatArray | None, *, replicas: 
 
 
 @torch.no_grad()
-def _probe(module: nn.Module, data: Examples, place: torch.device) -> None:
+def _probe(module: nn.Module, data: Examples) -> None:
     """Refuse a network whose outputs on a batch are not those on its examples one by one."""
-    given = torch.tensor(data.inputs[:_PROBED], device=place)
+    given = torch.tensor(data.inputs[:_PROBED])
     inputs = torch.cat([given, torch.zeros_like(given[:1])])
     try:
         together: Tensor = module(inputs)
@@ -168,8 +150,6 @@ def _probe(module: nn.Module, data: Examples, place: torch.device) -> None:
 
 def logistic(n_features: int, n_classes: int) -> nn.Module:
     """Return multinomial logistic regression, from (n, n_features) to logits (n, n_classes)."""
-    _validate.integer(n_features=n_features, at_least=1)
-    _validate.integer(n_classes=n_classes, at_least=2)
     return nn.Linear(n_features, n_classes)
 
 
@@ -179,9 +159,6 @@ def head(n_features: int, n_classes: int, *, hidden: int = 28, dropout: float = 
     DP-SKIN, Chapter 4: 28 units; dropout of 0.4 and 0.2 with SGD, 0.1 with Adam. The softmax
     is part of the loss.
     """
-    _validate.integer(n_features=n_features, hidden=hidden, at_least=1)
-    _validate.integer(n_classes=n_classes, at_least=2)
-    _validate.half_open_unit(dropout=dropout)
     return nn.Sequential(
         nn.Linear(n_features, hidden),
         nn.ReLU(),
@@ -192,8 +169,6 @@ def head(n_features: int, n_classes: int, *, hidden: int = 28, dropout: float = 
 
 def small_cnn(channels: int, n_classes: int) -> nn.Module:
     """Return two convolutions and a linear layer, for images of at least 4 × 4 pixels."""
-    _validate.integer(channels=channels, at_least=1)
-    _validate.integer(n_classes=n_classes, at_least=2)
     return nn.Sequential(
         nn.Conv2d(channels, 16, 3, padding=1),
         nn.ReLU(),
@@ -226,11 +201,11 @@ class Trained:
     def logits(self, inputs: NDArray[np.float32]) -> FloatArray:
         """Return logits of shape (replicas, n, k) for inputs (n, ...), without dropout."""
         of_replicas: Any = vmap(self.model.logits, in_dims=(0, None))
-        data = torch.tensor(network_inputs(inputs), device=self.parameters.device)
+        data = torch.tensor(network_inputs(inputs))
         at_once = max(1, _PREDICTED_AT_ONCE // len(self.parameters))
         with in_mode(self.model.module, training=False):
             parts = [of_replicas(self.parameters, part) for part in torch.split(data, at_once)]
-        outputs: FloatArray = torch.cat(parts, dim=1).cpu().double().numpy()
+        outputs: FloatArray = torch.cat(parts, dim=1).double().numpy()
         return outputs
 
     def probabilities(self, inputs: NDArray[np.float32]) -> FloatArray:

@@ -173,7 +173,6 @@ class TraceAttack:
             members=members,
             initial=np.zeros(trace.n_parameters),
             observer=trace,
-            device="cpu",
         )
         near: BoolArray = prior.hits[targets, trace.guesses(prior.hits)]
         return near

@@ -55,7 +55,6 @@ def opacus_train(
     members: BoolArray | None = None,
     initial: FloatArray | None = None,
     observer: Observer | None = None,
-    device: str | None = None,
 ) -> Trained:
     """Train replicas of a network with Opacus, one after the other in every step.
 
@@ -65,10 +64,10 @@ def opacus_train(
     generator = _validate.generator(rng)
     inside = member_table(members, replicas=replicas, n=len(data))
     seeds = [int(s) for s in generator.integers(2**62, size=3)]
-    with seeded(device, seeds[0]) as place:
-        model = private_copy(module, data, place)
-        start = first_parameters(model, initial, replicas=len(inside)).to(place)
-        noise = torch.Generator(place).manual_seed(seeds[2])
+    with seeded(seeds[0]):
+        model = private_copy(module, data)
+        start = first_parameters(model, initial, replicas=len(inside))
+        noise = torch.Generator().manual_seed(seeds[2])
         sizes = inside.sum(axis=1).tolist()
         parts = [
             _replica(model.module, flat, settings, size=size, noise=noise)
@@ -77,7 +76,7 @@ def opacus_train(
         flat = start
         for index, lot in enumerate(_lots(data, inside, settings, seeds[1])):
             for part, own in zip(parts, lot, strict=True):
-                part.step(own, place)
+                part.step(own)
             after = torch.stack([part.flat() for part in parts])
             if observer is not None:
                 observer(Step(index=index, before=flat, after=after))
@@ -92,9 +91,9 @@ class _Replica:
     wrapped: Any
     optimiser: Any
 
-    def step(self, lot: tuple[Tensor, Tensor], place: torch.device) -> None:
+    def step(self, lot: tuple[Tensor, Tensor]) -> None:
         """Take one private step on a lot of inputs and labels, which may be empty."""
-        inputs, labels = (part.to(place) for part in lot)
+        inputs, labels = lot
         self.optimiser.zero_grad()
         # inputs that want gradients: torch warns of hooks that fire without any
         logits = self.wrapped(inputs.requires_grad_())

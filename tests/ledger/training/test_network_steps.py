@@ -10,7 +10,6 @@ from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims import training_canaries
 from dpcp_ledger.claims.training_canaries import (
     STEP,
-    StandIn,
     largest_contribution,
     removed_example,
 )
@@ -18,17 +17,9 @@ from dpcp_ledger.dpskin import training_budgets
 from dpcp_ledger.training.examples import Flaw
 
 
-@pytest.mark.parametrize("kind", list(StandIn))
-def test_clipped_in_each_layer_it_adds_the_clipping_norm(kind: StandIn) -> None:
-    found = largest_contribution(kind, STEP)
-    assert found.verdict is Verdict.CONSISTENT
-    assert found.value == pytest.approx(1.0, abs=1e-3)
-    assert found.witness["parameters"] > 700_000
-
-
 @pytest.mark.known_bad
 def test_without_clipping_it_adds_more() -> None:
-    found = largest_contribution(StandIn.RESNET18, replace(STEP, flaw=Flaw.NO_CLIPPING))
+    found = largest_contribution(replace(STEP, flaw=Flaw.NO_CLIPPING))
     assert found.verdict is Verdict.REFUTED
 
 

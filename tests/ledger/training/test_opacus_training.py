@@ -14,7 +14,7 @@ from support.opacus_training import opacus_train
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from dpcp_ledger.mechanisms.thesis_training import _block
+from dpcp_ledger.mechanisms.thesis_training import _Block
 from dpcp_ledger.training import linear, networks
 from dpcp_ledger.training.dpsgd import train
 from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Clipping, Examples, Poisson, digits
@@ -41,7 +41,7 @@ def settings(**changes: object) -> DPSGD:
 
 
 def residual() -> nn.Module:
-    return nn.Sequential(_block(1, 16, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
+    return nn.Sequential(_Block(1, 16, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
 
 
 def without_bias() -> nn.Module:
@@ -138,7 +138,7 @@ def test_the_same_lots_give_the_same_parameters(module, data, optimiser) -> None
     members[1, ::2] = False
     chosen = settings(optimiser=optimiser)
     ours, theirs = (
-        fit(module, data, chosen, rng=3, members=members, device="cpu").parameters
+        fit(module, data, chosen, rng=3, members=members).parameters
         for fit in (train, opacus_train)
     )
     assert float((ours[0] - ours[1]).abs().max()) > 1e-2
@@ -148,7 +148,6 @@ def test_the_same_lots_give_the_same_parameters(module, data, optimiser) -> None
 def test_clipping_by_layers_trains_alike_where_a_layer_is_a_tensor() -> None:
     chosen = settings(clipping=Clipping.PER_LAYER)
     ours, theirs = (
-        fit(without_bias(), DIGITS, chosen, rng=3, device="cpu").parameters
-        for fit in (train, opacus_train)
+        fit(without_bias(), DIGITS, chosen, rng=3).parameters for fit in (train, opacus_train)
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=2e-5)

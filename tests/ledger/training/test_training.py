@@ -50,7 +50,7 @@ ADAM = Adam(beta1=0.8, beta2=0.9, smoothing=1e-3)
 
 def against_the_plain_loop(module: nn.Module, data: Examples, chosen: DPSGD) -> None:
     start = beginning(module)
-    ours = train(module, data, chosen, rng=7, members=MEMBERS, initial=start, device="cpu")
+    ours = train(module, data, chosen, rng=7, members=MEMBERS, initial=start)
     plain = plain_train(module, data, chosen, seed=7, initial=start, members=MEMBERS)
     np.testing.assert_allclose(ours.parameters.numpy(), plain.numpy(), rtol=1e-4, atol=1e-5)
 
@@ -85,7 +85,7 @@ class TestAlgorithms:
     def test_lots_may_all_be_empty(self) -> None:
         for module, data in ((head(), DATA), (networks.small_cnn(1, CLASSES), IMAGES)):
             start, chosen = beginning(module), settings(sampling=Poisson(1e-9), noise_multiplier=0)
-            left = train(module, data, chosen, rng=0, replicas=2, initial=start, device="cpu")
+            left = train(module, data, chosen, rng=0, replicas=2, initial=start)
             np.testing.assert_array_equal(left.parameters, np.float32([start, start]))
 
     def test_a_replica_without_members_gets_noise_alone(self) -> None:
@@ -105,7 +105,7 @@ class TestAlgorithms:
         found: list[Trained] = []
         for floats in (1, 2**19):
             monkeypatch.setattr(dpsgd, "_FLOATS_IN_CACHE", floats)
-            found.append(train(head(), DATA, chosen, rng=0, replicas=3, device="cpu"))
+            found.append(train(head(), DATA, chosen, rng=0, replicas=3))
         np.testing.assert_array_equal(found[0].parameters, found[1].parameters)
 
 
@@ -118,7 +118,7 @@ class TestAugmentation:
             sampling=Poisson(1.0), steps=1, noise_multiplier=0.0, augmentation=MIRRORED
         )
         steps = []
-        train(module, ONE, chosen, rng=3, replicas=400, observer=steps.append, device="cpu")
+        train(module, ONE, chosen, rng=3, replicas=400, observer=steps.append)
         moved = (steps[0].after - steps[0].before).reshape(400, CLASSES, 16)[:, 0]
         directions = moved / moved.norm(dim=1, keepdim=True)
         image = torch.tensor(ONE.inputs[0])
@@ -134,7 +134,6 @@ class TestAugmentation:
                 IMAGES,
                 settings(augmentation=kind),
                 rng=5,
-                device="cpu",
             ).parameters
             for kind in Augmentation
         )
@@ -142,7 +141,7 @@ class TestAugmentation:
 
     def test_only_images_are_mirrored(self) -> None:
         with pytest.raises(ValueError, match="data must have inputs of shape"):
-            train(head(), DATA, settings(augmentation=MIRRORED), rng=0, device="cpu")
+            train(head(), DATA, settings(augmentation=MIRRORED), rng=0)
 
 
 class TestRandomness:
@@ -178,7 +177,7 @@ class TestRandomness:
         start = beginning(module)
         once, twice = (
             train(
-                module, still, settings(noise_multiplier=sigma), rng=3, initial=start, device="cpu"
+                module, still, settings(noise_multiplier=sigma), rng=3, initial=start
             ).parameters.numpy()
             - start
             for sigma in (1.0, 2.0)
@@ -221,7 +220,7 @@ class TestRandomness:
         inputs = torch.tensor(IMAGES.inputs).expand(2, -1, -1, -1, -1)
         lot = (inputs, torch.tensor(IMAGES.labels).expand(2, -1), weights)
         whole = clipped_sum(model, flat, lot, clip=Clipping.FLAT, limit=1.0)
-        monkeypatch.setattr(gradients, "_FLOATS_AT_ONCE", {"cpu": 5 * flat.numel()})
+        monkeypatch.setattr(gradients, "_FLOATS_AT_ONCE", 5 * flat.numel())
         parts = clipped_sum(model, flat, lot, clip=Clipping.FLAT, limit=1.0)
         np.testing.assert_allclose(parts, whole, rtol=1e-4, atol=1e-6)
 
@@ -333,8 +332,6 @@ class TestRefusals:
             ({"members": np.ones((2, N))}, "members must be bool .* got float64"),
             ({"initial": np.zeros(4)}, r"initial must have shape \(39,\) or \(1, 39\)"),
             ({"initial": np.full(39, np.nan)}, "initial must hold finite numbers"),
-            ({"device": "nowhere"}, "device must be one that torch has, got 'nowhere'"),
-            ({"device": "meta"}, "device must be a CPU or a CUDA GPU, got 'meta'"),
             ({"rng": "seed"}, "rng must be a numpy Generator"),
         ],
     )

@@ -45,7 +45,7 @@ def influence(flaw: Flaw, clipping: Clipping = Clipping.FLAT) -> float:
     chosen = settings(flaw=flaw, clipping=clipping)
     module = networks.head(6, 3, hidden=4, dropout=0.0)
     start = np.random.default_rng(1).normal(size=43)
-    left = train(module, DATA, chosen, members=members, initial=start, device="cpu").parameters
+    left = train(module, DATA, chosen, members=members, initial=start).parameters
     return float((LOT * (left[:8] - left[8])).norm(dim=1).max())
 
 

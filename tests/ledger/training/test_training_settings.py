@@ -66,21 +66,16 @@ class TestNetworks:
             (networks.head(7, 3), (7,), 7 * 28 + 28 + 28 * 3 + 3),
             (networks.small_cnn(3, 3), (3, 4, 4), 27 * 16 + 16 + 144 * 32 + 32 + 128 * 3 + 3),
             (thesis_training.resnet18(3, 3), (3, 32, 32), 11_168_832 + 512 * 3 + 3),
-            # torchvision's 23,508,032 without its classes, its stem of 7 × 7 one of 3 × 3
-            (thesis_training.resnet50(3, 3), (3, 8, 8), 23_508_032 - 64 * 3 * 40 + 2048 * 3 + 3),
         ],
     )
     def test_they_give_a_logit_for_each_class(self, network, shape, size) -> None:
         assert network(torch.zeros(2, *shape)).shape == (2, 3)
         assert sum(p.numel() for p in network.parameters()) == size
 
-    @pytest.mark.parametrize(
-        ("build", "layers"), [(thesis_training.resnet18, 20), (thesis_training.resnet50, 53)]
-    )
-    def test_the_resnets_have_no_batch_normalisation(self, build, layers) -> None:
-        kinds = [type(part).__name__ for part in build(1, 2, width=16).modules()]
-        assert kinds.count("GroupNorm") == layers
-        assert kinds.count("Conv2d") == layers
+    def test_the_resnet_has_no_batch_normalisation(self) -> None:
+        kinds = [type(part).__name__ for part in thesis_training.resnet18(1, 2, width=16).modules()]
+        assert kinds.count("GroupNorm") == 20
+        assert kinds.count("Conv2d") == 20
         assert not [kind for kind in kinds if "BatchNorm" in kind]
 
     def test_a_step_of_the_resnet_is_taken(self) -> None:
@@ -95,22 +90,6 @@ class TestNetworks:
         train(network, pictures, one, rng=0, observer=steps.append)
         length = float((steps[0].after - steps[0].before).norm())
         assert 0 < length <= one.learning_rate * 2 * one.clip_norm / one.lot_size * (1 + 1e-4)
-
-    @pytest.mark.parametrize(
-        ("build", "name"),
-        [
-            (lambda: networks.logistic(0, 3), "n_features"),
-            (lambda: networks.logistic(3, 1), "n_classes"),
-            (lambda: networks.head(3, 2, hidden=0), "hidden"),
-            (lambda: networks.head(3, 2, dropout=1.0), "dropout"),
-            (lambda: networks.small_cnn(0, 2), "channels"),
-            (lambda: thesis_training.resnet18(3, 1.5), "n_classes"),
-            (lambda: thesis_training.resnet50(3, 2, width=24), "width"),
-        ],
-    )
-    def test_bad_sizes_are_named(self, build, name) -> None:
-        with pytest.raises(ValueError, match=f"{name} must"):
-            build()
 
     def test_only_stacks_of_linear_layers_go_without_gradients_of_examples(self) -> None:
         twice = nn.Linear(3, 3)
