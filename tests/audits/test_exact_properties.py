@@ -11,18 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.proofs import PROOF
-from support.samplers import context
-from support.theorems import Coin
 
 from dpcp_audit.audits.exact import exact_outcome, law_figures, tradeoff_figure, worst_measurement
 from dpcp_audit.audits.search.pilot_hypotheses import best_event
 from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
-from dpcp_audit.laws.populations import Beta
 from dpcp_audit.reports.document import agree
-from dpcp_audit.theorems.ldpcp import ScoreTheorem
-from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, outside
-from dpcp_audit.words.evidence import Computation, reaches
+from dpcp_audit.words.evidence import Computation
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Verdict
@@ -102,37 +97,6 @@ def test_more_value_or_slack_never_improves_a_verdict(
         assert verdict(value, 0.0) is not Verdict.PROVED
 
 
-@given(st.floats(0.02, 0.9), st.floats(0, 1), st.floats(0, 1), st.integers(100, 3000))
-def test_a_failure_rate_is_judged_by_its_interval(
-    claimed: float, rate: float, undecided: float, trials: int
-) -> None:
-    theorem = Coin(allowed_failure=claimed, rate=rate, undecided=undecided)
-    outcome = FailureRate(theorem=theorem, n_trials=trials)(context(trials, significance=1e-3))
-    evidence = outcome.evidence
-    assert 0 <= evidence.lower <= evidence.value <= evidence.upper <= 1
-    assert (outcome.verdict is Verdict.REFUTED) == (evidence.lower > claimed)
-    able = outcome.power is not None and reaches(outcome.power, detect=RESOLUTION)
-    assert (outcome.verdict is Verdict.CONSISTENT) == (able and evidence.lower <= claimed)
-
-
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array),
-    st.floats(0, 1),
-    st.floats(0, 1),
-)
-def test_outside_is_the_complement_of_the_bounds(
-    values: np.ndarray, low: float, width: float
-) -> None:
-    """Up to rounding; and a margin can only take failures away."""
-    bounds = {"low": low, "high": low + width}
-    failed = outside(values, bounds)
-    clear = (np.abs(values - low) > 1e-9) & (np.abs(values - low - width) > 1e-9)
-    inside = (values >= low) & (values <= low + width)
-    assert (failed == ~inside)[clear].all()
-    assert not (outside(values, bounds, margin=0.1) & ~failed).any()
-    assert not (failed & ~outside(values, bounds, margin=-0.1)).any()
-
-
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
@@ -159,9 +123,6 @@ def test_sameness_is_symmetric_and_sees_differences(first: object, second: objec
     if a == b:
         assert agree(a, b)
     assert not agree(a, [a])
-
-
-THEOREM = ScoreTheorem(population=Beta(5, 0.2), n=11_080, epsilon=4.0, delta=0.1, rounds=25)
 
 
 def test_the_trade_off_of_a_gaussian_pair_is_its_closed_form_from_above() -> None:

@@ -50,17 +50,6 @@ def test_a_pool_is_what_fitting_gives(dataset: Dataset, classifier: Classifier) 
     np.testing.assert_allclose(kept.probabilities, fitted.probabilities, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("dataset", Dataset)
-def test_naive_bayes_is_over_confident_and_logistic_regression_is_not(dataset: Dataset) -> None:
-    def overconfidence(classifier: Classifier) -> float:
-        pool = classifier_pool(dataset, classifier)
-        right = pool.probabilities.argmax(axis=1) == pool.labels
-        return pool.probabilities.max(axis=1).mean() - right.mean()
-
-    assert overconfidence(Classifier.GAUSSIAN_NB) > 0.05
-    assert overconfidence(Classifier.LOGISTIC) < 0
-
-
 def test_the_population_of_a_pool_is_the_true_labels_scores() -> None:
     pool = classifier_pool(Dataset.DIGITS, Classifier.LOGISTIC)
     own = pool.probabilities[np.arange(pool.labels.size), pool.labels]

@@ -28,29 +28,11 @@ def test_names() -> None:
     assert [p.name for p in (Uniform(), Beta(5, 0.2), POOL)] == ["uniform", "beta(5,0.2)", "pool"]
 
 
-def test_uniform() -> None:
-    x = np.array([-1.0, 0.0, 0.3, 1.0, 2.0])
-    assert Uniform().cdf(x).tolist() == Uniform().cdf_left(x).tolist() == [0, 0, 0.3, 1, 1]
-
-
 def test_beta_agrees_with_scipy() -> None:
     x = np.linspace(0, 1, 11)
     assert Beta(5, 0.2).cdf(x) == pytest.approx(beta.cdf(x, 5, 0.2), abs=1e-14)
     assert Beta(5, 0.2).cdf(np.array([-1.0, 2.0])).tolist() == [0, 1]
     assert Beta(2, 3).quantile(x) == pytest.approx(beta.ppf(x, 2, 3), abs=1e-12)
-
-
-def test_pool_is_its_ecdf() -> None:
-    x = np.array([0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
-    assert POOL.cdf(x).tolist() == [0, 0.25, 0.25, 0.75, 1, 1]
-    assert POOL.cdf_left(x).tolist() == [0, 0, 0.25, 0.25, 0.75, 1]
-    assert POOL.quantile(np.array([0.01, 0.25, 0.26, 0.75, 1.0])).tolist() == [
-        0.1,
-        0.1,
-        0.5,
-        0.5,
-        0.9,
-    ]
 
 
 def test_pool_quantile_inverts_the_ecdf_at_every_size() -> None:
@@ -155,18 +137,6 @@ def test_the_float_is_the_enclosure_rounded(law: Population, point: float) -> No
         found = float(rounded(np.array(point)))
         assert lower(ball) - 1e-13 <= found <= upper(ball) + 1e-13
         assert upper(ball) - lower(ball) < 1e-15
-
-
-def test_an_atom_is_counted_at_its_point_and_not_to_its_left() -> None:
-    assert (HEAP.enclosed_cdf(fmpq(1, 2)), HEAP.enclosed_cdf_left(fmpq(1, 2))) == (
-        fmpq(7, 10),
-        fmpq(3, 10),
-    )
-    law = PiecewiseConstant(cells=(1,), atoms=((0.5, 3),))
-    assert (law.enclosed_cdf(fmpq(1, 2)), law.enclosed_cdf_left(fmpq(1, 2))) == (
-        fmpq(7, 8),
-        fmpq(1, 8),
-    )
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.fractions(-1, 2))

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import beta, kstest
 
 import dpcp_audit as dp
-from dpcp_audit.laws.populations import Beta
 from dpcp_audit.mechanisms.quantiles import _shares, conformal_rank
 from dpcp_ledger.mechanisms.histlap import SplitConformal
 
@@ -38,14 +36,6 @@ def test_threshold_is_the_order_statistic() -> None:
     assert SplitConformal(alpha=0.2).threshold(scores) == 0.9
     assert SplitConformal(alpha=0.1).threshold(scores) == math.inf
     assert scores.tolist() == [0.5, 0.1, 0.9, 0.3]
-
-
-@pytest.mark.statistical(false_alarm=1e-9)
-def test_the_coverage_of_a_threshold_has_the_law_of_the_order_statistic() -> None:
-    """Beta(r, n+1−r), r = 8 of n = 9. Kolmogorov–Smirnov test of 5000 trials at 1e-9."""
-    trials = SplitConformal(alpha=0.2).trials(Beta(2, 3), n=9, trials=5000, rng=0)
-    assert kstest(trials.coverage, beta(8, 2).cdf).pvalue > 1e-9
-    assert trials.coverage == pytest.approx(Beta(2, 3).cdf(trials.threshold))
 
 
 def test_shares_of_bins_are_of_the_scores_up_to_the_first_edge() -> None:

@@ -105,11 +105,6 @@ def test_the_fewest_is_the_least_that_holds(least: int) -> None:
     assert least <= rough <= 1.02 * least + 1
 
 
-def test_the_fewest_starts_where_it_is_told_to_and_ends_there_too() -> None:
-    assert fewest(lambda n: n >= 5, at_least=20) == 20
-    assert fewest(lambda _: False, most=2**10) is None
-
-
 @pytest.mark.parametrize("increasing", [True, False])
 def test_levels_differ_and_are_means_of_what_they_pool(increasing) -> None:
     rng = np.random.default_rng(1)

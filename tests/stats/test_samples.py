@@ -133,12 +133,6 @@ def test_log_ratios_without_hits_say_nothing() -> None:
     assert compare_log_ratios(pair(50, 0, 100), pair(100, 0, 100)).p_value == 1.0
 
 
-def test_stopping_widens_the_boxes() -> None:
-    old, new = pair(2700, 1000, 10_000), pair(3600, 900, 10_000)
-    stopped = pair(3600, 900, 10_000, any_time=True)
-    assert compare_log_ratios(old, new).higher < compare_log_ratios(old, stopped).higher < 1e-2
-
-
 def test_means_invert_bernsteins_inequality() -> None:
     """The p-value s solves gap = √(2vL) + bL/3, L = log(3/s), with both variances' upper bounds."""
     old, new = values(5000, 0.01), values(8000, 0.02)
@@ -312,12 +306,6 @@ def test_moments_are_those_of_numpy() -> None:
     assert (found.mean, found.variance) == (values.mean(), values.var(ddof=1))
     assert found.deviation == pytest.approx(values.std(), rel=1e-15)
     assert math.isnan(summary([1.0]).variance)
-
-
-@pytest.mark.parametrize("bad", [[], [math.nan, 1.0], [0.0, math.inf]])
-def test_what_is_not_finite_is_refused(bad: list[float]) -> None:
-    with pytest.raises(ValueError, match="statistic must be finite, got"):
-        summary(bad)
 
 
 def test_values_that_are_not_finite_are_shown() -> None:

@@ -77,11 +77,6 @@ def test_of_what_varies_nothing_is_said() -> None:
     assert not cause(np.max, rng=RandomStyle.NONE)
 
 
-def test_a_seed_that_is_handed_over_is_none_of_its_own() -> None:
-    said = cause(lambda scores, *, seed: 0 * np.random.default_rng(seed).random())
-    assert "seeds itself" not in said
-
-
 class Attribute:
     seed = 3
 

@@ -161,16 +161,6 @@ def test_what_is_no_law_is_refused_in_a_line_that_names_the_argument(text: objec
     assert len(str(refused.value)) < 400
 
 
-def test_files_that_hold_no_pool_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "mine.npz"
-    np.savez(path, scores=[0.1])
-    with pytest.raises(UsageError, match=r"pool: path must hold probabilities and labels"):
-        law_named(str(path), name="pool")
-    path.write_text("no archive")
-    with pytest.raises(UsageError, match=r"pool: path must name a readable .npz file"):
-        law_named(str(path), name="pool")
-
-
 @pytest.mark.parametrize(
     ("probabilities", "labels", "named"),
     [

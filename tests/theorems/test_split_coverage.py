@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -52,13 +51,6 @@ def test_with_ties_it_is_the_average_over_all_calibration_sets() -> None:
 def test_a_rank_beyond_n_covers_everything() -> None:
     pool = Pool(np.array([0.1, 0.5]), "pool")
     assert split_miscoverage(pool, n=3, alpha=0.1).value == 0.0
-
-
-def test_a_level_that_the_rank_does_not_reach_is_refuted() -> None:
-    """The miscoverage of rank r at α is above any smaller α."""
-    result = split_miscoverage(Uniform(), n=99, alpha=0.1)
-    assert result.value == pytest.approx(0.1)
-    assert split_miscoverage(Uniform(), n=99, alpha=0.05).value < result.value
 
 
 @pytest.mark.parametrize(("n", "rank"), [(3, 3), (9, 7), (20, 19), (50, 46), (200, 181)])
@@ -141,11 +133,6 @@ def test_the_figure_is_the_law_of_one_calibrated_set() -> None:
     assert (law.x[0], law.x[-1], figure.marks) == (pytest.approx(0.4), 1.0, {"1−α": 0.8})
     expected = [sum(comb(9, k) * x**k * (1 - x) ** (9 - k) for k in (8, 9)) for x in law.x]
     assert law.y == pytest.approx(expected)
-
-
-def test_a_case_is_a_calibrator_a_law_and_a_size() -> None:
-    given = {each.name for each in fields(MarginalCoverage) if each.init}
-    assert given == {"calibrator", "population", "n", "details"}
 
 
 def test_other_means_are_sampled() -> None:

@@ -32,12 +32,9 @@ from dpcp_ledger.ldpcp.shuffling import shuffle_amplification
 from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
-    FixedRankError,
     WindowCount,
-    evenly_spaced,
     largest_windows,
 )
-from dpcp_ledger.pcoqs.remarks import remark_7_bounds
 
 if TYPE_CHECKING:
     from dpcp_audit.words.validate import FloatArray
@@ -69,17 +66,6 @@ def test_noise_rank_error_by_hand() -> None:
     sigma = math.sqrt(rounds / (2 * rho))
     assert sharper == pytest.approx(sigma * norm.isf(beta / (2 * rounds)))
     assert sharper < union
-
-
-def test_no_round_exceeds_the_noise_bound_more_often_than_beta() -> None:
-    """Exactly: the largest of N normals exceeds τ* with probability 1 − (1 − 2·Φ(−τ*/σ))^N."""
-    for bound in NoiseBound:
-        for beta in (0.001, 0.05, 0.5):
-            z = noise_rank_error(MECHANISM, beta=beta, bound=bound) / MECHANISM.noise_scale
-            exceeds = -math.expm1(MECHANISM.rounds * math.log1p(-2 * norm.sf(z)))
-            assert exceeds <= beta
-            if bound is NoiseBound.GAUSSIAN:  # the union bound is all that it loses
-                assert exceeds >= beta * (1 - beta)
 
 
 def test_bounds_of_theorem_1_and_corollary_1() -> None:
@@ -246,15 +232,6 @@ def test_shuffling_does_not_amplify_to_the_claim() -> None:
     assert granted.verdict is Verdict.CONSISTENT
 
 
-def test_remark_7_leaves_out_a_rank() -> None:
-    mechanism = PCOQS(alpha=0.1, rho=0.1)
-    result = remark_7_bounds(mechanism, n=3000, beta=0.01, stated=0.0183)
-    assert result.verdict is Verdict.REFUTED
-    without = noise_rank_error(mechanism, beta=0.01) / 3001
-    assert round(without, 4) == 0.0183
-    assert result.value - without == pytest.approx(1 / 3001)
-
-
 def test_largest_windows_by_brute_force() -> None:
     """Windows (t, t+Δ] are open on the left: two scores exactly Δ apart never share one."""
     rows = np.sort(np.random.default_rng(0).random((20, 30)), axis=1)
@@ -271,12 +248,3 @@ def test_window_counts_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) 
     parts = theorem.trials(40, rng=np.random.default_rng(3)).statistic
     assert whole.tolist() == parts.tolist()
     assert theorem.bounds == {"L·Δ·n": 1.0}
-
-
-def test_fixed_rank_error_counts_the_windows_of_its_scores() -> None:
-    theorem = FixedRankError(mechanism=MECHANISM, scores=evenly_spaced(64), beta=0.1)
-    assert theorem.window_count == 1
-    heap = FixedRankError(mechanism=MECHANISM, scores=np.full(7, 0.5), beta=0.1)
-    assert heap.window_count == 7
-    with pytest.raises(ValueError, match=r"scores must lie in \[0, 1\]"):
-        FixedRankError(mechanism=MECHANISM, scores=np.array([2.0]), beta=0.1)

@@ -64,17 +64,6 @@ def test_the_debiased_estimate_is_unbiased_at_every_threshold(epsilon: float, st
     np.testing.assert_allclose(cells.true_cdf, by_hand, atol=1e-15)
 
 
-def test_equation_2_by_hand() -> None:
-    """F^n = (1−β)F^c + βF^r, from the channel and the scores, user by user."""
-    response = KaryRandomizedResponse(1.0, 4)
-    channel = np.exp([law.log_mass for law in response.laws()])
-    inside = hps(POOL.probabilities) <= 0.6
-    noisy = np.mean([channel[y] @ row for y, row in zip(POOL.labels, inside, strict=True)])
-    clean = inside[np.arange(30), POOL.labels].mean()
-    beta = response.beta
-    assert noisy == pytest.approx((1 - beta) * clean + beta * inside.mean(), abs=1e-14)
-
-
 @pytest.mark.parametrize("n", [5, 5000])
 def test_the_supremum_of_the_error_is_taken_over_all_thresholds(n: int) -> None:
     """Few and many users; recounted at every score, and just below it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.local_labels import dkw_width
 from dpcp_audit.mechanisms.quantiles import ThresholdTrials, conformal_rank
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.ldpcp import UniformEvent
 from dpcp_audit.theorems.split import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
@@ -117,52 +115,6 @@ def test_one_over_delta_breaks_the_two_sided_form() -> None:
     assert judged(nearly_noiseless(4.0)) is Verdict.CONSISTENT
     assert judged(nearly_noiseless(0.5, two_sided=False)) is Verdict.REFUTED
     assert judged(nearly_noiseless(4.0, two_sided=False)) is Verdict.CONSISTENT
-
-
-def largest_failure_over_delta(
-    scores: np.ndarray, labels: np.ndarray, response: KaryRandomizedResponse, n: int
-) -> float:
-    """Return sup over δ of P(sup_q |F̂c − F^c| > Δ)/δ with Δ = sqrt(log(2/δ)/(2nh²)), exactly.
-
-    All multisets of n (user, report) cells are enumerated; the supremum over δ is attained
-    just below a value of the error.
-    """
-    users, k = scores.shape
-    channel = np.exp([law.log_mass for law in response.laws()])
-    inside = scores[:, :, None] <= np.unique(scores)
-    share = inside.mean(axis=1, keepdims=True)
-    truth = inside[np.arange(users), labels].mean(axis=0)
-    error = ((inside - response.beta * share) / (1 - response.beta) - truth).reshape(users * k, -1)
-    draws = np.array(list(itertools.product(range(users * k), repeat=n)))
-    mass = (channel[labels] / users).ravel()[draws].prod(axis=1)
-    supremum = response.h * np.abs(error[draws].mean(axis=1)).max(axis=1)
-    order = np.argsort(-supremum)
-    delta = 2 * np.exp(-2 * n * (supremum[order] - 1e-12) ** 2)
-    ratio = np.cumsum(mass[order])[delta < 1] / delta[delta < 1]
-    return float(ratio.max(initial=0.0))
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 12.0])
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_two_over_delta_does_not_break_theorem_1_on_few_users(epsilon: float, n: int) -> None:
-    """log(2/δ) in place of log(4/δ) is not an error that shows: no case of failure above δ.
-
-    For one side it is a theorem wherever F̂r is an ECDF (two one-sided DKW bounds of δ/2). For
-    both, as ε → ∞ the failure probability rises to Massart's 2·exp(−2nt²) = δ and not above;
-    at a finite ε a report shares its randomness with F̂r, so that the variance of F̂n − βF̂r at
-    any q is at most ((1+β)² − 4β²)/(4n) for β < 1/2, and the bound pays for (1+β)²/(4n).
-    Here every failure probability is computed, for every δ at once, on 60 pools of up to four
-    users; the largest is about 0.8 δ (at small ε and n, Δ is out of reach for every δ < 1).
-    """
-    rng = np.random.default_rng(2)
-    response = KaryRandomizedResponse(epsilon, 2)
-    ratios = []
-    for _ in range(60):
-        users = int(rng.integers(1, 5))
-        scores, labels = rng.integers(0, 5, size=(users, 2)) / 4, rng.integers(0, 2, size=users)
-        ratios.append(largest_failure_over_delta(scores, labels, response, n))
-    assert max(ratios) < 0.9
-    assert max(ratios) > 0 or epsilon < 1
 
 
 def test_two_over_delta_does_not_break_theorem_1_on_many_users() -> None:

@@ -51,41 +51,6 @@ def test_the_loss_of_a_randomizer_is_exact(function, epsilon) -> None:
     assert max(losses) == pytest.approx(epsilon, abs=1e-12)
 
 
-def test_a_whole_law_is_that_of_randomised_response() -> None:
-    pair = enumerated(mine.randomised_response, 3, 5)
-    mass = np.exp(pair.law.log_mass)
-    keep = math.exp(2) / (math.exp(2) + 9)
-    assert np.sort(mass) == pytest.approx(np.sort([keep, *[(1 - keep) / 9] * 9]), abs=1e-15)
-    assert pair.delta_at(1.0) == pytest.approx(keep - math.exp(1) * (1 - keep) / 9, abs=1e-14)
-
-
-@pytest.mark.parametrize("how", ["choice", "integers", "binomial", "shuffle", "several"])
-def test_draws_of_a_finite_set(how) -> None:
-    def drawn(value, *, rng) -> Any:
-        if how == "choice":
-            return rng.choice(3, p=[0.2, 0.3, 0.5])
-        if how == "integers":
-            return rng.integers(0, 2, size=2).sum()
-        if how == "binomial":
-            return int(rng.binomial(2, 0.25))
-        if how == "shuffle":
-            return int(rng.permutation(3)[0])
-        u = rng.random()
-        return 0 if u < 0.2 else 1 if u < 0.5 else 2 if u < 2 else 3
-
-    law = release_law(TracedTarget.of(drawn, {}), 0)
-    expected = {
-        "choice": [0.2, 0.3, 0.5],
-        "integers": [0.25, 0.5, 0.25],
-        "binomial": [0.5625, 0.375, 0.0625],
-        "shuffle": [1 / 3] * 3,
-        "several": [0.2, 0.3, 0.5],
-    }[how]
-    masses = {without_marks(output): mass for output, mass in law.items()}
-    assert [math.exp(masses[(value,)]) for value in range(3)] == pytest.approx(expected, abs=1e-14)
-    assert len(law) == 3
-
-
 def test_what_noise_settles_is_the_same_but_for_rounding() -> None:
     def share(count, *, rng) -> Any:
         return (count + rng.binomial(3, 0.5)) / 7

@@ -148,11 +148,6 @@ def test_what_is_below_the_threshold_is_left_out_and_equal_cells_are_merged() ->
     assert above.cuts.tolist() == [0.0, 2.0]
 
 
-def test_it_comes_back_from_json() -> None:
-    again = LogOdds.from_data(json.loads(json.dumps(RULE.as_data())))
-    assert again(OUTPUTS).tolist() == RULE(OUTPUTS).tolist()
-
-
 POINTS = np.linspace(-2, 3, 101)
 
 

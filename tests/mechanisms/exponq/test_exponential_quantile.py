@@ -131,11 +131,6 @@ def test_trials_report_the_coverage_of_their_thresholds(n: int) -> None:
     assert 0.89 < result.coverage.mean() < 1
 
 
-def test_same_seed_same_trials() -> None:
-    first, second = (CORRECTED.trials(Uniform(), n=100, trials=300, rng=7) for _ in range(2))
-    assert (first.threshold == second.threshold).all()
-
-
 @pytest.mark.parametrize(
     ("argument", "value"),
     [

@@ -11,7 +11,7 @@ from support.plain_ldpcp import plain_blocks, plain_labels, plain_scores, plain_
 from support.plain_pcoqs import drawn_scores
 
 from dpcp_audit.laws.pools import hps, true_label_scores
-from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.laws.populations import Beta, Population, atoms
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import (
     Blocks,
@@ -20,7 +20,6 @@ from dpcp_audit.mechanisms.local_scores import (
     OnMiss,
     Window,
     WindowSearch,
-    threshold_law,
 )
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
@@ -126,22 +125,6 @@ def test_scores_of_more_likely_labels_are_never_higher(weights: list[list[int]],
             assert (np.diff(np.take_along_axis(scores, order, axis=1), axis=1) >= -1e-15).all()
 
 
-@given(epsilon=st.floats(0.01, 50), n=st.integers(1, 60), data=st.data())
-def test_the_shuffled_count_is_a_law_with_the_right_mean_and_loss(
-    epsilon: float, n: int, data: st.DataObject
-) -> None:
-    mechanism = ShuffledBinaryResponse(epsilon)
-    ones = data.draw(st.integers(0, n - 1))
-    pair = mechanism.pair(n, ones)
-    mass = np.exp(pair.neighbour_law.log_mass)
-    rr = mechanism.local
-    mean = ones * rr.keep_probability + (n - ones) * rr.flip_probability
-    assert abs(mass.sum() - 1) < 1e-12
-    assert abs(mass @ np.arange(n + 1) - mean) < 1e-11 * n
-    loss = pair.loss
-    assert np.abs(loss).max() <= epsilon * (1 + 1e-12) + 1e-12
-
-
 LEVEL = 1e-7
 ATOMS = atoms([0.0, 0.25, 0.5, 0.75, 1.0], [1, 2, 3, 2, 2], name="atoms")
 VARIANTS = [
@@ -189,28 +172,6 @@ def test_binary_reports_and_their_counts_have_the_exact_law() -> None:
     for counts in (one_by_one, at_once):
         cells = np.bincount(counts, minlength=9)
         assert disagreeing_cells(cells, expected, trials=trials, level=LEVEL / 2).size == 0
-
-
-@pytest.mark.statistical(false_alarm=1e-07)
-@pytest.mark.parametrize("population", [Uniform(), Beta(2, 0.5), ATOMS], ids=lambda p: p.name)
-@pytest.mark.parametrize("mechanism", VARIANTS)
-def test_trials_have_the_exact_law_of_the_threshold(
-    mechanism: LDPCPScores, population: Population
-) -> None:
-    """False alarm: at most 1e-7."""
-    trials = 40_000
-    law = threshold_law(mechanism, population, n=90)
-    run = mechanism.trials(population, n=90, trials=trials, rng=3)
-    points, at = np.unique(law.threshold, return_inverse=True)
-    place = np.searchsorted(points, run.threshold)
-    np.testing.assert_array_equal(points[place], run.threshold)
-    np.testing.assert_array_equal(population.cdf(run.threshold), run.coverage)
-    counts = np.bincount(place, minlength=points.size)
-    expected = np.bincount(at, weights=law.mass)
-    assert disagreeing_cells(counts, expected, trials=trials, level=LEVEL / 2).size == 0
-    missed = float(law.mass[law.missed].sum())
-    alarms = disagreeing_cells([run.missed.sum()], [missed], trials=trials, level=LEVEL / 2)
-    assert alarms.size == 0
 
 
 @pytest.mark.statistical(false_alarm=1e-07)

@@ -8,7 +8,7 @@ from scipy.stats import binom, norm
 from support.plain_pcoqs import plain_law
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
-from dpcp_audit.laws.populations import Pool, Uniform, atoms
+from dpcp_audit.laws.populations import Pool, Uniform
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 FINE = PCOQS(alpha=0.1, rho=0.5)
@@ -110,21 +110,6 @@ def test_law_sees_a_score_just_past_a_midpoint() -> None:
     plain = np.array(list(plain_law(mechanism, scores).values()))
     sum_of_squares = np.exp(2 * law.log_mass - law.log_multiplicity).sum()
     assert sum_of_squares == pytest.approx(np.exp(2 * plain).sum(), rel=1e-9)
-
-
-def test_trials_are_reproducible() -> None:
-    first = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4)
-    second = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4)
-    assert (first.threshold == second.threshold).all()
-    assert (first.coverage == first.threshold).all()
-    assert first.rank_error.shape == (10_000,)
-
-
-def test_trials_on_one_repeated_score_are_deterministic_but_for_noise() -> None:
-    mechanism = PCOQS(alpha=0.5, rho=1e12, resolution=2.0**-10)
-    result = mechanism.trials(atoms([0.3], [1], name="one"), n=9, trials=50, rng=0)
-    assert np.unique(result.threshold).size == 1
-    assert (result.rank_error == 9 - 5).all() or (result.rank_error == 5).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 2**53])

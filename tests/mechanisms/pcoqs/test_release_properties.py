@@ -73,13 +73,6 @@ def test_neighbours_stay_within_the_supremum_and_the_claim(mechanism, drawn, alp
     assert pair.delta_at(0.5) <= mechanism.guarantee.delta_at(0.5) + 1e-9
 
 
-@given(mechanisms, neighbours)
-def test_order_of_scores_does_not_matter(mechanism, drawn) -> None:
-    scores, _ = pair_within(mechanism, drawn)
-    law, same = mechanism.laws(scores, scores[::-1])
-    assert (law.log_mass == same.log_mass).all()
-
-
 @given(mechanisms, neighbours, st.integers(0, 2**32))
 def test_releases_are_possible_and_near_the_bounds(mechanism, drawn, seed) -> None:
     scores, _ = pair_within(mechanism, drawn)
@@ -142,12 +135,6 @@ def test_pcoqs_rounds_the_reference_threshold_to_two_decimals() -> None:
     found = published_variants.pcoqs_threshold(scores(), alpha=0.1, rho=0.5, noise=noise)
     assert found == round(exact, 2)
     assert found != exact
-
-
-def test_flooring_and_clipping_the_count_change_no_comparison() -> None:
-    counts = np.random.default_rng(3).normal(5, 20, size=10_000)
-    for rank in (1, 7, 30):
-        assert np.array_equal(np.maximum(0, np.floor(counts)) < rank, counts < rank)
 
 
 def test_a_lowest_point_leaves_out_the_scores_below_it() -> None:

@@ -25,11 +25,10 @@ from support.samplers import context
 
 from dpcp_audit.laws.populations import Pool
 from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss
-from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.theorems.calibration_sources import LabelledSource, ScoreSource, law_as_data
+from dpcp_audit.theorems.calibration_sources import LabelledSource, ScoreSource
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
+from dpcp_audit.theorems.row_laws import LawCatalogue
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.mechanisms.histlap import HistLap
@@ -189,24 +188,3 @@ def test_rows_cover_as_the_law_does(law, classes) -> None:
         computed = np.array([1 - (1 - place)])
         assert source.coverage(computed)[0] >= law.cdf(np.array([place]))[0] - 1e-12
         assert source.coverage(computed, strict=True)[0] <= law.cdf_left(computed)[0] + 1e-12
-
-
-@given(law=piecewise_laws())
-def test_a_law_survives_as_plain_data(law) -> None:
-    back = source_from_data(law_as_data(law), kind=Kind.QUANTILE, bounds=(0.0, 1.0))
-    assert back.law == law
-
-
-@given(
-    values=st.lists(st.floats(0, 1), min_size=1, max_size=40),
-    significance=st.floats(1e-6, 0.5),
-)
-def test_limits_enclose_the_mean_and_mirror_each_other(values, significance) -> None:
-    bets = MeanBets()
-    sample = np.array(values)
-    low = bets.lower_limit(sample, significance=significance)
-    high = bets.upper_limit(sample, significance=significance)
-    assert low <= sample.mean() + 1e-12
-    assert high >= sample.mean() - 1e-12
-    wider = bets.upper_limit(sample, significance=significance / 10)
-    assert wider >= high - 1e-9

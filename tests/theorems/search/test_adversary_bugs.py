@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 CASES = [{"n": 11080, "rounds": 10}, {"n": 11080, "rounds": 7}, {"n": 2500, "rounds": 7}]
-SEEDS = range(4)
+SEEDS = range(2)
 
 
 class WidthWithoutRounds(ScoreTheorem):
@@ -124,7 +124,7 @@ def test_last_midpoint_does_not_fail_on_admissible_laws(seed) -> None:
 
 
 @pytest.mark.known_bad
-@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.parametrize("seed", SEEDS[:1])
 def test_width_without_the_number_of_rounds_is_caught(seed) -> None:
     factory = partial(theorem, kind=WidthWithoutRounds)
     outcome = search(factory, seed, evaluations=3000)
