@@ -139,26 +139,6 @@ def test_the_shuffled_count_of_thousands_is_a_convolution_of_binomials() -> None
 
 
 @pytest.mark.parametrize(
-    ("n", "delta", "epsilon"), [(11080, 1.31e-2, 0.296), (2452, 2.93e-2, 0.784)]
-)
-def test_shuffling_gives_less_than_epsilon_over_root_n(
-    n: int, delta: float, epsilon: float
-) -> None:
-    """All others agree with the user's 1: the composition of the ledger's numbers."""
-    pair = ShuffledBinaryResponse(4.0).pair(n, n - 1)
-    assert pair.delta_at(4 / math.sqrt(n)) == pytest.approx(delta, rel=4e-3)
-    assert pair.epsilon_at(1e-6) == pytest.approx(epsilon, rel=2e-3)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
-def test_no_composition_is_much_worse_than_agreement(epsilon: float, share: float) -> None:
-    mechanism = ShuffledBinaryResponse(epsilon)
-    deltas = [mechanism.pair(60, ones).delta_at(share * epsilon) for ones in range(60)]
-    assert max(deltas) <= 1.22 * deltas[-1]
-
-
-@pytest.mark.parametrize(
     ("call", "name"),
     [
         (lambda: KaryRandomizedResponse(0.0, 3), "epsilon"),

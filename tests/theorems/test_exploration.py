@@ -16,7 +16,6 @@ from dpcp_audit.theorems.statement import (
     Tightness,
     least_multiple,
     tightness_of,
-    tightness_table,
     with_tightness,
 )
 from dpcp_audit.theorems.theorem_case import TheoremCase, TheoremGrid, reached
@@ -171,14 +170,6 @@ def test_it_stands_in_the_note_and_in_a_table() -> None:
     assert "Δ_L × 0.79 would do." in computed.note
     assert table.columns[1].values == [computed.value]
     assert table.columns[4].values[0] == pytest.approx(0.79, abs=0.005)
-
-
-def test_a_table_of_cases() -> None:
-    tight = Tightness(correction="τ*", failure=0.002, allowed=0.01, multiple=0.7)
-    table = tightness_table({"a": tight, "b": tight})
-    assert table.columns[0].texts == ["a", "b"]
-    assert table.columns[3].values == [0.2, 0.2]
-    assert tight.words == "τ* × 0.70 would do."
 
 
 def test_a_failure_probability_that_rises_at_first() -> None:

@@ -109,12 +109,6 @@ def test_worst_pair_is_the_worst_of_all_pairs_of_a_small_case() -> None:
     assert exhaustive <= mechanism.log_ratio_bound(4) <= mechanism.epsilon
 
 
-def test_a_million_candidates_have_a_law() -> None:
-    mechanism = ExponQ(**GOOD | {"n_candidates": 10**6})
-    (law,) = mechanism.laws(np.random.default_rng(0).random(10_000))
-    assert law.total == pytest.approx(1, abs=1e-9)
-
-
 def test_bin_probabilities_put_an_atom_at_an_edge_into_the_bin_above() -> None:
     edges = np.linspace(0, 1, 5)
     mass = bin_probabilities(atoms([0.0, 0.25, 0.3, 1.0], [1, 2, 3, 4], name="atoms"), edges)

@@ -8,10 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.levels import differing_cells, disagreeing_cells
 from support.plain_ldpcp import plain_blocks, plain_labels, plain_scores, plain_search
-from support.plain_pcoqs import drawn_scores
 
 from dpcp_audit.laws.pools import hps, true_label_scores
-from dpcp_audit.laws.populations import Beta, Population, atoms
 from dpcp_audit.mechanisms.local_labels import LDPCPLabels
 from dpcp_audit.mechanisms.local_scores import (
     Blocks,
@@ -126,27 +124,6 @@ def test_scores_of_more_likely_labels_are_never_higher(weights: list[list[int]],
 
 
 LEVEL = 1e-7
-ATOMS = atoms([0.0, 0.25, 0.5, 0.75, 1.0], [1, 2, 3, 2, 2], name="atoms")
-VARIANTS = [
-    LDPCPScores(alpha=0.3, epsilon=1.0, rounds=4, window_width=0.1),
-    LDPCPScores(
-        alpha=0.3,
-        epsilon=2.0,
-        rounds=3,
-        window_width=0.2,
-        window=Window.PREPRINT,
-        blocks=Blocks.PRINTED,
-        on_miss=OnMiss.UPPER_END,
-    ),
-    LDPCPScores(
-        alpha=0.4,
-        epsilon=1.0,
-        rounds=4,
-        window_width=0.05,
-        debiasing=Debiasing.PRINTED,
-        starred=True,
-    ),
-]
 
 
 @pytest.mark.statistical(false_alarm=1e-07)
@@ -175,33 +152,6 @@ def test_binary_reports_and_their_counts_have_the_exact_law() -> None:
 
 
 @pytest.mark.statistical(false_alarm=1e-07)
-@pytest.mark.parametrize("population", [Beta(2, 0.5), ATOMS], ids=lambda p: p.name)
-@pytest.mark.parametrize("mechanism", VARIANTS[:2])
-def test_trials_agree_with_runs_on_scores_really_drawn(
-    mechanism: LDPCPScores, population: Population
-) -> None:
-    """False alarm: at most 1e-7."""
-    trials, rng = 2000, np.random.default_rng(4)
-    drawn = drawn_scores(population, (trials, 90), rng)
-    real = np.array([mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn])
-    quick = mechanism.trials(population, n=90, trials=trials, rng=rng).threshold
-    assert differing_cells(real, quick, cells=16, level=LEVEL).size == 0
-
-
-@pytest.mark.statistical(false_alarm=1e-07)
-@pytest.mark.parametrize("mechanism", VARIANTS)
-def test_releases_from_fixed_scores_agree_with_algorithm_3_report_by_report(
-    mechanism: LDPCPScores,
-) -> None:
-    """False alarm: at most 1e-7."""
-    scores = np.random.default_rng(5).permutation(np.linspace(0, 1, 33))
-    rng = np.random.default_rng(6)
-    plain = np.array([plain_scores(mechanism, scores, rng) for _ in range(2000)])
-    quick = mechanism.sample(scores, 20_000, rng=rng)
-    assert differing_cells(plain, quick, cells=16, level=LEVEL).size == 0
-
-
-@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.parametrize("on_miss", OnMiss)
 @pytest.mark.parametrize("step", [1e-9, 0.125], ids=["spread", "on-midpoints"])
 def test_label_trials_agree_with_runs_on_users_really_drawn(on_miss: OnMiss, step: float) -> None:
@@ -220,16 +170,3 @@ def test_label_trials_agree_with_runs_on_users_really_drawn(on_miss: OnMiss, ste
     own = true_label_scores(scores, labels)
     covered = (own <= run.threshold[:50, None]).mean(axis=1)
     np.testing.assert_allclose(run.coverage[:50], covered, rtol=1e-12)
-
-
-@pytest.mark.statistical(false_alarm=1e-07)
-def test_reports_debiased_over_their_block_are_unbiased() -> None:
-    """False alarm: at most 1e-7, by Hoeffding's inequality for the mean of all reports."""
-    mechanism, rng = VARIANTS[0], np.random.default_rng(8)
-    n, repeats, share = 80, 20_000, 0.6
-    asked = mechanism.block_sizes(n)[0]
-    ones = round(share * asked)
-    reports = mechanism.response.sample_counts(np.full(repeats, ones), asked - ones, rng=rng)
-    z = mechanism.debias(reports, asked=asked, n=n)
-    radius = mechanism.response.gain * np.sqrt(np.log(2 / LEVEL) / (2 * asked * repeats))
-    assert abs(z.mean() - share) < radius

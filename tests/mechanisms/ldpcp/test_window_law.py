@@ -199,20 +199,6 @@ def test_far_tails_keep_their_relative_accuracy(population: Population) -> None:
         assert law[key] == pytest.approx(mass, rel=1e-9, abs=0.0)
 
 
-def test_users_at_the_midpoint_do_not_count_as_below() -> None:
-    """All scores are 1/2 and reports are true: the first answer is 0, the second is 1."""
-    half = atoms([0.5], [1], name="half")
-    mechanism = replace(SEARCH, epsilon=60.0, rounds=2, alpha=0.1, window_width=0.05)
-    law = threshold_law(mechanism, half, n=100)
-    missed = (law.threshold == 0.75) & law.missed
-    assert law.probability(missed) == pytest.approx(1.0, abs=1e-12)
-    for starred in (False, True):  # 1 is the upper end of the window, then its lower end
-        ending = replace(mechanism, window_width=0.1, starred=starred)
-        law = threshold_law(ending, half, n=100)
-        hit = (law.threshold == 0.75) & ~law.missed
-        assert law.probability(hit) == pytest.approx(1.0, abs=1e-12)
-
-
 @pytest.mark.parametrize("prune", [1e-25, 1e-6, 1e-2, 0.3])
 @pytest.mark.parametrize("population", [Uniform(), Beta(5, 0.2)], ids=lambda p: p.name)
 def test_pruned_mass_is_slack(prune: float, population: Population) -> None:

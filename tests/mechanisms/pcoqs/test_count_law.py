@@ -28,15 +28,6 @@ def test_counts_within_nine_and_a_half_deviations_matter(n, rank, first, last) -
     assert law.answers == pytest.approx(expected)
 
 
-def test_where_the_noise_is_known_the_answers_are_too() -> None:
-    """Below the rank of 5 with noise −1.5, 0 and 2: counts below 7, 5 and 3."""
-    law = CountLaw.given_noise(np.array([[-1.5], [0.0], [2.0]]), n=10, rank=5)
-    assert (law.first, law.last) == (3, 7)
-    assert law.answers[:, 0].astype(int).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]]
-    single = CountLaw.given_noise(np.array([[0.0]]), n=10, rank=5)
-    assert (single.first, single.last, single.answers.ravel().tolist()) == (5, 6, [0.0])
-
-
 @pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
 def test_masses_at_sure_chances_too(chance) -> None:
     hits = np.arange(6.0)

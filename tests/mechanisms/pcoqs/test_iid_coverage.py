@@ -100,17 +100,6 @@ def test_the_stated_error_holds_against_the_whole_tree(
     assert computed.error <= 0.011 / n
 
 
-def test_columns_do_not_depend_on_each_other() -> None:
-    mechanism = PCOQS(alpha=0.1, rho=0.5)
-    noise = np.random.default_rng(2).standard_normal((mechanism.rounds, 5))
-    together = coverage_given_noise(mechanism, Uniform(), n=60, noise=noise).coverage
-    alone = [
-        coverage_given_noise(mechanism, Uniform(), n=60, noise=noise[:, [i]]).coverage[0]
-        for i in range(5)
-    ]
-    assert np.abs(together - alone).max() < 1e-6
-
-
 @pytest.mark.statistical(false_alarm=2e-9)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda p: p.name)
 def test_the_law_of_one_calibrated_set(population: Population) -> None:
@@ -121,17 +110,6 @@ def test_the_law_of_one_calibrated_set(population: Population) -> None:
     rate = ((run < 0.85) | (run > 0.93)).mean()
     assert abs(rate - value) < 6 * np.sqrt(value * (1 - value) / run.size) + error
     assert error < 1e-8
-
-
-@pytest.mark.parametrize("population", [Uniform(), Beta(2, 5)], ids=lambda p: p.name)
-def test_without_noise_the_r_th_of_n_scores_covers_r_over_n_plus_one(
-    population: Population,
-) -> None:
-    mechanism = PCOQS(alpha=0.3, rho=0.5)
-    silent = np.zeros((mechanism.rounds, 1))
-    computed = coverage_given_noise(mechanism, population, n=99, noise=silent)
-    assert computed.coverage[0] == pytest.approx(70 / 100, abs=computed.error)
-    assert computed.error <= 1.1e-4
 
 
 def test_the_shape_of_the_noise_is_checked() -> None:

@@ -226,20 +226,6 @@ def test_own_pools_come_first() -> None:
     assert set(seen[0]) <= {2.0, 3.0, 5.0}
 
 
-def test_a_calibrator_gets_rows_and_labels() -> None:
-    sums, classes = [], set()
-
-    def look(rows, size, /, *, rng) -> np.ndarray:
-        probabilities, _ = rows
-        sums.append(np.abs(probabilities.sum(axis=1) - 1).max())
-        classes.add(probabilities.shape[1])
-        return of_rows(true_score)(rows, size, rng=rng)
-
-    assert run(look, kind=Kind.CALIBRATOR).verdict is Verdict.CONSISTENT
-    assert max(sums) < 1e-12
-    assert classes == {2, 10}
-
-
 def test_the_witness_runs_again() -> None:
     bad = split(change=rounded_down)
     outcome = run(bad, bounds=(-5.0, 20.0))

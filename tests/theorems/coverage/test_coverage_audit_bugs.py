@@ -166,20 +166,6 @@ def test_thresholds_at_drawn_scores_cover_them(law, low, high, seed) -> None:
     assert np.abs(source.coverage(values) - upto).max() < 0.2
 
 
-@given(law=piecewise_laws(), low=ends, high=ends)
-def test_coverage_rises_with_the_threshold_from_0_to_1(law, low, high) -> None:
-    assume(high - low > 1e-3)
-    source = ScoreSource(law=law, bounds=(low, high))
-    inside = np.linspace(low, high, 41)
-    thresholds = np.concatenate([[-np.inf, np.nextafter(low, -np.inf)], inside, [np.inf]])
-    at, below = source.coverage(thresholds), source.coverage(thresholds, strict=True)
-    assert (np.diff(at) >= 0).all()
-    assert (below <= at).all()
-    assert at[:2].tolist() == [0.0, 0.0]
-    assert at[-2:].tolist() == [1.0, 1.0]
-    assert below[2] == 0.0
-
-
 @given(law=piecewise_laws(), classes=st.integers(2, 12))
 def test_rows_cover_as_the_law_does(law, classes) -> None:
     """1 − (1 − s) differs from s by a rounding, and no atom is lost by it."""

@@ -191,6 +191,7 @@ def test_check_that_finds_nothing_says_how_close_it_came() -> None:
     )
     outcome = check(Context(seed=1, name="upper", significance=1e-3))
     assert outcome.verdict is Verdict.CONSISTENT
+    assert outcome.proof is None
     assert 0 < outcome.evidence.value < 0.1 == outcome.evidence.claimed
     assert outcome.note.startswith("100 laws tried")
     assert outcome == check(Context(seed=1, name="upper", significance=1e-3))
