@@ -44,6 +44,16 @@ def search(scores, *, rng) -> Any:
     return (left + right) / 2
 
 
+def _histogram(scores, *, rng) -> Any:
+    counts, _ = np.histogram(scores, bins=8, range=(0, 1))
+    return counts + rng.laplace(scale=2.0, size=8)
+
+
+_FAR = np.full(12, 0.05), np.append(np.full(11, 0.05), 0.95)
+_EDGES = np.full(30, 0.5), np.append(np.full(29, 0.5), 0.9)
+_ANSWERS = np.linspace(0.05, 0.95, 6), np.append(0.95, np.linspace(0.05, 0.95, 6)[1:])
+
+
 def renyi_error(sample, alpha: float) -> float:
     """Return the standard error of an estimate of D_α, by the delta method."""
     if alpha == 1:
@@ -67,11 +77,11 @@ def covers(sample: LossSample, exact, *, repetitions: int, epsilons=(0.25, 0.5, 
 
 @pytest.mark.statistical(false_alarm=3.6e-7)
 def test_a_noisy_search_has_the_loss_of_pcoqs() -> None:
-    """False alarms: 3 × 10 limits at 1e-8; three estimates beyond 6 standard errors, 6e-9."""
+    """False alarms: 3 × 5 limits at 1e-8; three estimates beyond 6 standard errors, 6e-9."""
     inputs = _SEARCH.worst_pair(20)
     exact = FinitePair(*_SEARCH.laws(*inputs))
-    found = trace_pair(search, *inputs, draws=400, rng=3)
-    covers(found.forward, exact, repetitions=10)
+    found = trace_pair(search, *inputs, draws=200, rng=3)
+    covers(found.forward, exact, repetitions=5)
     orders = 1.0, 1.25, 1.5, 2.0, 3.0, 4.0
     error = max(6 * renyi_error(found.forward, alpha) / alpha for alpha in orders)
     largest = max(exact.renyi(alpha) / alpha for alpha in orders)
@@ -81,15 +91,9 @@ def test_a_noisy_search_has_the_loss_of_pcoqs() -> None:
 @pytest.mark.statistical(false_alarm=3.6e-7)
 def test_a_noisy_histogram_has_the_loss_of_histlap() -> None:
     """Noise of scale 2/ε on two counts that move by one. False alarms as above, 3.6e-7."""
-
-    def histogram(scores, *, rng) -> Any:
-        counts, _ = np.histogram(scores, bins=8, range=(0, 1))
-        return counts + rng.laplace(scale=2.0, size=8)
-
-    inputs = np.full(12, 0.05), np.append(np.full(11, 0.05), 0.95)
-    found = trace_pair(histogram, *inputs, draws=600, rng=4)
+    found = trace_pair(_histogram, *_FAR, draws=300, rng=4)
     assert found.released
-    covers(found.forward, LaplacePair((0.5, 0.5)), repetitions=12, epsilons=(0.25, 0.5, 0.75))
+    covers(found.forward, LaplacePair((0.5, 0.5)), repetitions=6, epsilons=(0.25, 0.5, 0.75))
     assert found.forward.largest == pytest.approx(1.0)
 
 
@@ -103,12 +107,11 @@ def exponq(scores, *, rng, epsilon=1.0, candidates=100, alpha=0.1) -> Any:
 
 
 def test_the_exponential_mechanism_is_exact() -> None:
-    inputs = np.full(30, 0.5), np.append(np.full(29, 0.5), 0.9)
-    found = trace_pair(exponq, *inputs, draws=2, rng=0).exact
+    found = trace_pair(exponq, *_EDGES, draws=2, rng=0).exact
     assert found is not None
     edges = np.linspace(0, 1, 101)[1:]
     log_mass = []
-    for scores in inputs:
+    for scores in _EDGES:
         utility = -np.abs((scores[:, None] <= edges).sum(axis=0) - 28) / 2
         log_mass.append(utility - np.logaddexp.reduce(utility))
     loss = log_mass[0] - log_mass[1]
@@ -133,10 +136,9 @@ def test_probabilities_that_underflow_make_no_loss() -> None:
 
 def test_exponq_itself_is_followed_to_its_law() -> None:
     mechanism = ExponQ(alpha=0.1, epsilon=1.0, n_candidates=60, gamma=0.01)
-    inputs = np.full(30, 0.5), np.append(np.full(29, 0.5), 0.9)
-    exact = FinitePair(*mechanism.laws(*inputs))
+    exact = FinitePair(*mechanism.laws(*_EDGES))
     found = trace_pair(
-        lambda x, *, rng: mechanism.sample(x, 1, rng=rng)[0], *inputs, draws=2, rng=0
+        lambda x, *, rng: mechanism.sample(x, 1, rng=rng)[0], *_EDGES, draws=2, rng=0
     )
     assert found.exact is not None
     for epsilon in (0.0, 0.1, 0.3):
@@ -160,23 +162,11 @@ def asked_once(scores, *, rng, epsilon=2.0, rounds=3) -> Any:
 def test_a_local_search_loses_what_one_answer_does() -> None:
     """LDP-CP-S's transcript: the pair of one user's report, whichever user differs."""
     exact = report_pair(LDPCPScores(alpha=0.1, epsilon=2.0, rounds=3, window_width=0.1))
-    scores = np.linspace(0.05, 0.95, 6)
-    neighbour = np.append(0.95, scores[1:])
-    found = trace_pair(asked_once, scores, neighbour, draws=2, rng=0).exact
+    found = trace_pair(asked_once, *_ANSWERS, draws=2, rng=0).exact
     assert found is not None
     assert found.max_divergence() == pytest.approx(exact.max_divergence(), abs=1e-10)
     for epsilon in (0.5, 1.0, 1.9):
         assert found.delta_at(epsilon) == pytest.approx(exact.delta_at(epsilon), abs=1e-10)
-
-
-def _histogram(scores, *, rng) -> Any:
-    counts, _ = np.histogram(scores, bins=8, range=(0, 1))
-    return counts + rng.laplace(scale=2.0, size=8)
-
-
-_FAR = np.full(12, 0.05), np.append(np.full(11, 0.05), 0.95)
-_EDGES = np.full(30, 0.5), np.append(np.full(29, 0.5), 0.9)
-_ANSWERS = np.linspace(0.05, 0.95, 6), np.append(0.95, np.linspace(0.05, 0.95, 6)[1:])
 
 
 def _studied() -> dict[str, tuple[Any, Any, Any]]:
