@@ -41,8 +41,13 @@ if TYPE_CHECKING:
 _ENDS = "split where the output turns"
 CROWD = "a crowd in the middle that one score crosses"
 ISOLATED = "a single score inside moves to an end"
+STEP = "one score steps to the next cell of a histogram"
 _OFFSETS = (-1, 0, -2, 1, -3, 3, -5)
 """The number of common scores that lie below, relative to the split at which the output is low."""
+_BESIDE_TURN = (0, -1, 1)
+_CELLS = (0.15, 0.075, 0.3, 0.0375)
+"""Steps from an end of the range, as shares of it. A step of h leads to the next of k equal cells
+where 1/h <= k < 2/h, so that steps that halve miss no k between 4 and 53."""
 
 
 def two(n: int, positions: tuple[float, float], k: int, move: tuple[float, float]) -> ScorePair:
@@ -84,8 +89,9 @@ class TurningPairs:
         """Yield the pairs with their families: first one of each, then those beside them.
 
         Scores at the two ends; a single score inside between them; a crowd in the middle that
-        one score crosses; and an even spread, in which the score that comes out moves half a
-        step, or to an end. None where the output is a vector.
+        one score crosses; an even spread, in which the score that comes out moves half a
+        step, or to an end; and scores at the ends of which one moves a little way inside, to the
+        next cell of a histogram whose cells nobody knows. None where the output is a vector.
         """
         low, high = self.bounds
         middle, little = (low + high) / 2, (high - low) / 64
@@ -101,6 +107,8 @@ class TurningPairs:
             self._around(below, CROWD, (low, middle), (high, low)),
             self._around(above, CROWD, (middle, high), (low, high)),
             self._around(ends, ISOLATED, (low, high), (middle, low)),
+            self._steps(low, high, near=ends),
+            self._steps(high, low, near=ends),
         ]
         for each in zip_longest(*found):
             yield from (pair for pair in each if pair is not None)
@@ -118,6 +126,23 @@ class TurningPairs:
         for k in (turn + offset for offset in _OFFSETS):
             if 0 <= k <= self.n - 1:
                 yield family, two(self.n, positions, k, move)
+
+    def _steps(self, end: float, other: float, *, near: int) -> Iterator[tuple[str, ScorePair]]:
+        """Yield splits of the ends, and a score that leaves one of them for a cell beside it.
+
+        Around the split at which the output stops being what it is with all scores at that end;
+        none where outputs hardly repeat, so that there are no cells.
+        """
+        outputs = self._outputs(np.full(self.n, end))
+        if 2 * np.unique(outputs).size > outputs.size:
+            return
+        last = float(np.median(outputs))
+        turn = last if end < other else np.nextafter(last, -math.inf)
+        split = self._turn(self.bounds, turn, near=near)
+        for offset, step in product(_BESIDE_TURN, _CELLS):
+            if split is not None and 0 <= split + offset <= self.n - 1:
+                move = end, end + step * (other - end)
+                yield STEP, two(self.n, self.bounds, split + offset, move)
 
     def _turn(self, positions: tuple[float, float], turn: float, *, near: int | None) -> int | None:
         """Return the fewest scores at the first position with which the output is low.

@@ -61,6 +61,7 @@ CASES: dict[str, tuple[Callable[[bool], Any], PrivacyGuarantee, dict[str, Any]]]
         {"n": [100]},
     ),
     "fullest-bin": (blind_spots.shown_histogram, PURE, {"n": [100]}),
+    "next-bin": (blind_spots.cumulated_histogram, PURE, {"n": [100], "draws": 2**17}),
     "missing-class": (blind_spots.missing_class, PURE, CALIBRATOR),
     "first-of-records": (blind_spots.first_record_of, PURE, CALIBRATOR),
     "first-of-labels": (

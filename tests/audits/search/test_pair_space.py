@@ -13,7 +13,7 @@ from dpcp_audit.audits.search.pair_space import (
     input_key,
 )
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
-from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
+from dpcp_audit.audits.search.score_pairs import STEP, ScorePairs, sizes_beside
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_ledger.zoo.broken_mechanisms import gaps
@@ -57,6 +57,31 @@ def test_the_score_that_comes_out_moves() -> None:
     moved = [pair.scores for pair in pairs if pair.family == "the score that comes out moves"]
     assert [pair.source for pair in moved] == pytest.approx([39.5 / 50] * 2)
     assert [pair.target for pair in moved] == pytest.approx([0.8, 0.0])
+
+
+@pytest.mark.parametrize("cells", [5, 10, 20, 50])
+def test_a_score_steps_to_the_next_cell_of_a_histogram(cells: int) -> None:
+    """Of code that returns the end of the cell that holds the 90th of 100 scores."""
+
+    def cell(score: float) -> int:
+        return min(int(score * cells), cells - 1)
+
+    def ninetieth(scores, size) -> np.ndarray:
+        return np.full(size, (cell(np.sort(scores)[89]) + 1) / cells)
+
+    pairs = ScorePairs(sizes=(100,)).balanced(ninetieth, outputs=11)
+    steps = [pair.scores for pair in pairs if pair.family == STEP]
+    nearest = [pair for pair in steps if abs(cell(pair.source) - cell(pair.target)) == 1]
+    assert {pair.source for pair in nearest} == {0.0, 1.0}
+    assert all(89 <= np.count_nonzero(x == 0) <= 92 for pair in nearest for x in pair.scores)
+
+
+def test_nothing_steps_where_outputs_hardly_repeat() -> None:
+    rng = np.random.default_rng(0)
+    pairs = ScorePairs(sizes=(20,)).balanced(
+        lambda x, m: np.mean(x) + rng.laplace(size=m), outputs=11
+    )
+    assert STEP not in {pair.family for pair in pairs}
 
 
 def test_nothing_turns_where_outputs_are_vectors() -> None:
