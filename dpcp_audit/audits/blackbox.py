@@ -30,6 +30,7 @@ from dpcp_audit.audits.search.stages import (
     SearchedPrivacy,
     Stage,
     extent,
+    extent_of,
     figure_of,
     shrink,
     stage_plan,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import Outcome, PlainData, Power
+    from dpcp_audit.words.results import Extent, Outcome, PlainData, Power
     from dpcp_audit.words.validate import FloatArray
 
 REPRESENTATION = "representation"
@@ -367,6 +368,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
             | {"stage": shown.number}
             | held,
             note=f"{self._note(race, shown)} {stopped}".strip(),
+            extent=self._extent(race),
             figures=(figure_of(stages),),
             estimates=claimed_loss(
                 self.guarantee,
@@ -381,6 +383,10 @@ class BlackBoxPrivacy(SearchedPrivacy):
         """Return the power; none of a search that a clock has stopped, which settles nothing."""
         power = self.smallest_violation(context)
         return replace(power, smallest=math.inf) if stopped else power
+
+    def _extent(self, race: PairRace) -> Extent:
+        tried = [arm.candidate for arm in race.arms]
+        return extent_of(tried, calls=race.bank.spent, planned=self.draws)
 
     def _note(self, race: PairRace, shown: Stage) -> str:
         failures = race.bank.failures

@@ -203,7 +203,7 @@ def time_limit(spec: CheckSpec) -> float:
 def planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
     """Return a check with its calls, from what ``Timing`` has found."""
     if "file" in found:
-        spec = replace(spec, location=SourceLocation(file=found["file"], line=found["line"]))
+        spec = replace(spec, location=SourceLocation.of(found["file"], found["line"]))
     if spec.draws is not None:
         return spec
     wanted = [calls_for(check_of(spec, guarantee)) for guarantee in spec.guarantees]

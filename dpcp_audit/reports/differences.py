@@ -43,7 +43,7 @@ def comparison_data(
 ) -> PlainData:
     """Return the comparison as JSON-ready data, with when and how each document was made."""
     return {
-        "comparison_version": "1.2",
+        "comparison_version": "1.3",
         "summary": summary(comparison),
         "origins": [dict(run_facts(document)) for document in documents],
         "runs": list(comparison.runs),
@@ -65,6 +65,8 @@ def _change_data(change: Change, comparison: RunDifferences) -> PlainData:
         "number": change.number,
         "p_value": change.p_value,
         "differs": list(change.differs),
+        "asked": list(change.asked),
+        "fixed": change.fixed,
         "remark": change.remark,
         "old": _side(change.old),
         "between": [_side(each) for each in change.between],
@@ -148,8 +150,10 @@ def standing(row: Mapping[str, Any]) -> str:
         return "worse"
     if row["old"] is None or row["new"] is None:
         return "new" if row["old"] is None else "gone"
-    if row["verdict"] == Movement.BETTER:
+    if row["fixed"]:
         return "fixed"
+    if row["verdict"] == Movement.BETTER:
+        return "no longer refuted"
     moved = {row["number"], row["verdict"]} & {Movement.WORSE, Movement.BETTER}
     if len(moved) != 1:
         return "changed"
@@ -248,6 +252,7 @@ _PARTS = {
     "Worse": {"worse"},
     "Otherwise worse: at another case, or as expected": {"worse elsewhere"},
     "Fixed": {"fixed"},
+    "No longer refuted, which is less than fixed": {"no longer refuted"},
     "Better": {"better", "better elsewhere"},
     "Changed": {"changed"},
     "In one run only": {"new", "gone"},

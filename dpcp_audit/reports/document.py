@@ -129,6 +129,7 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "estimates": [] if outcome is None else [asdict(each) for each in outcome.estimates],
         "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
         "traced": None if outcome is None or outcome.traced is None else asdict(outcome.traced),
+        "extent": None if outcome is None or outcome.extent is None else asdict(outcome.extent),
         "location": _location(finding),
         "unproved": None
         if outcome is None or outcome.unproved is None

@@ -22,6 +22,7 @@ from dpcp_audit.reports.sentences import (
     sentence,
     shown_estimate,
     shown_numbers,
+    unsaid_stop,
 )
 from dpcp_audit.reports.severity import (
     Breach,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import PlainData
 
 
+_MOST_SIZES = 12
 _USERS = frozenset({"targets", "traces", "estimates", "theorem-case"})
 """The suites of what users name themselves."""
 _WHAT = "what was expected"
@@ -179,6 +181,12 @@ class Entry:
         True if the verdict contradicts what is recorded.
     quantity, measured, interval, claimed, kind : str
         Cells of the tables; without evidence, an en dash or "".
+    reason : str
+        Why the claim is not decided; "" of every verdict but INCONCLUSIVE.
+    tried : str
+        The cases, sizes and calls of a search, in a line; "" of other checks.
+    place_in_code : str
+        The line that spends the loss, or where the claim is made, with its text; "" if unknown.
     worse : str
         The way in which it got worse than in an earlier session; "" where it did not.
     power : str
@@ -214,6 +222,9 @@ class Entry:
     contradicts: bool
     worse: str
     sentence: str
+    reason: str
+    tried: str
+    place_in_code: str
     note: str
     power: str
     factor: float | None
@@ -339,6 +350,9 @@ def _entry(
         contradicts=surprises(document, finding),
         worse=printable(finding.get("worse") or ""),
         sentence=printable(sentence(finding)),
+        reason=_reason(finding),
+        tried=tried(finding.get("extent")),
+        place_in_code=_location(finding),
         note=printable(note_of(finding)),
         power=power_sentence(finding.get("power"), calls_of(finding)),
         factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
@@ -362,9 +376,17 @@ def _entry(
     )
 
 
+def _reason(finding: Mapping[str, Any]) -> str:
+    """Return why a claim is not decided, beside the power that its sentence tells."""
+    if finding["verdict"] != Verdict.INCONCLUSIVE:
+        return ""
+    note = "" if finding.get("power") else finding.get("note") or ""
+    return printable(f"{note} {unsaid_stop(finding)}".strip())
+
+
 def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], ...]:
     if not finding.get("evidence"):
-        return (*_claim(finding), *_location(finding))
+        return (*_claim(finding), *_in_the_code(finding))
     evidence = shown_estimate(finding)
     digits = telling_digits(evidence)
     measured, limits = shown_numbers(evidence)
@@ -386,7 +408,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
     if taken := _TAKEN[Assumption(evidence.get("assumption") or Assumption.NONE)]:
         facts.append(("The interval assumes", taken))
-    return (*facts, *_proof(finding), *_claim(finding), *_location(finding))
+    return (*facts, *_proof(finding), *_claim(finding), *_in_the_code(finding))
 
 
 def _printed(
@@ -453,8 +475,36 @@ def _counted(count: Mapping[str, Any]) -> str:
     return f"{printable(count['of'])}: {number(count['hits'])} of {number(count['trials'])}"
 
 
-def _location(finding: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _in_the_code(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
+    place = _location(finding)
+    return [("In the code", place)] if place else []
+
+
+def _location(finding: Mapping[str, Any]) -> str:
+    """Return a finding's line with its text: "mine.py:3: q + rng.laplace()"."""
     location = finding.get("location")
     if not is_record(location) or "file" not in location:
-        return ()
-    return (("In the code", printable(f"{location['file']}:{location.get('line', '?')}")),)
+        return ""
+    text = f": {location['text']}" if location.get("text") else ""
+    return printable(f"{location['file']}:{location.get('line', '?')}{text}")
+
+
+def tried(extent: Mapping[str, Any] | None) -> str:
+    """Return how much a search has tried, in a line; "" where it is not recorded.
+
+    Examples
+    --------
+    >>> tried({"cases": 3, "of": "pairs of neighbours", "sizes": [1, 2], "calls": 600,
+    ...        "planned": 1000})
+    '3 pairs of neighbours at n = 1 and 2, in 600 of 1,000 calls'
+    """
+    if not extent:
+        return ""
+    sizes = [f"{size:,}" for size in extent["sizes"]]
+    if len(sizes) > _MOST_SIZES:
+        sizes = [f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"]
+    *most, last = sizes or [""]
+    at = f" at n = {' and '.join(filter(None, [', '.join(most), last]))}" if sizes else ""
+    planned = f" of {extent['planned']:,}" if extent["planned"] > extent["calls"] else ""
+    calls = f", in {extent['calls']:,}{planned} calls" if extent["calls"] else ""
+    return printable(f"{extent['cases']:,} {extent['of']}{at}{calls}")

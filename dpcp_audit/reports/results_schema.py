@@ -19,6 +19,7 @@ from dpcp_audit.words.errors import shown
 from dpcp_audit.words.results import (
     Estimate,
     Evidence,
+    Extent,
     Figure,
     FigureKind,
     Number,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter, ValidationError
 
-SCHEMA_VERSION = "2.5"
+SCHEMA_VERSION = "2.6"
 SCHEMA_FILE = "results.schema.json"
 _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
 _SHOWN = 60
@@ -90,6 +91,7 @@ class RecordedFinding:
     unproved: Unproved | None = None
     traced: TracedLines | None = None
     hint: str = ""
+    extent: Extent | None = None
 
     def __post_init__(self) -> None:
         _require_lengths(self.figures)

@@ -327,6 +327,10 @@ def read(document: Mapping[str, Any]) -> Reading:
     )
 
 
+ORIGIN = ("Finished", "Command", "Git commit")
+"""The facts of a run that a report begins with."""
+
+
 def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return when and how the run was made, and what is needed to repeat it: name and value."""
     tool: PlainData = document["tool"]

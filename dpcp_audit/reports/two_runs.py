@@ -166,6 +166,10 @@ class Movement(StrEnum):
     """The documents do not hold what a test needs; the remark says why."""
 
 
+_NOT_ASKED = frozenset({"location", "planned", "draws", "budget", "detect", "call-seconds"}) | {
+    *("prove", "trace"),
+}
+"""Keys of a target's check that say how it is tried, not what is asked."""
 _CASES = {
     **dict.fromkeys(("value", "neighbour", "scores", "neighbour_scores", "others"), "the inputs"),
     **dict.fromkeys(("event", "swapped", "complement", "feature"), "the events"),
@@ -193,6 +197,8 @@ class Change:
         The two-sided test's p-value, adjusted for all tests of the comparison; None without a test.
     differs : tuple of str
         The settings of the two numbers that differ, by name of the witness.
+    asked : tuple of str
+        What the two runs were asked differently of this claim, by name of the option.
     remark : str
         A remark that a reader needs for this comparison.
     between : tuple
@@ -206,6 +212,7 @@ class Change:
     number: Movement
     p_value: float | None = None
     differs: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     remark: str = ""
     between: tuple[PlainData | None, ...] = ()
 
@@ -215,6 +222,14 @@ class Change:
         runs = (self.old, *self.between, self.new)
         verdicts = {None if each is None else str(each["verdict"]) for each in runs}
         return None in verdicts or len(verdicts) > 1 or self.number in _MOVED
+
+    @property
+    def fixed(self) -> bool:
+        """True if a refuted claim is proved, or its number is significantly better, as asked."""
+        if self.verdict is not Movement.BETTER or self.new is None or self.asked:
+            return False
+        better = self.number is Movement.BETTER and not self.differs
+        return better or self.new["verdict"] == Verdict.PROVED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,6 +287,7 @@ def compare(
     """
     _validate.open_unit(false_alarm=false_alarm)
     *between, new = later
+    runs = old, new
     others = [{str(each["id"]): each for each in run["findings"]} for run in between]
     before = {str(finding["id"]): finding for finding in old["findings"]}
     after = {str(finding["id"]): finding for finding in new["findings"]}
@@ -285,7 +301,7 @@ def compare(
     adjusted = _adjust(tested)
     changes = [
         replace(
-            _change(id_, pair, tested.get(id_), adjusted.get(id_), false_alarm),
+            _change(id_, pair, tested.get(id_), adjusted.get(id_), false_alarm, _asked(id_, runs)),
             between=tuple(run.get(id_) for run in others),
         )
         for id_, pair in pairs.items()
@@ -312,6 +328,21 @@ def _names(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     if all(ends) and len(set(ends)) == len(ends):
         return tuple(ends)
     return tuple(f"run {place}" for place in range(1, len(runs) + 1))
+
+
+def _asked(id_: str, runs: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the options of a claim's check that two runs do not share."""
+    first, second = (_settings(id_, run) for run in runs)
+    names = dict.fromkeys((*first, *second))
+    return tuple(name for name in names if not agree(first.get(name), second.get(name)))
+
+
+def _settings(id_: str, run: Mapping[str, Any]) -> PlainData:
+    settings = {name: run.get(name) for name in ("pools", "options")}
+    for check in run.get("targets") or ():
+        if id_.partition("[")[0] == check.get("name"):
+            settings |= {name: of for name, of in check.items() if name not in _NOT_ASKED}
+    return settings
 
 
 def _adjust(tested: Mapping[str, ShiftTest]) -> dict[str, float]:
@@ -351,6 +382,7 @@ def _change(
     measured: ShiftTest | None,
     p_value: float | None,
     false_alarm: float,
+    asked: tuple[str, ...],
 ) -> Change:
     old, new = pair
     verdict = _verdict(old, new)
@@ -374,7 +406,8 @@ def _change(
         number=number,
         p_value=p_value,
         differs=measured.differs,
-        remark="; ".join(_remarks(old, new, measured, verdict, number)),
+        asked=asked,
+        remark="; ".join(_remarks(old, new, measured, verdict, number, asked)),
     )
 
 
@@ -401,8 +434,9 @@ def _remarks(
     measured: ShiftTest,
     verdict: Movement,
     number: Movement,
+    asked: Sequence[str],
 ) -> Sequence[str]:
-    remarks: list[str] = []
+    remarks = [f"asked with another {' and '.join(asked)}"] if asked else []
     if measured.reason:
         remarks.append(measured.reason)
     if measured.differs:
@@ -412,7 +446,7 @@ def _remarks(
     claims = [_claimed(finding) for finding in (old, new)]
     if None not in claims and not agree(*(to_float(claim) for claim in claims)):
         remarks.append(f"the claim changed from {claims[0]} to {claims[1]}")
-    if verdict is Movement.WORSE and number is Movement.NONE:
+    if verdict in _MOVED and number is Movement.NONE:
         remarks.append("the number itself did not move significantly")
     if new["error"] and not old["error"]:
         remarks.append(f"could not be checked: {new['error']}")

@@ -368,9 +368,11 @@ def location_of(place: object) -> SourceLocation | None:
     if place is None:
         return None
     table = KeywordTable().read(place, "location")
-    options.require_known(table, ("file", "line"))
+    options.require_known(table, ("file", "line", "text"))
     return SourceLocation(
-        file=Text().read(table.get("file"), "file"), line=Whole().read(table.get("line"), "line")
+        file=Text().read(table.get("file"), "file"),
+        line=Whole().read(table.get("line"), "line"),
+        text=Text().read(table.get("text", ""), "text"),
     )
 
 

@@ -132,6 +132,7 @@ class TwoSidedPrivacy:
             figures=found.figures,
             tables=tables,
             estimates=found.estimates,
+            extent=found.extent,
         )
 
     def _settles(self, traced: Outcome, found: Outcome) -> bool:

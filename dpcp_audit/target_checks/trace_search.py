@@ -23,6 +23,7 @@ import numpy as np
 from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.audits.path_evidence import hides_infinity
 from dpcp_audit.audits.search.pair_space import input_from_data
+from dpcp_audit.audits.search.stages import extent_of
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding, line_sentence
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving.prover import undetermined
@@ -446,7 +447,7 @@ class TraceSearch:
             tried = self._tried(effort.pairs)
             worst = max(tried, key=partial(self._badness, context, effort))
             found = self._judged(worst.neighbours, context, effort)
-            return _with_extent(found, worst, len(tried))
+            return _with_extent(found, worst, tried)
         except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
             return TraceResult(reason=_reason(end, self.traced))
 
@@ -593,18 +594,20 @@ class TraceSearch:
         return seen, found > loss.claimed, found
 
 
-def _with_extent(found: TraceResult, worst: Candidate, tried: int) -> TraceResult:
+def _with_extent(found: TraceResult, worst: Candidate, all_: Sequence[Candidate]) -> TraceResult:
     """Return a finding that says which pair it is of, and of how many."""
     outcome = found.outcome
     if outcome is None:
         return found
     n = worst.scores.size if worst.scores is not None else 0
     pair = f"{worst.family}{f', n = {n}' if n else ''}"
-    note = f"{outcome.note} The worst of {counted(tried, 'pair')} that were tried: {pair}."
+    tried = counted(len(all_), "pair")
+    note = f"{outcome.note} The worst of {tried} that were tried: {pair}."
     power = outcome.power
     if power is not None and power.detection == 1:
-        power = replace(power, detail=f"on the worst of {counted(tried, 'pair')} tried ({pair})")
-    return replace(found, outcome=replace(outcome, note=note.strip(), power=power))
+        power = replace(power, detail=f"on the worst of {tried} tried ({pair})")
+    searched = replace(outcome, note=note.strip(), power=power, extent=extent_of(all_))
+    return replace(found, outcome=searched)
 
 
 def _seen_loss(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:

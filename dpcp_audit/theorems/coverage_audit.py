@@ -34,6 +34,7 @@ from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import DETECT, conclude
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import (
+    Extent,
     Figure,
     FigureKind,
     Series,
@@ -109,6 +110,13 @@ class _Report:
                 "stage": self.case.stage,
             },
             note=self._note(),
+            extent=Extent(
+                cases=self.laws_tried,
+                of="law of scores" if self.laws_tried == 1 else "laws of scores",
+                sizes=(self._n,),
+                calls=self.calls,
+                planned=max(self.calls, self.witness["draws"]),
+            ),
             figures=(self._histogram(), self._law_figure()),
         )
 

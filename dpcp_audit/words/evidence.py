@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.results import Count, Estimate, Figure, Premise, ProofMethod, Table
+    from dpcp_audit.words.results import (
+        Count,
+        Estimate,
+        Extent,
+        Figure,
+        Premise,
+        ProofMethod,
+        Table,
+    )
 
 
 DETECT = 2.0
@@ -131,6 +139,7 @@ def conclude(
     figures: tuple[Figure, ...] = (),
     tables: tuple[Table, ...] = (),
     estimates: tuple[Estimate, ...] = (),
+    extent: Extent | None = None,
     detect: float = DETECT,
 ) -> Outcome:
     """Return the outcome of a sampled check; its power is asked for where it does not refute."""
@@ -144,6 +153,7 @@ def conclude(
         figures=figures,
         tables=tables,
         estimates=estimates,
+        extent=extent,
     )
 
 

@@ -7,6 +7,7 @@ import math
 import re
 import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.words.values import is_list, is_record
@@ -426,13 +427,15 @@ def rounded(value: float, digits: int, *, up: bool) -> float:
 
 
 _WIDTH = 76
-_SHOWN_ITEMS = 40
+_SHOWN_ITEMS, _SHOWN_NUMBERS = 40, 1_000
 
 
 def plain(value: object, *, indent: int = 0) -> str:
-    """Return JSON-like text: short values on one line, long lists wrapped and cut off.
+    """Return JSON-like text: short values on one line, long lists wrapped.
 
-    A list of more than 40 items shows its first 20 and says how many more there are.
+    Of a long list, runs of one number are written as Python repeats them: [0.0] * 45 + [1.0] * 4.
+    One of more than 1,000 items, or of 40 that are no numbers, shows its first 20 and says how
+    many more there are.
     """
     flat = json.dumps(value, ensure_ascii=False)
     if len(flat) <= _WIDTH - indent:
@@ -449,7 +452,12 @@ def _key(key: object) -> str:
 
 
 def _list(items: list[Any], indent: int) -> str:
-    shown = items if len(items) <= _SHOWN_ITEMS else items[: _SHOWN_ITEMS // 2]
+    numbers = all(isinstance(item, int | float) for item in items)
+    runs = [(item, len(list(run))) for item, run in groupby(items)] if numbers else []
+    if 0 < len(runs) <= len(items) // 4 and len(runs) <= _SHOWN_ITEMS:
+        return " + ".join(f"[{item}]{f' * {count}' if count > 1 else ''}" for item, count in runs)
+    most = _SHOWN_NUMBERS if numbers else _SHOWN_ITEMS
+    shown = items if len(items) <= most else items[: _SHOWN_ITEMS // 2]
     hidden = len(items) - len(shown)
     more = [f"… {hidden:,} more"] if hidden else []
     if any(isinstance(item, dict | list) for item in shown):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -48,6 +49,7 @@ Number = Annotated[float, _JsonNumber()]
 """A float; in JSON also "inf", "-inf" or "nan"."""
 Whole = Annotated[int, annotated_types.Ge(0)]
 """A whole number, at least 0."""
+_LONGEST_LINE = 200
 
 
 def _number(value: Any) -> Any:
@@ -616,10 +618,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLocation:
-    """A place in source code: a file, relative to the working directory, and a line."""
+    """A place in source code: a file, relative to the working directory, a line, and its text."""
 
     file: str
     line: Annotated[int, annotated_types.Ge(1)]
+    text: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -630,7 +633,7 @@ class SourceLocation:
         path = Path(file or "<no source>")
         if path.is_absolute() and path.is_relative_to(Path.cwd()):
             path = path.relative_to(Path.cwd())
-        return cls(file=path.as_posix(), line=max(1, line))
+        return cls(file=path.as_posix(), line=max(1, line), text=_line_of(file, line))
 
     @classmethod
     def in_module(cls, file: str, line: int, *, module: str) -> SourceLocation:
@@ -641,7 +644,12 @@ class SourceLocation:
         path = Path(file)
         if not path.is_relative_to(Path.cwd()):
             path = Path(*path.parts[-len(module.split(".")) :])
-        return cls.of(str(path), line)
+        return replace(cls.of(str(path), line), text=_line_of(file, line))
+
+
+def _line_of(file: str, line: int) -> str:
+    """Return a line of a file without its indentation; "" where there is none."""
+    return linecache.getline(file, line).strip()[:_LONGEST_LINE]
 
 
 INDEPENDENT_DRAWS = (
@@ -798,6 +806,29 @@ class Unproved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much a search has tried.
+
+    Parameters
+    ----------
+    cases : int
+        The number of pairs of neighbours, or of laws of scores.
+    of : str
+        What the cases are, as after a number: "pairs of neighbours".
+    sizes : tuple of int
+        The numbers of records tried, in increasing order; empty where inputs are no records.
+    calls, planned : int
+        Calls of the target that were made, and that were planned; 0 of a trace.
+    """
+
+    cases: Whole
+    of: str
+    sizes: tuple[int, ...]
+    calls: Whole = 0
+    planned: Whole = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The result of a check.
 
@@ -820,6 +851,8 @@ class Outcome:
         What stopped a proof from the source, of a claim that the verifier takes and does not prove.
     traced : TracedLines or None
         What a trace of the noise has seen of single lines.
+    extent : Extent or None
+        How much was tried, of a search.
     """
 
     verdict: Verdict
@@ -834,6 +867,7 @@ class Outcome:
     location: SourceLocation | None = None
     unproved: Unproved | None = None
     traced: TracedLines | None = None
+    extent: Extent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

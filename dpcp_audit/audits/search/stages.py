@@ -15,6 +15,7 @@ from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import DETECT
 from dpcp_audit.words.formatting import counted
 from dpcp_audit.words.results import (
+    Extent,
     Figure,
     FigureKind,
     Series,
@@ -251,6 +252,18 @@ def _of(families: Collection[str]) -> str:
 def _joined(words: list[str]) -> str:
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def extent_of(tried: Sequence[Candidate], *, calls: int = 0, planned: int = 0) -> Extent:
+    """Return how many pairs were tried, of what sizes, in how many calls."""
+    sizes = {each.scores.size for each in tried if each.scores is not None}
+    return Extent(
+        cases=len(tried),
+        of="pair of neighbours" if len(tried) == 1 else "pairs of neighbours",
+        sizes=tuple(sorted(sizes)),
+        calls=calls,
+        planned=max(calls, planned),
+    )
 
 
 def extent(tried: Sequence[Candidate]) -> str:

@@ -226,10 +226,10 @@ def _location(finding: Mapping[str, Any]) -> PlainData:
     logical = {"fullyQualifiedName": finding["id"]}
     location: PlainData = finding.get("location") or {}
     artifact = _artifact(str(location["file"])) if location else None
-    physical = {
-        "artifactLocation": artifact or _NOWHERE,
-        "region": {"startLine": (location.get("line") if artifact else None) or 1},
-    }
+    region: PlainData = {"startLine": (location.get("line") if artifact else None) or 1}
+    if artifact and location.get("text"):
+        region["snippet"] = {"text": location["text"]}
+    physical = {"artifactLocation": artifact or _NOWHERE, "region": region}
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 

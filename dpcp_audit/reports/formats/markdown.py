@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.document import ReportFormat
-from dpcp_audit.reports.summary import read, run_facts
+from dpcp_audit.reports.summary import ORIGIN, read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric, tables_of
 from dpcp_audit.words.formatting import clipped, counted, printable
 from dpcp_audit.words.results import Verdict
@@ -67,7 +67,9 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         If the document is of another schema version.
     """
     reading = read(document)
-    facts = "\n".join(f"- {name}: {_inline(value)}" for name, value in run_facts(document))
+    known = dict(run_facts(document))
+    facts = "\n".join(f"- {name}: {_inline(value)}" for name, value in known.items())
+    origin = "; ".join(f"{name}: {_inline(known[name])}" for name in ORIGIN if name in known)
     run = f"<details><summary>This run</summary>\n\n{facts}\n\n</details>"
     tables = [run, *(_folded_table(id_, table) for id_, table in tables_of(document))]
     tool = document["tool"]
@@ -77,21 +79,27 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     )
     return (
         "\n\n".join(
-            [*_fitting([*_parts(reading), *tables], MOST_CHARACTERS - len(foot) - 200), foot]
+            [
+                *_fitting([*_parts(reading, origin), *tables], MOST_CHARACTERS - len(foot) - 200),
+                foot,
+            ]
         )
         + "\n"
     )
 
 
-def _parts(reading: Reading) -> list[str]:
+def _parts(reading: Reading, origin: str) -> list[str]:
     alarming = [e for e in reading.entries if _alarms(e)]
-    parts = _banner(reading)
+    parts = _banner(reading, origin)
     if alarming:
         parts.append(_table(alarming))
     if reading.broken or reading.apart or reading.controls:
         parts.append(_broken(reading))
     parts += [_details(entry) for entry in alarming]
     as_expected = " as expected" if reading.expectations else ""
+    undecided = [e for e in reading.entries if e.verdict is Verdict.INCONCLUSIVE]
+    if undecided:
+        parts.append(f"**Not decided:**\n\n{_list(undecided)}")
     refuted = [e for e in reading.entries if e.refuted and not _alarms(e)]
     rest = [e for e in reading.entries if not e.refuted and not _alarms(e)]
     parts += _folded(refuted, f"{counted(len(refuted), 'claim')} refuted{as_expected}")
@@ -105,17 +113,24 @@ def _parts(reading: Reading) -> list[str]:
 
 def _grounds(rest: Sequence[Entry]) -> list[str]:
     """Return what was found of each claim, and the rules and assumptions of its proof, folded."""
-    decided = [entry for entry in rest if entry.verdict in {Verdict.PROVED, Verdict.CONSISTENT}]
+    decided = [entry for entry in rest if entry.verdict is not Verdict.INCONCLUSIVE]
     if not decided:
         return []
-    lines: list[str] = []
-    for entry in decided:
-        rules = "; ".join(value for name, value in entry.facts if name == "Rule")
-        grounds = {"Rules": rules, "Assumes": dict(entry.facts).get("Assumptions", "")}
-        said = [entry.sentence, *(f"{name}: {of}." for name, of in grounds.items() if of)]
-        lines.append(f"- <code>{_cell(entry.id)}</code>: {_paragraph(' '.join(said))}")
     head = "<details><summary>What was found of each, and what it rests on</summary>"
-    return [f"{head}\n\n{_shortened(lines, _TABLE)}\n\n</details>"]
+    return [f"{head}\n\n{_list(decided)}\n\n</details>"]
+
+
+def _list(entries: Iterable[Entry]) -> str:
+    """Return a line for each entry: what was found, why it is open, and what it rests on."""
+    lines: list[str] = []
+    for entry in entries:
+        rules = "; ".join(value for name, value in entry.facts if name == "Rule")
+        assumed = dict(entry.facts).get("Assumptions", "")
+        grounds = {"Tried": entry.tried, "Rules": rules, "Assumes": assumed}
+        said = [entry.sentence, *filter(None, [entry.reason])]
+        said += [f"{name}: {of}." for name, of in grounds.items() if of]
+        lines.append(f"- <code>{_cell(entry.id)}</code>: {_paragraph(' '.join(said))}")
+    return _shortened(lines, _TABLE)
 
 
 def _alarms(entry: Entry) -> bool:
@@ -138,7 +153,7 @@ def _fitting(parts: Iterable[str], most: int) -> list[str]:
     return kept
 
 
-def _banner(reading: Reading) -> list[str]:
+def _banner(reading: Reading, origin: str) -> list[str]:
     bold = "**" if reading.contradicting else ""
     standing = f"{bold}{reading.expectations}{bold} " if reading.expectations else ""
     counted = [f"{count} {verdict.lower()}" for verdict, count in reading.tally]
@@ -147,12 +162,11 @@ def _banner(reading: Reading) -> list[str]:
     apart, refuted = reading.counted_apart
     counted += [f"{apart} counted separately ({refuted} refuted)"] if apart else []
     claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted) or 'none'}."
-    lines = [f"## {reading.headline}", f"{standing}{claims}"]
-    if reading.overall:
-        lines.insert(1, escaped(reading.overall))
+    overall = [escaped(reading.overall)] if reading.overall else []
+    lines = [f"## {reading.headline}", *overall, origin, f"{standing}{claims}"]
     if not reading.complete:
         lines.append("**The run was stopped before its end;** other claims were not tried.")
-    lines.append(f"{reading.meaning} {reading.assurance}")
+    lines = [*filter(None, lines), f"{reading.meaning} {reading.assurance}"]
     if reading.skipped:
         names = (f"- {escaped(each.name)}: {escaped(each.reason)}" for each in reading.skipped)
         lines.append("\n".join(["**Not run here:**", "", *names]))
@@ -173,12 +187,16 @@ def _promises(family: Family, remark: str = "") -> Iterator[str]:
     for entry in sorted(worst.values(), key=lambda entry: entry.rank):
         cells = (
             f"**{_cell(family.name)}**{remark}",
-            f"{entry.breach.consequence}: {_cell(entry.statement)}",
+            f"{entry.breach.consequence}: {_cell(entry.statement)}{_tried(entry)}",
             f"{entry.breach.promised}<br>{_cell(entry.breach.quantity)}".removesuffix("<br>"),
             f"**{entry.breach.found}**, {entry.breach.surety}",
             "<br>".join(shares),
         )
         yield f"| {' | '.join(cells)} |"
+
+
+def _tried(entry: Entry) -> str:
+    return f"<br>Tried: {_cell(entry.tried)}." if entry.tried else ""
 
 
 def _folded(entries: Sequence[Entry], summary: str) -> list[str]:
@@ -256,16 +274,25 @@ def _details(entry: Entry) -> str:
         f"<code>{_paragraph(entry.formula)}</code>" if entry.formula else "",
         f"Source: {_cell(entry.paper)}, {_cell(entry.section)}{_standing(entry)}.",
         "" if entry.error else f"**{_paragraph(entry.sentence)}**",
-        "\n".join(f"- {name}: {_cell(value)}" for name, value in entry.facts),
+        "\n".join(f"- {name}: {_cell(value)}" for name, value in _facts(entry)),
         f"What went wrong:\n\n{_block(entry.error)}" if entry.error else "",
         f"<details><summary>How it was found</summary>\n\n{_paragraph(entry.note)}\n\n</details>"
         if entry.note
         else "",
-        f"Witness:\n\n{_block(entry.witness, 'text')}" if entry.witness else "",
+        f"Witness{_cut(entry)}:\n\n{_block(entry.witness, 'text')}" if entry.witness else "",
         f"Run it again:\n\n{_block(entry.replay, 'sh')}" if entry.replay else "",
         "</details>",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _facts(entry: Entry) -> list[tuple[str, str]]:
+    return [("Tried", entry.tried), *entry.facts] if entry.tried else list(entry.facts)
+
+
+def _cut(entry: Entry) -> str:
+    whole = len(entry.witness) <= _BLOCK
+    return "" if whole else ", cut off; the JSON results have all of it (`--report json=FILE`)"
 
 
 def _standing(entry: Entry) -> str:

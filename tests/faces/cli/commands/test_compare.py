@@ -410,3 +410,26 @@ def test_a_claim_that_is_mended_is_called_fixed() -> None:
     for text in (render_markdown(data), render_page(data)):
         assert "none worse, 1 fixed" in text
         assert "Assumes: n is public." in text
+
+
+def test_what_was_measured_elsewhere_is_not_called_fixed() -> None:
+    """The number at another pair, or not significantly better: nothing says that it is mended."""
+    old = one(loss(2600, 1000), "REFUTED", witness={"n": 50})
+    elsewhere = one(loss(2500, 1000), "CONSISTENT", witness={"n": 3})
+    alike = one(loss(2590, 1000), "CONSISTENT", witness={"n": 50})
+    for new in (elsewhere, alike):
+        data = comparison_data(compare(old, new, false_alarm=ALPHA))
+        assert headline(data) == "1 claim: none worse, 1 no longer refuted"
+        assert "the number itself did not move significantly" in data["changes"][0]["remark"]
+    mended = one(loss(1000, 1000), "CONSISTENT", witness={"n": 50})
+    assert "1 fixed" in headline(comparison_data(compare(old, mended, false_alarm=ALPHA)))
+
+
+def test_what_was_asked_otherwise_is_not_called_fixed() -> None:
+    runs = one(loss(1, 1), "REFUTED"), one(loss(1, 1), "PROVED")
+    for run, n in zip(runs, ([50], [60]), strict=True):
+        name = run["findings"][0]["id"].partition("[")[0]
+        run["targets"] = [{"name": name, "n": n, "draws": n[0], "location": {"line": n[0]}}]
+    (change,) = compare(*runs, false_alarm=ALPHA).changes
+    assert (change.asked, change.fixed) == (("n",), False)
+    assert "asked with another n" in change.remark
