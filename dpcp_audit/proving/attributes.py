@@ -111,7 +111,7 @@ def method(
         return noise_rules.draw(reader, owner, name, args, kw)
     if isinstance(owner, Records) and (owner.listed or owner.single):
         raise reader.refuse("a method of a list of records, or of one", "use NumPy's function")
-    if isinstance(owner, library_mechanisms.KINDS):
+    if isinstance(owner, library_mechanisms.Mechanism):
         return library_mechanisms.method(reader, owner, name, args, kw)
     if isinstance(owner, Distribution):
         return noise_rules.variates(reader, owner, args, kw)

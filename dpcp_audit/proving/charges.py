@@ -88,7 +88,7 @@ class Charge:
     law : str
         "gaussian", of which ``size`` is the squared l2 distance over σ²; "laplace", of one number,
         "pure" or "range" (a bound of the loss, of the range of the loss), or "aligned" (a part of a
-        bound of the loss of the whole function): ``size`` is ε. "concentrated": it is 2ρ of zCDP.
+        bound of the loss of the whole function): ``size`` is ε.
     size : Fraction
         An upper bound.
     line : int
@@ -135,7 +135,7 @@ def _rational(number: Callable[[], arb]) -> Fraction:
 
 def pure_epsilon(charge: Charge) -> Fraction | None:
     """Return ε; None where there is none."""
-    return None if charge.law in {"gaussian", "concentrated"} else charge.size
+    return None if charge.law == "gaussian" else charge.size
 
 
 def amplified(epsilon: Fraction, share: Fraction) -> Fraction:
@@ -154,7 +154,7 @@ def amplified(epsilon: Fraction, share: Fraction) -> Fraction:
 
 def rho(charge: Charge) -> Fraction:
     """Return ρ of zCDP, as tight as it is known."""
-    if charge.law in {"gaussian", "concentrated"}:
+    if charge.law == "gaussian":
         return charge.size / 2
     epsilon = charge.size
     if charge.law == "laplace":
@@ -179,7 +179,7 @@ def _laplace_moment(alpha: arb, epsilon: arb) -> arb:
 
 def renyi(charge: Charge, order: Fraction) -> Fraction:
     """Return a bound of the Rényi divergence of order α."""
-    if charge.law in {"gaussian", "concentrated"}:
+    if charge.law == "gaussian":
         return order * charge.size / 2
     if not charge.size:
         return Fraction(0)
@@ -196,8 +196,6 @@ def mu_squared(charge: Charge) -> Fraction | None:
     """
     if charge.law == "gaussian":
         return charge.size
-    if charge.law == "concentrated":
-        return None
     from scipy.special import expit, ndtri
 
     guess = Fraction(2 * float(ndtri(expit(float(charge.size)))))
@@ -366,8 +364,6 @@ _CONVERTED = {
     (RenyiDP, "laplace"): "D_α of Laplace noise: Mironov 2017, Proposition 6",
     (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
     (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
-    (ApproxDP, "concentrated"): "ρ-zCDP is (ε, δ)-DP: Canonne, Kamath and Steinke 2020, "
-    "Section 2.3",
     (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",
 }
 
@@ -382,8 +378,6 @@ def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
             return account_rules(ledger, PureDP(claim.epsilon))
         sampled = all(each.sample is not None for account in accounts for each in account)
         added = _SUMS[GaussianDP] if laws == {"gaussian"} and not sampled else _CONVOLVED
-        if "concentrated" in laws:
-            added = _SUMS[ZCDP]
     else:
         added = _SUMS[kind]
     several = [added] * any(
@@ -463,30 +457,10 @@ def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
     account = settled(union(ledger.accounts()))
     squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
     found = None if squares is None else _gaussian_delta(squares, epsilon)
-    if any(each.law == "concentrated" for each in account) and whole.value is not None:
-        found = _concentrated_delta(whole.value, epsilon)
-    elif found is None or all(each.sample is not None for each in account):
+    if found is None or all(each.sample is not None for each in account):
         composed = delta_of(account, claim.epsilon)
         found = composed if found is None else min(found, composed)
     return Total("δ", found, decimal(claim.delta), whole.shares)
-
-
-def _concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Return δ of ρ-zCDP from above: a bound for each order α > 1, of which some are tried.
-
-    Reference: Canonne, Kamath and Steinke 2020, "The discrete Gaussian for differential privacy",
-    Section 2.3.
-    """
-    near = max((epsilon + rho) / (2 * rho), Fraction(33, 32)) if rho else Fraction(2)
-
-    def bound(order: Fraction) -> Fraction:
-        alpha, less = ball(order), ball(order - 1)
-        steep = (less * (alpha * ball(rho) - ball(epsilon))).exp()
-        return Fraction(upper(steep / less * (1 - 1 / alpha) ** alpha))
-
-    with ctx.workprec(_BITS):
-        orders = (1 + (near - 1) * Fraction(step, 16) for step in range(8, 33))
-        return min(Fraction(1), *map(bound, orders))
 
 
 def _gaussian_square(charge: Charge) -> Fraction | None:

@@ -545,13 +545,6 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign(Hidden):
-    """An object of a library that was made outside of the function."""
-
-    made: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Shifted(Hidden):
     """Records plus a public number that is not known; the bounds are those of the records.
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 
 import abc
 import ast
-import builtins
 import inspect
 import linecache
-import math
-import sys
 import types
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving.distances import Foreign, Leak, Refusal
+from dpcp_audit.proving.distances import Leak, Refusal
 from dpcp_audit.proving.exact_numbers import OutsideList
 
 if TYPE_CHECKING:
@@ -42,7 +38,7 @@ class FunctionSource:
         """Return True if the file seeds a generator anywhere."""
         text = "".join(linecache.getlines(self.file, self.function.__globals__))  # pyright: ignore[reportAttributeAccessIssue]
         found = set[Any]()
-        for each in ast.walk(_module(self.file, text)[0]):
+        for each in ast.walk(compiled_module(self.file, text)[0]):
             called = getattr(each, "func", None)
             found |= {getattr(each, "attr", None), getattr(called, "id", None)}
             found |= {getattr(each, "name", None)} if isinstance(each, ast.alias) else set()
@@ -132,13 +128,9 @@ def admitted(value: Any, name: str, line: int) -> Any:
             f"{name} is a generator of the program's own: whoever knows its seed knows the noise",
             "draw from the rng that is handed in",
         )
-    if str(type(value).__module__).startswith(_LIBRARIES):
-        return Foreign(value)
     raise Refusal(line, f"{name} is a {type(value).__name__} from outside, which can change")
 
 
-_LIBRARIES = "diffprivlib.mechanisms."
-"""The module of objects that only rules of their own take."""
 NARROW = "a cast to a narrow type, whose numbers wrap around, round, or are infinite"
 _WIDE = (np.dtype(float), np.dtype(np.int64), np.dtype(bool))
 
@@ -159,7 +151,8 @@ def is_narrow(value: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _module(file: str, text: str) -> tuple[ast.Module, types.CodeType]:
+def compiled_module(file: str, text: str) -> tuple[ast.Module, types.CodeType]:
+    """Return a file's definitions, and its code, compiled again."""
     tree = ast.parse(text)
     return tree, compile(text, file, "exec", dont_inherit=True)
 
@@ -170,11 +163,12 @@ def _functions(tree: ast.Module) -> tuple[FunctionNode, ...]:
     return tuple(each for each in ast.walk(tree) if isinstance(each, FunctionNode))
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code of each function that is defined in this one, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield constant
-            yield from _codes(constant)
+            yield from codes_in(constant)
 
 
 def source_of(function: Any, line: int = 0) -> FunctionSource:
@@ -197,159 +191,16 @@ def source_of(function: Any, line: int = 0) -> FunctionSource:
     if not text:
         raise Refusal(line, f"{name} has no source file to read")
     try:
-        tree, compiled = _module(code.co_filename, text)
+        tree, compiled = compiled_module(code.co_filename, text)
     except SyntaxError:
         raise Refusal(line, f"the file of {name} has changed since it was loaded") from None
-    if not any(each == code for each in _codes(compiled)):
+    if not any(each == code for each in codes_in(compiled)):
         raise Refusal(line, f"{name} is not what its file says: it was changed after loading")
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Refusal(line, f"{name} is a generator or a coroutine")
     node = _node(tree, code, line)
     _check_names(node)
     return FunctionSource(node, function, code.co_filename)
-
-
-def changed_in(module: types.ModuleType) -> str:
-    """Return a name of a module that means something else than its file says; "" where none does.
-
-    What it imports, its functions and the methods of its classes are compared, and the functions
-    of NumPy that it uses.
-    """
-    file = str(module.__file__)
-    linecache.checkcache(file)
-    tree, compiled = _module(file, "".join(linecache.getlines(file)))
-    codes, space = list(_codes(compiled)), vars(module)
-    bound: set[str] = set()
-    for node in tree.body:
-        for name, holds in _bindings(node, space, codes):
-            if not holds:
-                return name
-            bound.add(name)
-    shadowed = {name for name in vars(builtins).keys() & space.keys() if not name.startswith("__")}
-    if shadowed - bound:
-        return min(shadowed - bound)
-    used = {each.attr for each in ast.walk(tree) if _is_numpys(each)}  # type: ignore[attr-defined]
-    return next((f"np.{name}" for name in sorted(used) if not _is_own(name, space["np"])), "")
-
-
-def _bindings(
-    node: ast.stmt, space: dict[str, Any], codes: list[types.CodeType]
-) -> Iterator[tuple[str, bool]]:
-    """Return the names that a statement of a module binds, and whether they are bound so now."""
-    if isinstance(node, ast.FunctionDef):
-        yield node.name, _runs(space.get(node.name), node, space, codes)
-    elif isinstance(node, ast.ClassDef):
-        yield from _methods(node, space, codes)
-    elif isinstance(node, ast.Import):
-        for alias in node.names:
-            name = alias.name if alias.asname else alias.name.split(".")[0]
-            yield alias.name, space.get(alias.asname or name) is sys.modules.get(name)
-    elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
-        home = sys.modules.get(node.module or "")
-        for alias in node.names:
-            value = space.get(alias.asname or alias.name)
-            agrees = value is getattr(home, alias.name, None)
-            yield alias.name, agrees and _is_of(home, alias.name, value)
-    elif isinstance(node, ast.Assign) and _is_arithmetic(node.value, space):
-        code = compile(ast.Expression(node.value), "", "eval")
-        number = eval(code, {"__builtins__": {}}, space)  # noqa: S307  (of numbers alone)
-        for name in _targets(node):
-            value = space.get(name)
-            yield name, type(value) is type(number) and value == number
-
-
-def _methods(
-    node: ast.ClassDef, space: dict[str, Any], codes: list[types.CodeType]
-) -> Iterator[tuple[str, bool]]:
-    """Return the names that a class binds, and whether they are bound so now."""
-    cls = space.get(node.name)
-    held: dict[str, Any] = dict(vars(cls)) if isinstance(cls, type) else {}
-    said = [ast.unparse(each).rpartition(".")[2] for each in node.bases] or ["object"]
-    bases = cls.__bases__ if isinstance(cls, type) else ()
-    yield f"the bases of {node.name}", [each.__name__ for each in bases] == said
-    for each in node.body:
-        if isinstance(each, ast.FunctionDef):
-            yield (
-                f"{node.name}.{each.name}",
-                _runs(held.pop(each.name, None), each, space, codes, cls),
-            )
-        for name in _targets(each):
-            held.pop(name, None)
-    yield from ((f"{node.name}.{name}", name in OF_EVERY_CLASS) for name in held)
-
-
-def _targets(node: ast.stmt) -> list[str]:
-    """Return the names that a statement assigns."""
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return [each.id for each in targets if isinstance(each, ast.Name)]
-
-
-_BISECT = "bisect_right"
-"""The name of the function that ``random`` imports as bisect."""
-
-
-def _is_of(home: Any, name: str, value: Any) -> bool:
-    """Tell whether a value may be what a module calls so: no function of another program's."""
-    if isinstance(value, types.FunctionType):
-        folder = Path(getattr(home, "__file__", None) or "/none").parent
-        return Path(value.__code__.co_filename).is_relative_to(folder)
-    if isinstance(value, types.BuiltinFunctionType | type):
-        return value.__name__ in {name, _BISECT}
-    return type(value).__module__ in {"builtins", "numpy"} and not callable(value)
-
-
-def _is_arithmetic(node: ast.expr, space: dict[str, Any]) -> bool:
-    """Tell whether an expression is of numbers, and of functions of C."""
-    names = [space.get(each.id) for each in ast.walk(node) if isinstance(each, ast.Name)]
-    kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load)
-    numbers = all(isinstance(each, (*kinds, ast.Call)) for each in ast.walk(node))
-    known = (int, float, types.BuiltinFunctionType)
-    return numbers and all(isinstance(each, known) for each in names)
-
-
-def _runs(
-    value: Any,
-    node: ast.FunctionDef,
-    space: dict[str, Any],
-    codes: list[types.CodeType],
-    cls: Any = None,
-) -> bool:
-    """Tell whether a function, or a method of any kind, runs the code of its definition."""
-    if type(value) is property:
-        value = value.fget
-    elif type(value) in {staticmethod, classmethod}:
-        value = value.__func__
-    if type(value) is not types.FunctionType or not _starts(node, value.__code__):
-        return False
-    seen = [each.cell_contents for each in value.__closure__ or ()]
-    if value.__globals__ is not space or any(each is not cls for each in seen):
-        return False  # super() sees the class itself
-    given = {*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()}
-    said = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
-    return value.__code__ in codes and len(given) <= len(said) and all(map(is_plain, given))
-
-
-def _is_numpys(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "np"
-
-
-_MADE_BY_PYTHON = 1 << 9
-"""The flag of types that a class statement makes (Py_TPFLAGS_HEAPTYPE): of C's own few have it."""
-_NUMPYS = dict(vars(np))
-"""What NumPy's names mean when the verifier is loaded."""
-
-
-def _is_own(name: str, numpy: Any) -> bool:
-    """Tell whether a name of NumPy's means what it did when the verifier was loaded: code of C."""
-    if numpy is not np or name not in _NUMPYS or vars(np).get(name) is not _NUMPYS[name]:
-        return False
-    value: Any = _NUMPYS[name]
-    if type(value) is types.ModuleType:
-        return value is sys.modules.get(f"numpy.{name}")
-    if type(value) is float:
-        return value == {"pi": math.pi, "e": math.e, "inf": math.inf}.get(name)
-    of_c = not type(value).__flags__ & _MADE_BY_PYTHON
-    return of_c and callable(value) and getattr(value, "__name__", "") == name
 
 
 def _check_names(node: FunctionNode) -> None:
@@ -370,13 +221,14 @@ def defaults_of(target: types.FunctionType, line: int) -> tuple[tuple[str, Any],
 
 
 def _node(tree: ast.Module, code: types.CodeType, line: int) -> FunctionNode:
-    found = [node for node in _functions(tree) if _starts(node, code)]
+    found = [node for node in _functions(tree) if starts_at(node, code)]
     if len(found) != 1:
         raise Refusal(line, f"{code.co_name} is one of several functions in one line")
     return found[0]
 
 
-def _starts(node: FunctionNode, code: types.CodeType) -> bool:
+def starts_at(node: FunctionNode, code: types.CodeType) -> bool:
+    """Tell whether code may be that of a definition: its name and its first line are."""
     if isinstance(node, ast.Lambda):
         return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
