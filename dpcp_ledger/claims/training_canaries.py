@@ -90,7 +90,7 @@ def black_box(optimiser: SGD | Adam, inputs: OutsideCanaries, *, runs: int) -> C
     harder = 4.0 if inputs is OutsideCanaries.MISLABELLED else 1.0
     settings = replace(training(optimiser), learning_rate=harder * rate)
     return CanaryAudit(
-        game=BlackBoxGame(settings=settings, inputs=inputs, canaries=12, references=64),
+        game=BlackBoxGame(settings=settings, inputs=inputs),
         claim=claimed(settings),
         runs=runs,
         side_by_side=256,

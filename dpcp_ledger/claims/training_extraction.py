@@ -18,9 +18,9 @@ from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Flaw, Poisson, digits
 from dpcp_ledger.training.extraction import (
     Answers,
-    HarderToExtract,
     Victim,
     class_inversion,
+    harder_to_extract,
     update_inversion,
 )
 from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack, simplex_prior
@@ -123,7 +123,6 @@ def _reconstructed(
             attack=_trace_attack(data, of.guarantee, noise=of.noise, flaw=of.flaw),
             guarantee=of.guarantee,
             priors=priors,
-            trainings=300,
         ),
         subject=of.subject,
         standing=Standing.PRACTICE if right else Standing.CONTROL,
@@ -186,7 +185,7 @@ def _inversion_rows(data: Examples) -> list[Row]:
             "model resembles its class's mean most no more often than a guess would; DP does not "
             "promise so.",
             "P(recognised) ≤ 1/k",
-            class_inversion(data, _training(private=True), trainings=25),
+            class_inversion(data, _training(private=True)),
             subject=_INVERSION,
             fixed={"epsilon": 1.0, "delta": 1e-5},
         ),
@@ -231,7 +230,7 @@ def _extraction_rows(data: Examples) -> list[Row]:
             f"A model of {harder.name.partition(',')[0]}, which is (ε, δ)-DP, {words}; DP does "
             "not promise so.",
             "P(fidelity > fidelity′) ≤ 1/2",
-            HarderToExtract(data=data, harder=harder, easier=easier).check,
+            harder_to_extract(data, harder=harder, easier=easier),
             subject="Trained models, extraction",
             fixed={"epsilon": 1.0, "delta": 1e-5},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from dpcp_ledger.training.networks import Trained, finished, in_mode, seeded
 from dpcp_ledger.training.published_script import PublishedTraining, as_published
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from torch import Tensor
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 
 _GROUPS = 16
+_INITIAL = 0
+"""Seeds the initial parameters, which are public, as a pretrained network's are."""
 
 
 class _Block(nn.Module):
@@ -95,14 +97,6 @@ class PublishedStep:
     """The clipped gradient."""
     noisy: Tensor
     """The attacker's view: the clipped gradient with its noise."""
-
-
-class _PublishedObserver(Protocol):
-    """Watches a training, step by step."""
-
-    def __call__(self, step: PublishedStep, /) -> None:
-        """Take notice of a step; the tensors are not to be changed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,8 +169,7 @@ def train_as_published(
     *,
     rng: np.random.Generator | int | None = None,
     replicas: int = 1,
-    initial: int = 0,
-    observer: _PublishedObserver | None = None,
+    observer: Callable[[PublishedStep], object] | None = None,
 ) -> Trained:
     """Train replicas of a network side by side, from the same initial parameters.
 
@@ -190,17 +183,13 @@ def train_as_published(
     settings : PublishedTraining
     rng : Generator, int or None
         Seeds dropout, and the noise where its seed is not fixed.
-    initial : int
-        Seeds the initial parameters, which are public, as a pretrained network's are.
     observer : callable, optional
         Is shown every step.
     """
     generator = _validate.generator(rng)
-    if len(data) < settings.batch_size:
-        raise ValueError(f"data must hold a batch of {settings.batch_size}, got {len(data)}")
     seeds = [int(s) for s in generator.integers(2**62, size=2)]
     model = published_model(module)
-    with seeded(initial):
+    with seeded(_INITIAL):
         flat = model.initial(1).expand(replicas, -1).clone()
     with seeded(seeds[0]):
         fixed = settings.noise_seed
@@ -211,11 +200,8 @@ def train_as_published(
 
 
 def published_model(module: nn.Module) -> FlatModel:
-    """Return a copy of the network, unless it keeps running statistics."""
-    own = copy.deepcopy(module)
-    if any(getattr(part, "track_running_stats", False) for part in own.modules()):
-        raise ValueError("module must not keep running statistics, which are published unnoised")
-    return FlatModel(own)
+    """Return a copy of the network, which keeps no running statistics."""
+    return FlatModel(copy.deepcopy(module))
 
 
 def slices(n: int, size: int) -> IntArray:
@@ -228,7 +214,7 @@ def _descend(
     flat: Tensor,
     data: Examples,
     noise: torch.Generator,
-    observer: _PublishedObserver | None,
+    observer: Callable[[PublishedStep], object] | None,
 ) -> Tensor:
     """Take all steps: DP-Adam's direction is fed to Adam as if it were a gradient."""
     settings = gradients.settings

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.extensions.audits import GameResults
-from dpcp_audit.extensions.claims import validate
 from dpcp_ledger.training.examples import DPSGD, Adam, Examples, GradientCanaries, digits
 
 if TYPE_CHECKING:
@@ -156,6 +155,7 @@ class _FedToAdam:
 
 _DARK = 1e-3
 """A feature's mean square up to which its weights count as idle."""
+_BRIGHTNESS = 4.0
 _PART, _BLACK_BOX_PART = 8, 4
 _FEWEST_REFERENCES = 8
 
@@ -181,14 +181,14 @@ def mislabelled_digits(count: int, *, after: int) -> Examples:
     return Examples(inputs=found.inputs, labels=(found.labels + 1) % 10, n_classes=10)
 
 
-def lone_pixels(data: Examples, *, brightness: float = 4.0) -> Examples:
+def lone_pixels(data: Examples) -> Examples:
     """Return images of one bright pixel each, of those that are dark in nearly all of the data.
 
     Out of the data's distribution: hardly anything else moves the weights of such a pixel.
     """
     dark = _dark(data)
     inputs = np.zeros((len(dark), data.inputs.shape[1]), dtype=np.float32)
-    inputs[np.arange(len(dark)), dark] = brightness
+    inputs[np.arange(len(dark)), dark] = _BRIGHTNESS
     return Examples(
         inputs=inputs, labels=np.arange(len(dark)) % data.n_classes, n_classes=data.n_classes
     )
@@ -201,8 +201,6 @@ def idle_weights(data: Examples, outputs: int) -> IntArray:
 
 
 def _dark(data: Examples) -> IntArray:
-    if data.inputs.ndim != 2:
-        raise ValueError(f"data must have inputs of shape (n, f), got {data.inputs.shape}")
     return np.flatnonzero(np.square(data.inputs).mean(axis=0) <= _DARK)
 
 
@@ -236,12 +234,6 @@ class WhiteBoxGame:
     hidden: int = 0
     norm: float = 1.0
     attack: CanaryStatistic = CanaryStatistic.LIKELIHOOD
-
-    def __post_init__(self) -> None:
-        validate.integer(canaries=self.canaries, examples=self.examples, at_least=1)
-        validate.integer(hidden=self.hidden, at_least=0)
-        validate.positive(norm=self.norm)
-        validate.choice(CanaryStatistic, attack=self.attack)
 
     def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Train ``runs`` models side by side and score their canaries."""
@@ -281,24 +273,15 @@ class BlackBoxGame:
         m.
     examples : int
         Plain examples beside them: the first so many digits.
-    hidden : int
-        Units of the head; 0 for logistic regression.
     references : int
         The attacker's own trainings, side by side with the others.
     """
 
     settings: DPSGD
     inputs: OutsideCanaries
-    canaries: int
+    canaries: int = 12
     examples: int = 900
-    hidden: int = 0
     references: int = 64
-
-    def __post_init__(self) -> None:
-        validate.choice(OutsideCanaries, inputs=self.inputs)
-        validate.integer(canaries=self.canaries, examples=self.examples, at_least=1)
-        validate.integer(hidden=self.hidden, at_least=0)
-        validate.integer(references=self.references, at_least=_FEWEST_REFERENCES)
 
     def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Train ``runs`` models beside the references and score their canaries."""
@@ -309,7 +292,7 @@ class BlackBoxGame:
         members = rng.random((self.references + runs, self.canaries)) < 0.5
         plain = np.ones((len(members), len(data)), dtype=np.bool_)
         trained = train(
-            network(data, self.hidden),
+            network(data, 0),
             data.joined(canaries),
             self.settings,
             rng=rng,
@@ -330,10 +313,7 @@ class BlackBoxGame:
     def _canaries_of(self, data: Examples) -> Examples:
         if self.inputs is OutsideCanaries.MISLABELLED:
             return mislabelled_digits(self.canaries, after=len(data))
-        found = lone_pixels(data)
-        if len(found) < self.canaries:
-            raise ValueError(f"canaries must be at most {len(found)} here, got {self.canaries}")
-        return found.take(np.arange(self.canaries))
+        return lone_pixels(data).take(np.arange(self.canaries))
 
 
 def _watched(

@@ -194,20 +194,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.inputs, self.labels = torch.tensor(self.data.inputs), torch.tensor(self.data.labels)
-        if self.settings.augmentation is Augmentation.MIRRORED and self.inputs.ndim != 4:
-            raise ValueError(
-                "data must have inputs of shape (n, c, h, w) to be mirrored, got shape "
-                f"{tuple(self.inputs.shape)}"
-            )
         if self.canaries is None:
             return
-        if len(self.canaries.members) != len(self.members):
-            raise ValueError(
-                f"canaries.members must have {len(self.members)} rows, one for each replica, "
-                f"got {len(self.canaries.members)}"
-            )
-        if self.canaries.coordinates.size and self.canaries.coordinates.max() >= self.model.size:
-            raise ValueError(f"coordinates must be below {self.model.size}, the parameters' number")
         self.canary_members = torch.as_tensor(self.canaries.members)
         rate = self.settings.sampling.rate
         self.canary_lots = _PoissonLots(self.canary_members, rate, self.sampler)
@@ -294,10 +282,6 @@ class _Run:
         sizes = self.members.sum(dim=1, keepdim=True)
         if self.canary_members is not None:
             sizes = sizes + self.canary_members.sum(dim=1, keepdim=True)
-        if not sizes.all():
-            raise ValueError(
-                f"members must hold an example of every replica with {Flaw(self.settings.flaw)!r}"
-            )
         return self.settings.sampling.rate * sizes
 
     def _direction(self, mean: Tensor, noisy: Tensor, moments: AdamMoments | None) -> Tensor:

@@ -86,10 +86,6 @@ class Adam:
     beta2: float = 0.999
     smoothing: float = 1e-8
 
-    def __post_init__(self) -> None:
-        _validate.half_open_unit(beta1=self.beta1, beta2=self.beta2)
-        _validate.positive(smoothing=self.smoothing)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DPSGD:
@@ -192,12 +188,6 @@ class Examples:
 
     def joined(self, other: Examples) -> Examples:
         """Return these examples followed by others of the same shape and classes."""
-        if other.n_classes != self.n_classes or other.inputs.shape[1:] != self.inputs.shape[1:]:
-            raise ValueError(
-                f"other must have {self.n_classes} classes and inputs of shape "
-                f"(n, {', '.join(map(str, self.inputs.shape[1:]))}), got {other.n_classes} and "
-                f"shape {other.inputs.shape}"
-            )
         return Examples(
             inputs=np.concatenate([self.inputs, other.inputs]),
             labels=np.concatenate([self.labels, other.labels]),
@@ -251,20 +241,6 @@ class GradientCanaries:
     coordinates: IntArray
     members: BoolArray
     norm: float = 1.0
-
-    def __post_init__(self) -> None:
-        _validate.positive(norm=self.norm)
-        if self.coordinates.ndim != 1 or np.unique(self.coordinates).size != len(self.coordinates):
-            raise ValueError("coordinates must be a vector of different parameters")
-        if not np.issubdtype(self.coordinates.dtype, np.integer) or (self.coordinates < 0).any():
-            raise ValueError(f"coordinates must be integers >= 0, got {self.coordinates!r}")
-        if self.members.dtype != np.bool_:
-            raise ValueError(f"members must be bool, got {self.members.dtype}")
-        if self.members.ndim != 2 or self.members.shape[1] != len(self.coordinates):
-            raise ValueError(
-                f"members must have shape (replicas, {len(self.coordinates)}), "
-                f"got shape {self.members.shape}"
-            )
 
     def clipped_norm(self, *, clip: Clipping, limit: float, n_layers: int) -> float:
         """Return the norm that is left after clipping to ``limit``."""

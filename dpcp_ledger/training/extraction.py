@@ -15,7 +15,7 @@ is no secret of any one person.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dpcp_audit.extensions.claims import Count, Power, Quantity, conclude, of_rate
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import hps, true_label_scores
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
 from dpcp_ledger.mechanisms.histlap import SplitConformal
@@ -79,9 +78,6 @@ class AttackSuccess:
     fewest: int
     witness: PlainData
 
-    def __post_init__(self) -> None:
-        _validate.integer(trials=self.trials, at_least=1)
-
     @property
     def sampled(self) -> bool:
         """The verdict takes from the error budget."""
@@ -118,7 +114,6 @@ def conclude_share(
     claimed : float
         In [0, 1].
     """
-    _validate.closed_unit(claimed=claimed)
     count = Count(of=of, hits=int(np.count_nonzero(hits)), trials=int(hits.size))
     interval = clopper_pearson(count.hits, count.trials, significance=significance)
 
@@ -182,7 +177,6 @@ def fit(
     ndarray, shape (victims, f + 1, k)
         Weights, with the biases last, for ``predict``.
     """
-    _validate.choice(Answers, answers=answers)
     queries = _with_constant(inputs)
     if answers is Answers.PROBABILITIES:
         logits = np.log(np.maximum(probabilities, _LEAST_PROBABILITY))
@@ -255,7 +249,10 @@ def _by_likelihood(queries: FloatArray, targets: FloatArray) -> FloatArray:
     return weights.mT.astype(np.float64)
 
 
-_LEAST_REPETITIONS = 40
+_TRAINED, _CALIBRATION, _QUERIES = 700, 100, 320
+"""What the victim is trained on, what calibrates its sets and what is queried, in examples; the
+rest measures the agreement."""
+_ALPHA, _REPETITIONS = 0.1, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +262,7 @@ class Victim:
     Parameters
     ----------
     name : str
-        In words, for figures and notes.
+        In words, for notes.
     training : DPSGD
     answers : Answers
     """
@@ -274,178 +271,114 @@ class Victim:
     training: DPSGD
     answers: Answers
 
-    def __post_init__(self) -> None:
-        _validate.choice(Answers, answers=self.answers)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Splits:
-    """The numbers of examples of each part of the data; the rest measures the agreement.
-
-    Parameters
-    ----------
-    trained : int
-        What the victim is trained on.
-    calibration : int
-        What calibrates its prediction sets.
-    queries : tuple of int
-        Numbers of queries that are tried, rising; the smaller ones are parts of the largest.
-    """
-
-    trained: int = 700
-    calibration: int = 100
-    queries: tuple[int, ...] = (20, 40, 80, 160, 320)
-
-    def __post_init__(self) -> None:
-        _validate.integer(trained=self.trained, calibration=self.calibration, at_least=1)
-        if not self.queries or list(self.queries) != sorted(set(self.queries)):
-            raise ValueError(f"queries must rise, got {self.queries}")
-        _validate.integer(queries=self.queries[0], at_least=1)
-
-    def cut(self, orders: IntArray) -> _Cut:
-        """Cut permutations of the data, shape (repetitions, n)."""
-        ends = np.cumsum([self.trained, self.calibration, self.queries[-1]])
-        if orders.shape[1] <= ends[-1]:
-            raise ValueError(f"data must hold more than {ends[-1]} examples, got {orders.shape[1]}")
-        return _Cut(*np.split(orders, ends, axis=1))
-
-
-class _Cut(NamedTuple):
-    """Places of examples, each of shape (repetitions, ...)."""
-
-    trained: IntArray
-    calibration: IntArray
-    queries: IntArray
-    fresh: IntArray
-
 
 class _Extracted(NamedTuple):
     """The results of the surrogates of one victim, and the victims themselves."""
 
     fidelity: FloatArray
-    """Share of fresh inputs on which surrogate and victim agree, (numbers of queries, victims)."""
+    """Share of fresh inputs on which surrogate and victim agree, shape (victims,)."""
     accuracy: FloatArray
-    """Share of fresh inputs whose label the surrogate finds, of the same shape."""
+    """Share of fresh inputs whose label the surrogate finds, shape (victims,)."""
     victims: FloatArray
     """Share of fresh inputs whose label the victim finds, shape (victims,)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HarderToExtract:
-    """Test "this victim is harder to extract than that one" against surrogates of both.
+def harder_to_extract(data: Examples, *, harder: Victim, easier: Victim) -> AttackSuccess:
+    """Return the check of "this victim is harder to extract than that one", by surrogates of both.
 
     In each repetition both are trained and queried on the same split. The claim is refuted where
-    the surrogate of the first certainly agrees better in more than half of the repetitions, at
-    the largest number of queries; ties count for the claim. That it is not refuted says that
-    these surrogates, of the victim's own kind, did no better.
+    the surrogate of the first certainly agrees better in more than half of the repetitions; ties
+    count for the claim. That it is not refuted says that these surrogates, of the victim's own
+    kind, did no better.
 
     Parameters
     ----------
     data : Examples
-        Features (n, f).
+        Features (n, f), n above 1120.
     harder, easier : Victim
         In the claim's words.
-    repetitions : int
-        At effort 1; never below 40.
     """
-
-    data: Examples
-    harder: Victim
-    easier: Victim
-    splits: Splits = field(default_factory=Splits)
-    alpha: float = 0.1
-    repetitions: int = 40
-
-    def __post_init__(self) -> None:
-        _validate.open_unit(alpha=self.alpha)
-        if self.harder.name == self.easier.name:
-            raise ValueError(f"easier must have a name of its own, got {self.easier.name!r} twice")
-
-    @property
-    def check(self) -> AttackSuccess:
-        """The check of the claim."""
-        most = self.splits.queries[-1]
-        victims = (self.harder, self.easier)
-        return AttackSuccess(
-            of=f"share of repetitions in which a surrogate agrees better with {self.harder.name} "
-            f"than with {self.easier.name}, after {most} queries",
-            play=self.play,
-            claimed=0.5,
-            trials=self.repetitions,
-            fewest=_LEAST_REPETITIONS,
-            witness={
-                "harder": self.harder.name,
-                "easier": self.easier.name,
-                "noise_multipliers": [each.training.noise_multiplier for each in victims],
-                "answers": [str(each.answers) for each in victims],
-                "queries": list(self.splits.queries),
-            },
-        )
-
-    def play(self, count: int, context: Context) -> Played:
-        """Train, query, fit, and compare the agreements."""
-        found = self.extract(count, context)
-        first, second = (found[victim.name] for victim in (self.harder, self.easier))
-        most = self.splits.queries[-1]
-        return Played(
-            first.fidelity[-1] > second.fidelity[-1],
-            " ".join(_sentence(name, one, most) for name, one in found.items()),
-        )
-
-    def extract(self, count: int, context: Context) -> dict[str, _Extracted]:
-        """Return what the surrogates of both victims reach, by the victims' names."""
-        orders = context.rng(0).permuted(np.tile(np.arange(len(self.data)), (count, 1)), axis=1)
-        cut = self.splits.cut(orders)
-        results: dict[str, _Extracted] = {}
-        answered: dict[DPSGD, FloatArray] = {}
-        for victim in (self.harder, self.easier):
-            training = victim.training
-            if training not in answered:
-                stream = context.rng(1 + len(answered))
-                answered[training] = self._probabilities(training, cut.trained, stream)
-            results[victim.name] = self._attack(victim.answers, answered[training], cut)
-        return results
-
-    def _probabilities(
-        self, training: DPSGD, trained: IntArray, rng: np.random.Generator
-    ) -> FloatArray:
-        """Train a victim a repetition; return its probabilities of all data, (victims, n, k)."""
-        from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
-        from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
-
-        members = np.zeros((len(trained), len(self.data)), dtype=np.bool_)
-        np.put_along_axis(members, trained, values=True, axis=1)
-        network = logistic(self.data.inputs.shape[1], self.data.n_classes)
-        models = train(network, self.data, training, rng=rng, members=members)
-        return models.probabilities(self.data.inputs)
-
-    def _attack(self, kind: Answers, probabilities: FloatArray, cut: _Cut) -> _Extracted:
-        """Query, fit a surrogate to the first answers of each number, and measure it."""
-        rows = np.arange(len(probabilities))[:, None]
-        inputs = self.data.inputs.astype(np.float64)
-        answers = probabilities[rows, cut.queries]
-        sets = conformal_sets(
-            probabilities[rows, cut.calibration],
-            self.data.labels[cut.calibration],
-            answers,
-            alpha=self.alpha,
-        )
-        truth, said = self.data.labels[cut.fresh], probabilities[rows, cut.fresh].argmax(axis=2)
-        fidelity: list[FloatArray] = []
-        accuracy: list[FloatArray] = []
-        for m in self.splits.queries:
-            fitted = fit(inputs[cut.queries[:, :m]], answers[:, :m], sets[:, :m], kind)
-            guessed = predict(fitted, inputs[cut.fresh])
-            fidelity.append((guessed == said).mean(axis=1))
-            accuracy.append((guessed == truth).mean(axis=1))
-        return _Extracted(np.array(fidelity), np.array(accuracy), (said == truth).mean(axis=1))
+    return AttackSuccess(
+        of=f"share of repetitions in which a surrogate agrees better with {harder.name} than "
+        f"with {easier.name}, after {_QUERIES} queries",
+        play=partial(_compared, data, harder, easier),
+        claimed=0.5,
+        trials=_REPETITIONS,
+        fewest=_REPETITIONS,
+        witness={
+            "harder": harder.name,
+            "easier": easier.name,
+            "noise_multipliers": [each.training.noise_multiplier for each in (harder, easier)],
+            "answers": [str(each.answers) for each in (harder, easier)],
+            "queries": _QUERIES,
+        },
+    )
 
 
-def _sentence(name: str, found: _Extracted, queries: int) -> str:
-    low, high = np.quantile(found.fidelity[-1], [0.1, 0.9])
-    agreed, right = found.fidelity[-1].mean(), found.accuracy[-1].mean()
+def _compared(
+    data: Examples, harder: Victim, easier: Victim, count: int, context: Context
+) -> Played:
+    """Train, query, fit, and compare the agreements."""
+    found = extracted(data, (harder, easier), count, context)
+    first, second = found
+    return Played(
+        first.fidelity > second.fidelity,
+        " ".join(
+            _sentence(victim.name, one) for victim, one in zip((harder, easier), found, strict=True)
+        ),
+    )
+
+
+def extracted(
+    data: Examples, victims: tuple[Victim, ...], count: int, context: Context
+) -> list[_Extracted]:
+    """Return what the surrogates of each victim reach; victims of one training are one model."""
+    orders = context.rng(0).permuted(np.tile(np.arange(len(data)), (count, 1)), axis=1)
+    cut = np.split(orders, np.cumsum([_TRAINED, _CALIBRATION, _QUERIES]), axis=1)
+    answered: dict[DPSGD, FloatArray] = {}
+    for training in dict.fromkeys(victim.training for victim in victims):
+        answered[training] = _answers(data, training, cut[0], context.rng(1 + len(answered)))
+    return [_attack(data, victim.answers, answered[victim.training], cut) for victim in victims]
+
+
+def _answers(
+    data: Examples, training: DPSGD, trained: IntArray, rng: np.random.Generator
+) -> FloatArray:
+    """Train a victim a repetition; return its probabilities of all data, (victims, n, k)."""
+    from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
+    from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
+
+    members = np.zeros((len(trained), len(data)), dtype=np.bool_)
+    np.put_along_axis(members, trained, values=True, axis=1)
+    network = logistic(data.inputs.shape[1], data.n_classes)
+    return train(network, data, training, rng=rng, members=members).probabilities(data.inputs)
+
+
+def _attack(
+    data: Examples, kind: Answers, probabilities: FloatArray, cut: list[IntArray]
+) -> _Extracted:
+    """Query, fit a surrogate to the answers, and measure it on fresh inputs."""
+    _, calibration, queries, fresh = cut
+    rows = np.arange(len(probabilities))[:, None]
+    inputs = data.inputs.astype(np.float64)
+    answers = probabilities[rows, queries]
+    sets = conformal_sets(
+        probabilities[rows, calibration], data.labels[calibration], answers, alpha=_ALPHA
+    )
+    truth, said = data.labels[fresh], probabilities[rows, fresh].argmax(axis=2)
+    guessed = predict(fit(inputs[queries], answers, sets, kind), inputs[fresh])
+    return _Extracted(
+        (guessed == said).mean(axis=1),
+        (guessed == truth).mean(axis=1),
+        (said == truth).mean(axis=1),
+    )
+
+
+def _sentence(name: str, found: _Extracted) -> str:
+    low, high = np.quantile(found.fidelity, [0.1, 0.9])
+    agreed, right = found.fidelity.mean(), found.accuracy.mean()
     return (
-        f"Of {name}: after {queries} queries the surrogate agrees on {agreed:.4g} of fresh inputs "
+        f"Of {name}: after {_QUERIES} queries the surrogate agrees on {agreed:.4g} of fresh inputs "
         f"({low:.4g} to {high:.4g} in four of five repetitions) and finds the label of "
         f"{right:.4g}, the victim of {found.victims.mean():.4g}."
     )
@@ -478,18 +411,13 @@ def ratio_of_gradients(weights: FloatArray, biases: FloatArray) -> FloatArray:
     >>> ratio_of_gradients(np.array([[0.5, 1.0], [-1.0, -2.0]]), np.array([0.5, -1.0]))
     array([1., 2.])
     """
-    if weights.shape[:-1] != biases.shape:
-        raise ValueError(
-            f"biases must have shape {weights.shape[:-1]}, as the weights say, "
-            f"got shape {biases.shape}"
-        )
     with np.errstate(invalid="ignore", divide="ignore"):
         inputs = np.einsum("...uf,...u->...f", weights, biases) / (biases**2).sum(-1)[..., None]
     return np.asarray(inputs, dtype=np.float64)
 
 
 def invert_updates(
-    data: Examples, *, noise_multiplier: float, clip_norm: float = 1.0, rng: np.random.Generator
+    data: Examples, *, noise_multiplier: float, rng: np.random.Generator
 ) -> _Inverted:
     """Invert the update of one DP-SGD step on each example alone, by the ratio of gradients.
 
@@ -515,13 +443,7 @@ def invert_updates(
     train(
         logistic(features, data.n_classes),
         data,
-        DPSGD(
-            sampling=Poisson(1.0),
-            lot_size=1,
-            steps=1,
-            noise_multiplier=noise_multiplier,
-            clip_norm=clip_norm,
-        ),
+        DPSGD(sampling=Poisson(1.0), lot_size=1, steps=1, noise_multiplier=noise_multiplier),
         rng=rng,
         members=np.eye(len(data), dtype=np.bool_),
         observer=watch,
@@ -546,7 +468,6 @@ def update_inversion(data: Examples, *, noise_multiplier: float) -> AttackSucces
     noise_multiplier : float
         σ of the step.
     """
-    _validate.non_negative(noise_multiplier=noise_multiplier)
     return AttackSuccess(
         of="share of examples to which the inversion comes closer than the mean image",
         play=partial(_inverted_updates, data, noise_multiplier),
@@ -576,9 +497,11 @@ def _rms(differences: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((differences**2).mean(axis=1)), dtype=np.float64)
 
 
-def class_images(
-    trained: Trained, *, n_features: int, n_classes: int, steps: int = 60, penalty: float = 0.02
-) -> FloatArray:
+_ASCENT, _SHRINKING = 60, 0.02
+"""Steps of the ascent to a class's image, and its penalty."""
+
+
+def class_images(trained: Trained, *, n_features: int, n_classes: int) -> FloatArray:
     """Return the input that each replica takes for each class most, shape (replicas, k, f).
 
     Ascent of log p_y(x) − penalty·‖x‖²/2 within [0, 1]^f, from the mid-grey image (Fredrikson,
@@ -590,21 +513,20 @@ def class_images(
 
     from dpcp_ledger.training.networks import in_mode  # noqa: PLC0415  (needs torch)
 
-    _validate.integer(steps=steps, at_least=1)
     images = torch.full((len(trained.parameters), n_classes, n_features), 0.5)
     labels = torch.arange(n_classes).repeat(len(trained.parameters))
     logits = vmap(trained.model.logits)
     with in_mode(trained.model.module, training=False):
-        for _ in range(steps):
+        for _ in range(_ASCENT):
             images.requires_grad_()
             outputs = logits(trained.parameters, images).flatten(0, 1)
             cost = cross_entropy(outputs, labels, reduction="sum")
-            (back,) = torch.autograd.grad(cost + penalty * images.square().sum() / 2, images)
+            (back,) = torch.autograd.grad(cost + _SHRINKING * images.square().sum() / 2, images)
             images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
     return images.numpy().astype(np.float64)
 
 
-def class_inversion(data: Examples, training: DPSGD, *, trainings: int = 50) -> AttackSuccess:
+def class_inversion(data: Examples, training: DPSGD) -> AttackSuccess:
     """Return the check of "the trained model hides what a class looks like".
 
     Of every training one class, drawn at random, is inverted; the attack wins where the image
@@ -617,14 +539,12 @@ def class_inversion(data: Examples, training: DPSGD, *, trainings: int = 50) -> 
         Features (n, f) in [0, 1].
     training : DPSGD
         Of a logistic regression.
-    trainings : int
-        At effort 1; never below 25.
     """
     return AttackSuccess(
         of="share of inverted images that resemble their class's mean most",
         play=partial(_inverted_classes, data, training),
         claimed=1 / data.n_classes,
-        trials=trainings,
+        trials=25,
         fewest=25,
         witness={
             "sampling_rate": training.sampling.rate,

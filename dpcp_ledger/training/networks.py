@@ -112,13 +112,6 @@ def first_parameters(model: FlatModel, initial: FloatArray | None, *, replicas: 
     if initial is None:
         return model.initial(replicas)
     given = np.asarray(initial, dtype=np.float32)
-    if given.shape not in ((model.size,), (replicas, model.size)):
-        raise ValueError(
-            f"initial must have shape ({model.size},) or ({replicas}, {model.size}), "
-            f"got shape {given.shape}"
-        )
-    if not np.isfinite(given).all():
-        raise ValueError("initial must hold finite numbers only")
     return torch.as_tensor(np.broadcast_to(given, (replicas, model.size)).copy())
 
 

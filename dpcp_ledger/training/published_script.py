@@ -33,12 +33,11 @@ from dpcp_audit.extensions.claims import (
     Verdict,
     claims_of,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_ledger.dpskin.proof_steps import clipped_mean_budget
 from dpcp_ledger.mechanisms.releases import BisectionBits
 from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.canary_games import CanaryStatistic, Watcher
-from dpcp_ledger.training.examples import Examples, Flaw, digits
+from dpcp_ledger.training.examples import Examples, digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,16 +81,6 @@ class PublishedTraining:
     noise_seed: int | None = PUBLISHED_SEED
     per_example: bool = False
 
-    def __post_init__(self) -> None:
-        _validate.integer(batch_size=self.batch_size, epochs=self.epochs, at_least=1)
-        _validate.positive(
-            noise_multiplier=self.noise_multiplier,
-            clip_norm=self.clip_norm,
-            learning_rate=self.learning_rate,
-        )
-        if self.noise_seed is not None:
-            _validate.integer(noise_seed=self.noise_seed, at_least=0)
-
     def guarantee(self, tensors: int) -> GaussianDP:
         """Return what the training promises if one record is replaced by another.
 
@@ -110,7 +99,6 @@ class PublishedTraining:
         >>> round(training.guarantee(1).epsilon_at(1e-5), 2)
         7.4
         """
-        _validate.integer(tensors=tensors, at_least=1)
         if self.noise_seed is not None:
             raise ValueError(f"noise_seed must be None for any privacy, got {self.noise_seed}")
         releases = self.epochs * (1 if self.per_example else tensors)
@@ -157,14 +145,6 @@ class PipelineCanary:
     calibrator: PCOQS
     examples: int = 60
     scores: int = 60
-
-    def __post_init__(self) -> None:
-        _validate.integer(examples=self.examples, scores=self.scores, at_least=1)
-        if self.settings.flaw is Flaw.DIVIDES_BY_SIZE:
-            raise ValueError(
-                "settings must not divide by the data's size: the attacker's likelihoods are of "
-                f"add/remove with a constant divisor, got the flaw {self.settings.flaw!r}"
-            )
 
     def __call__(self, value: int, size: int, /, *, rng: np.random.Generator) -> FloatArray:
         """Return the attacker's log-likelihood ratio of ``size`` games, shape (size,).
@@ -273,8 +253,6 @@ class PublishedCanary:
     settings : PublishedTraining
     view : PublishedView
     features : HeadFeatures
-    batches : int
-        Batches of an epoch; the target is in the first.
     reach : float
         How far the target lies from its batch, in each feature.
     """
@@ -282,14 +260,7 @@ class PublishedCanary:
     settings: PublishedTraining
     view: PublishedView = PublishedView.STEPS
     features: HeadFeatures = HeadFeatures.PIXELS
-    batches: int = 1
     reach: float = 1.0
-
-    def __post_init__(self) -> None:
-        _validate.integer(batches=self.batches, at_least=1)
-        _validate.positive(reach=self.reach)
-        _validate.choice(PublishedView, view=self.view)
-        _validate.choice(HeadFeatures, features=self.features)
 
     def network(self) -> nn.Module:
         """Return the head of 28 units, normalised by its batch where examples may mix."""
@@ -302,15 +273,14 @@ class PublishedCanary:
         return nn.Sequential(first, normalised, nn.ReLU(), last)
 
     def data(self, *, inside: bool) -> Examples:
-        """Return the records, the target or its mirror image first."""
+        """Return the records of the one batch, the target or its mirror image first."""
         size, known = self.settings.batch_size, _features(self.features)
         centre = known.inputs.mean(axis=0)
         signs = np.random.default_rng(_PATTERN).choice([-1.0, 1.0], size=centre.size)
         target = centre + (self.reach if inside else -self.reach) * signs
-        rest = slice(size * (self.batches - 1))
         return Examples(
-            inputs=np.concatenate([[target], np.tile(centre, (size - 1, 1)), known.inputs[rest]]),
-            labels=np.concatenate([np.arange(size) % known.n_classes, known.labels[rest]]),
+            inputs=np.concatenate([[target], np.tile(centre, (size - 1, 1))]),
+            labels=np.arange(size) % known.n_classes,
             n_classes=known.n_classes,
         )
 

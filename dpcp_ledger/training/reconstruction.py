@@ -37,9 +37,8 @@ from dpcp_audit.extensions.claims import (
     of_rate,
     rounded_up,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
-from dpcp_ledger.training.examples import DPSGD, SGD, Examples
+from dpcp_ledger.training.examples import DPSGD, Examples
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,14 +71,6 @@ class Prior:
     candidates: Examples
     radius: float = 0.0
 
-    def __post_init__(self) -> None:
-        _validate.non_negative(radius=self.radius)
-        if len(self.candidates) < 2 or self.candidates.inputs.ndim != 2:
-            raise ValueError(
-                "candidates must be at least 2 examples of shape (k, f), "
-                f"got shape {self.candidates.inputs.shape}"
-            )
-
     @property
     def hits(self) -> BoolArray:
         """The guesses (second index) that count for each target, shape (k, k)."""
@@ -94,23 +85,23 @@ class Prior:
         return float(self.hits.mean(axis=0).max())
 
 
-def simplex_prior(size: int, *, n_features: int, norm: float = 100.0) -> Prior:
+_NORM = 100.0
+
+
+def simplex_prior(size: int, *, n_features: int) -> Prior:
     """Return candidates whose gradients point as far apart as those of so many examples can.
 
-    The corners of a regular simplex, all of one label; of two, x and −x. Their ``norm`` is so
-    large that every gradient of a logistic regression that has hardly moved is clipped.
+    The corners of a regular simplex, all of one label; of two, x and −x. Their norm is so large
+    that every gradient of a logistic regression that has hardly moved is clipped.
 
     Parameters
     ----------
     size : int
         k, from 2 to ``n_features``.
     """
-    _validate.integer(size=size, at_least=2)
-    _validate.integer(n_features=n_features, at_least=size)
-    _validate.positive(norm=norm)
     inputs = np.zeros((size, n_features), dtype=np.float32)
     corners = np.eye(size) - 1 / size
-    inputs[:, :size] = norm * corners / np.linalg.norm(corners, axis=1, keepdims=True)
+    inputs[:, :size] = _NORM * corners / np.linalg.norm(corners, axis=1, keepdims=True)
     labels = np.zeros(size, dtype=np.int64)
     return Prior(
         name=f"corners of a simplex, k = {size}",
@@ -137,13 +128,6 @@ class TraceAttack:
     training: DPSGD
     assumed_noise: float
     known: Examples
-
-    def __post_init__(self) -> None:
-        _validate.positive(assumed_noise=self.assumed_noise)
-        if not isinstance(self.training.optimiser, SGD):
-            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-                f"training must be plain descent, got {self.training.optimiser}"
-            )
 
     @property
     def rate(self) -> float:
@@ -312,12 +296,7 @@ class Reconstruction:
     attack: TraceAttack
     guarantee: PrivacyGuarantee
     priors: tuple[Prior, ...]
-    trainings: int = 500
-
-    def __post_init__(self) -> None:
-        _validate.integer(trainings=self.trainings, at_least=1)
-        if not self.priors:
-            raise ValueError("priors must hold at least one prior, got none")
+    trainings: int = 300
 
     @property
     def sampled(self) -> bool:

@@ -19,7 +19,6 @@ from dpcp_audit.extensions.claims import (
     Standing,
     Verdict,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     SubsampledGaussian,
@@ -33,7 +32,7 @@ from dpcp_ledger.dpskin.training_budgets import renyi_epsilon, sampled_renyi, su
 from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.paper import REAL_NOISE, Heading, Paper
 from dpcp_ledger.training.examples import digits
-from dpcp_ledger.training.model_attacks import RELATIONS, Cohort
+from dpcp_ledger.training.model_attacks import Cohort
 
 if TYPE_CHECKING:
     from flint import arb
@@ -49,22 +48,20 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivatePipeline(PrivacyGuarantee):
-    """The guarantee of a private training and of P-COQS thresholds on the same people.
+    """The guarantee of a private training and of a P-COQS threshold on the same people.
 
     One person's record is replaced, in the training and in the calibration alike; under
-    ZERO_OUT by one that contributes nothing to the training. The noisy counts of T thresholds
-    are dominated by one Gaussian pair of shift sqrt(2ρT), whatever the scores and so whatever
-    model gave them (√N shifts of 1/σ): a Gaussian step of full participation, whose privacy
-    loss is composed with that of the training's steps.
+    ZERO_OUT by one that contributes nothing to the training. The noisy counts of the
+    threshold are dominated by one Gaussian pair of shift sqrt(2ρ), whatever the scores and so
+    whatever model gave them (√N shifts of 1/σ): a Gaussian step of full participation, whose
+    privacy loss is composed with that of the training's steps.
 
     Parameters
     ----------
     training : SubsampledGaussian
         Under SUBSTITUTION or ZERO_OUT: P-COQS promises ρ-zCDP of as many scores.
     calibration : PCOQS
-        The mechanism of every threshold.
-    thresholds : int
-        The number of released thresholds, T.
+        The mechanism of the threshold.
 
     Examples
     --------
@@ -79,10 +76,8 @@ class PrivatePipeline(PrivacyGuarantee):
 
     training: SubsampledGaussian
     calibration: PCOQS
-    thresholds: int = 1
 
     def __post_init__(self) -> None:
-        _validate.integer(thresholds=self.thresholds, at_least=1)
         if self.training.relation is Relation.ADD_REMOVE:
             raise ValueError(
                 "training.relation must be substitution or zero-out, since P-COQS promises "
@@ -91,20 +86,17 @@ class PrivatePipeline(PrivacyGuarantee):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The training's q, T and σ; ρ, and the number of thresholds."""
-        return self.training.parameters | {
-            "rho": self.calibration.rho,
-            "thresholds": self.thresholds,
-        }
+        """The training's q, T and σ; ρ of the one threshold."""
+        return self.training.parameters | {"rho": self.calibration.rho, "thresholds": 1}
 
     @property
     def release(self) -> SubsampledGaussian:
-        """The thresholds' noisy counts, as one Gaussian step of full participation."""
+        """The threshold's noisy counts, as one Gaussian step of full participation."""
         moved = 2.0 if self.training.relation is Relation.SUBSTITUTION else 1.0
         return SubsampledGaussian(
             sampling_rate=1.0,
             steps=1,
-            noise_multiplier=moved / math.sqrt(2 * self.thresholds * self.calibration.rho),
+            noise_multiplier=moved / math.sqrt(2 * self.calibration.rho),
             relation=self.training.relation,
         )
 
@@ -113,30 +105,24 @@ class PrivatePipeline(PrivacyGuarantee):
 
         As :meth:`SubsampledGaussian.power`.
         """
-        rates = np.asarray(fpr, dtype=np.float64)
-        if not ((rates >= 0) & (rates <= 1)).all():
-            raise ValueError(f"fpr must lie in [0, 1], got {fpr!r}")
-        return least_line(_lines(self), rates)
+        return least_line(_lines(self), np.asarray(fpr, dtype=np.float64))
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ(ε), from above."""
-        _validate.non_negative(epsilon=epsilon)
         return min(1.0, float(_loss(self).get_delta_for_epsilon(epsilon)) + _ROUNDING)
 
     def epsilon_at(self, delta: float) -> float:
         """Return ε(δ), from above; infinity where δ is at most 1e-12."""
-        _validate.closed_unit(delta=delta)
         if delta <= _ROUNDING:
             return math.inf
         return float(_loss(self).get_epsilon_for_delta(delta - _ROUNDING))
 
     def textbook_epsilon(self, delta: float) -> float:
-        """Return ε₁ + Tρ + 2·sqrt(Tρ·log(2/δ)): each part at δ/2, and basic composition.
+        """Return ε₁ + ρ + 2·sqrt(ρ·log(2/δ)): each part at δ/2, and basic composition.
 
         ε₁ is the training's own, by its privacy loss.
         """
-        _validate.open_unit(delta=delta)
-        rho = self.thresholds * self.calibration.rho
+        rho = self.calibration.rho
         calibrated = rho + 2 * math.sqrt(rho * math.log(2 / delta))
         return self.training.epsilon_at(delta / 2) + calibrated
 
@@ -190,13 +176,6 @@ class DigitModels:
     records: int = 100
     relation: Relation = Relation.ADD_REMOVE
 
-    def __post_init__(self) -> None:
-        _validate.integer(records=self.records, at_least=2)
-        if self.relation not in RELATIONS:
-            raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, got {self.relation}")
-        if self.relation is Relation.SUBSTITUTION and self.records % 2:
-            raise ValueError(f"records must be even under substitution, got {self.records}")
-
     @property
     def parameters(self) -> PlainData:
         """The settings of the models' training."""
@@ -209,7 +188,6 @@ class DigitModels:
 
     def __call__(self, models: int, /, *, rng: np.random.Generator) -> Cohort:
         """Train the models, a few hundred side by side, and calibrate each."""
-        _validate.integer(models=models, at_least=1)
         records, held_out = _digits(self.records)
         parts = [
             self._trained(records, held_out, min(_SIDE_BY_SIDE, models - start), rng)
@@ -309,7 +287,7 @@ def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Compu
     """Compute ε of DP-SGD and P-COQS on the same people, at ``delta``.
 
     By composed privacy losses, from above, held against the training's ε at δ/2 plus
-    Tρ + 2·sqrt(Tρ·log(2/δ)), basic composition's sum. The training alone bounds it from below.
+    ρ + 2·sqrt(ρ·log(2/δ)), basic composition's sum. The training alone bounds it from below.
     """
     value, claimed = pipeline.epsilon_at(delta), pipeline.textbook_epsilon(delta)
     parts = (pipeline.training.epsilon_at(delta), pipeline.release.epsilon_at(delta))
@@ -344,7 +322,7 @@ def _proof(pipeline: PrivatePipeline, delta: float, claimed: float) -> Proof:
             f"Rényi divergences of the order {order}, of a step bounded by a binomial sum, add up "
             "and bound ε at δ; the sum on the right is the accountant's."
         ),
-        premises=(at_most("ε(δ) ≤ ε₁(δ/2) + Tρ + 2√(Tρ·log(2/δ))", bounds[order], claimed),),
+        premises=(at_most("ε(δ) ≤ ε₁(δ/2) + ρ + 2√(ρ·log(2/δ))", bounds[order], claimed),),
         parameters=pipeline.parameters
         | {"delta": delta, "relation": str(pipeline.training.relation)},
     )
@@ -356,5 +334,5 @@ def _composed(pipeline: PrivatePipeline, order: int, delta: float) -> arb:
     step = (substituted_renyi if substituted else sampled_renyi)(
         training.sampling_rate, training.noise_multiplier, order
     )
-    counts = pipeline.thresholds * search.rounds / (2 * exact(search.noise_scale) ** 2)
+    counts = search.rounds / (2 * exact(search.noise_scale) ** 2)
     return renyi_epsilon(training.steps * step + ball(order * counts), order, delta)

@@ -1,4 +1,4 @@
-"""Extraction: surrogates, splits, and the comparison of victims."""
+"""Extraction: surrogates, and the comparison of victims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.label_scores import prediction_sets
 from dpcp_ledger.training import extraction as surrogates
 from dpcp_ledger.training.examples import DPSGD, Poisson, digits
-from dpcp_ledger.training.extraction import Answers, HarderToExtract, Splits, Victim
+from dpcp_ledger.training.extraction import Answers, Victim, extracted, harder_to_extract
 
 DIGITS = digits()
 PLAIN = DPSGD(
@@ -27,7 +27,6 @@ PLAIN = DPSGD(
     clip_norm=math.inf,
     learning_rate=2.0,
 )
-SPLITS = Splits(trained=300, calibration=50, queries=(20, 80))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -97,10 +96,6 @@ class TestSurrogates:
         ]
         np.testing.assert_array_equal(*other)
 
-    def test_an_unknown_answer_is_named(self) -> None:
-        with pytest.raises(ValueError, match="answers must be a Answers"):
-            surrogates.fit(*linear_victims(10), "scores")
-
     @pytest.mark.parametrize("alpha", [0.1, 0.3, 0.02])
     def test_sets_are_those_of_split_conformal_prediction(self, alpha) -> None:
         _, probabilities, _ = linear_victims(70)
@@ -115,80 +110,32 @@ class TestSurrogates:
             np.testing.assert_array_equal(found[victim], prediction_sets(scores[40:], threshold))
 
 
-class TestSplits:
-    def test_no_example_has_two_uses(self) -> None:
-        rng = np.random.default_rng(0)
-        orders = np.stack([rng.permutation(500) for _ in range(3)])
-        cut = SPLITS.cut(orders)
-        assert [part.shape for part in cut] == [(3, 300), (3, 50), (3, 80), (3, 70)]
-        np.testing.assert_array_equal(np.sort(np.concatenate(cut, axis=1)), [np.arange(500)] * 3)
-
-    @pytest.mark.parametrize(
-        ("make", "message"),
-        [
-            (lambda: Splits(queries=()), "queries must rise"),
-            (lambda: Splits(queries=(20, 20)), "queries must rise"),
-            (lambda: Splits(queries=(0, 20)), "queries must be an integer >= 1"),
-            (lambda: Splits(trained=0), "trained must be an integer >= 1"),
-            (lambda: SPLITS.cut(np.zeros((1, 430), dtype=int)), "data must hold more than 430"),
-        ],
-    )
-    def test_bad_splits_are_named(self, make, message) -> None:
-        with pytest.raises(ValueError, match=message):
-            make()
+def victim(answers: Answers, training: DPSGD = PLAIN) -> Victim:
+    return Victim(name=str(answers), training=training, answers=answers)
 
 
-def victim(answers: Answers, name: str | None = None) -> Victim:
-    return Victim(name=name or str(answers), training=PLAIN, answers=answers)
-
-
-CHECK = HarderToExtract(
-    data=DIGITS,
-    harder=victim(Answers.LABELS),
-    easier=victim(Answers.PROBABILITIES),
-    splits=SPLITS,
-)
+VICTIMS = (victim(Answers.LABELS), victim(Answers.PROBABILITIES))
 CONTEXT = Context(seed=0, name="extraction", significance=1e-5, effort=0.1)
 
 
-class TestHarderToExtract:
-    def test_both_victims_meet_the_same_splits_and_one_training_is_one_model(self) -> None:
-        found = CHECK.extract(6, CONTEXT)
-        first, second = found["labels"], found["probabilities"]
-        np.testing.assert_array_equal(first.victims, second.victims)
-        assert first.fidelity.shape == first.accuracy.shape == (2, 6)
-        assert (second.fidelity[-1] > first.fidelity[-1]).all()
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train on fewer examples, and query fewer."""
+    for name, value in (("_TRAINED", 300), ("_CALIBRATION", 10), ("_QUERIES", 60)):
+        monkeypatch.setattr(surrogates, name, value)
 
-    def test_two_trainings_are_two_models(self) -> None:
-        other = replace(PLAIN, learning_rate=1.0)
-        found = replace(CHECK, easier=replace(CHECK.easier, training=other)).extract(6, CONTEXT)
-        assert not np.array_equal(found["labels"].victims, found["probabilities"].victims)
 
-    def test_the_outcome_depends_on_the_seed_alone(self) -> None:
-        first, again, other = (
-            CHECK.extract(4, replace(CONTEXT, seed=seed))["labels"].fidelity for seed in (0, 0, 1)
-        )
-        np.testing.assert_array_equal(first, again)
-        assert not np.array_equal(first, other)
-
-    def test_more_queries_give_a_better_copy(self) -> None:
-        few, many = CHECK.extract(6, CONTEXT)["labels"].fidelity.mean(axis=1)
-        assert few + 0.05 < many < 1
-
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"easier": victim(Answers.SETS, "labels")}, "easier must have a name of its own"),
-            ({"alpha": 1.0}, "alpha must lie in"),
-        ],
-    )
-    def test_bad_settings_are_named(self, changes, message) -> None:
-        with pytest.raises(ValueError, match=message):
-            replace(CHECK, **changes)
-
-    def test_answers_are_a_choice(self) -> None:
-        with pytest.raises(ValueError, match="answers must be a Answers"):
-            Victim(name="v", training=PLAIN, answers="labels")
+@pytest.mark.usefixtures("few")
+def test_both_victims_meet_the_same_splits_and_one_training_is_one_model() -> None:
+    first, second = extracted(DIGITS, VICTIMS, 6, CONTEXT)
+    np.testing.assert_array_equal(first.victims, second.victims)
+    assert first.fidelity.shape == first.accuracy.shape == (6,)
+    assert (second.fidelity > first.fidelity).all()
+    again, _ = extracted(DIGITS, VICTIMS, 6, CONTEXT)
+    np.testing.assert_array_equal(first.fidelity, again.fidelity)
+    other = victim(Answers.LABELS, replace(PLAIN, learning_rate=1.0))
+    first, second = extracted(DIGITS, (VICTIMS[0], other), 6, CONTEXT)
+    assert not np.array_equal(first.victims, second.victims)
 
 
 PLAIN_SPLIT = DPSGD(
@@ -208,6 +155,7 @@ TWIN = replace(HIDDEN, name="twin", training=replace(PLAIN_SPLIT, learning_rate=
 
 
 @pytest.mark.known_bad
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize(
     ("harder", "easier", "verdict"),
     [
@@ -220,11 +168,6 @@ TWIN = replace(HIDDEN, name="twin", training=replace(PLAIN_SPLIT, learning_rate=
 )
 def test_claims_true_and_false(harder, easier, verdict) -> None:
     """Twins, which win half of the repetitions or fewer, are refuted with probability 5e-8."""
-    check = HarderToExtract(
-        data=digits(),
-        harder=harder,
-        easier=easier,
-        splits=Splits(trained=300, calibration=10, queries=(60,)),
-    )
+    check = harder_to_extract(DIGITS, harder=harder, easier=easier)
     context = Context(seed=0, name=f"{harder.name}-{easier.name}", significance=1e-7)
-    assert check.check(context).verdict is verdict
+    assert check(context).verdict is verdict

@@ -17,7 +17,6 @@ from dpcp_ledger.training.extraction import (
     invert_updates,
     ratio_of_gradients,
     recognised,
-    update_inversion,
 )
 from dpcp_ledger.training.gradients import FlatModel
 from dpcp_ledger.training.networks import Trained, head, logistic
@@ -51,10 +50,6 @@ class TestRatio:
     def test_nothing_comes_back_where_no_bias_moves(self) -> None:
         assert np.isnan(ratio_of_gradients(np.zeros((2, 3)), np.zeros(2))).all()
 
-    def test_shapes_that_do_not_fit_are_named(self) -> None:
-        with pytest.raises(ValueError, match=r"biases must have shape \(2,\)"):
-            ratio_of_gradients(np.zeros((2, 3)), np.zeros(3))
-
 
 class TestUpdates:
     def test_without_noise_every_example_is_had_exactly(self) -> None:
@@ -68,18 +63,6 @@ class TestUpdates:
         found = invert_updates(few, noise_multiplier=1.0, rng=np.random.default_rng(0))
         errors = np.sqrt(((found.guesses - found.inputs) ** 2).mean(axis=1))
         assert errors.min() > 0.2
-
-    @pytest.mark.parametrize(
-        ("noise", "verdict"), [(0.0, Verdict.REFUTED), (1.0, Verdict.CONSISTENT)]
-    )
-    def test_the_check(self, noise, verdict) -> None:
-        outcome = update_inversion(DIGITS, noise_multiplier=noise)(replace(CONTEXT, effort=0.5))
-        assert outcome.verdict is verdict
-        assert outcome.witness["trials"] == 100
-
-    def test_bad_noise_is_named(self) -> None:
-        with pytest.raises(ValueError, match="noise_multiplier"):
-            update_inversion(DIGITS, noise_multiplier=-1.0)
 
 
 class TestClasses:
@@ -106,12 +89,7 @@ class TestClasses:
         training = DPSGD(
             sampling=Poisson(0.1), lot_size=180, steps=40, noise_multiplier=1.0, learning_rate=1.0
         )
-        shown = class_inversion(DIGITS, training, trainings=30)
+        shown = class_inversion(DIGITS, training)
         assert shown(CONTEXT).verdict is Verdict.REFUTED
-        drowned = class_inversion(DIGITS, replace(training, noise_multiplier=1e4), trainings=30)
+        drowned = class_inversion(DIGITS, replace(training, noise_multiplier=1e4))
         assert drowned(CONTEXT).verdict is Verdict.CONSISTENT
-
-    def test_no_training_is_refused(self) -> None:
-        training = DPSGD(sampling=Poisson(0.1), lot_size=1, steps=1, noise_multiplier=1.0)
-        with pytest.raises(ValueError, match="trials must be an integer >= 1"):
-            class_inversion(DIGITS, training, trainings=0)

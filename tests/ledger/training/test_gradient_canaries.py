@@ -70,35 +70,3 @@ class TestCanaries:
         assert (seen[[0, 1, 1], [1, 1, 8]] > 0.1).all()
         assert (seen[[0, 1, 1], [1, 1, 8]] < 0.9).all()
         assert seen[0, 8] == 0
-
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"coordinates": np.array([1, 1])}, "vector of different parameters"),
-            ({"coordinates": np.array([-1, 1])}, "coordinates must be integers >= 0"),
-            ({"coordinates": np.array([0.5, 1])}, "coordinates must be integers >= 0"),
-            ({"members": np.ones((2, 2))}, "members must be bool, got float64"),
-            ({"members": np.ones((2, 3), dtype=np.bool_)}, r"shape \(replicas, 2\), got"),
-            ({"norm": 0.0}, "norm must be finite and > 0"),
-        ],
-    )
-    def test_bad_ones_are_refused(self, changes, message) -> None:
-        with pytest.raises(ValueError, match=message):
-            self.canaries(**changes)
-
-    @pytest.mark.parametrize(
-        ("changes", "options", "message"),
-        [
-            ({"coordinates": np.array([1, 39])}, {}, "coordinates must be below 39"),
-            ({}, {"replicas": 3}, "canaries.members must have 3 rows"),
-        ],
-    )
-    def test_they_fit_the_training(self, changes, options, message) -> None:
-        with pytest.raises(ValueError, match=message):
-            train(
-                head(),
-                DATA,
-                settings(),
-                canaries=self.canaries(**changes),
-                **{"replicas": 2} | options,
-            )

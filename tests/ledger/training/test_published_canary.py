@@ -43,9 +43,9 @@ def test_scores_of_fresh_noise_are_log_likelihood_ratios_of_what_the_records_mov
 
 
 def test_the_records_differ_in_one_and_the_features_may_be_learned_elsewhere() -> None:
-    game = PublishedCanary(settings=SHORT, features=HeadFeatures.LEARNED, batches=2, reach=2.0)
+    game = PublishedCanary(settings=SHORT, features=HeadFeatures.LEARNED, reach=2.0)
     inside, outside = game.data(inside=True), game.data(inside=False)
-    assert (inside.inputs != outside.inputs).any(axis=1).tolist() == [True] + [False] * 39
+    assert (inside.inputs != outside.inputs).any(axis=1).tolist() == [True] + [False] * 19
     assert (inside.labels == outside.labels).all()
 
 

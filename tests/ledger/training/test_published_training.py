@@ -121,11 +121,3 @@ def test_what_it_spends_is_a_gaussian_composition_over_tensors_and_epochs() -> N
     )
     with pytest.raises(ValueError, match="noise_seed must be None"):
         as_published.guarantee(66)
-
-
-def test_running_statistics_are_refused() -> None:
-    kept = nn.Sequential(nn.Linear(64, 28), nn.BatchNorm1d(28), nn.Linear(28, 10))
-    with pytest.raises(ValueError, match="running statistics"):
-        train_as_published(kept, DATA, SHORT)
-    with pytest.raises(ValueError, match="data must hold a batch"):
-        train_as_published(network(), DATA.take(np.arange(5)), SHORT)
