@@ -15,8 +15,6 @@ from dpcp_audit.theorems.law_space import shrink as shrink
 from dpcp_audit.theorems.ldpcp import LabelTheorem as LabelTheorem
 from dpcp_audit.theorems.ldpcp import ScoreTheorem as ScoreTheorem
 from dpcp_audit.theorems.ldpcp import UniformEvent as UniformEvent
-from dpcp_audit.theorems.ldpcp import exact_failure as exact_failure
-from dpcp_audit.theorems.ldpcp import failure_probability as failure_probability
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading as CoverageReading
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem as CoverageTheorem
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound as NoiseBound

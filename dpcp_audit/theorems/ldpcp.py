@@ -436,42 +436,38 @@ class ScoreTheorem(_SearchTheorem):
         return True
 
     def failure_probability(self) -> float:
-        """Compute the failure probability."""
-        return failure_probability(self)
+        """Compute the failure probability in floating point, at most the law's slack too low."""
+        law = _law(self)
+        return law.probability(outside(self.population.cdf(law.threshold), self.bounds))
 
     def exact(self) -> Computation:
-        """Compute the failure probability, as evidence."""
-        return exact_failure(self)
+        """Compute the failure probability on the population, against δ.
+
+        The law of the threshold is enumerated (``threshold_law``) and the coverage of each
+        threshold q is F(q), so nothing is sampled. Its verdict rests on ``enclosed_failure``,
+        where the population encloses its F.
+        """
+        law = _law(self)
+        coverage = self.population.cdf(law.threshold)
+        mean = float(np.sum(law.mass * coverage))
+        found = Computation(
+            quantity=Quantity.COVERAGE_FAILURE,
+            value=law.probability(outside(coverage, self.bounds)),
+            claimed=self.allowed_failure,
+            slack=law.slack,
+            witness=self.parameters | {"limits": self.bounds},
+            note=(
+                f"Mean coverage {mean:.4g}; the search misses its window with probability "
+                f"{law.probability(law.missed):.3g}."
+            ),
+            figures=(_coverage_figure(coverage, law, self.bounds),),
+        )
+        return _enclosed(found, self)
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run the algorithm on fresh users; the cost does not grow with n."""
         run = self.mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
         return self._judged(run.coverage)
-
-
-def exact_failure(theorem: ScoreTheorem) -> Computation:
-    """Compute the failure probability of Theorem 4 on one population, against δ.
-
-    The law of the threshold is enumerated (``threshold_law``) and the coverage of each
-    threshold q is F(q), so nothing is sampled. Its verdict rests on ``enclosed_failure``, where
-    the population encloses its F.
-    """
-    law = _law(theorem)
-    coverage = theorem.population.cdf(law.threshold)
-    mean = float(np.sum(law.mass * coverage))
-    found = Computation(
-        quantity=Quantity.COVERAGE_FAILURE,
-        value=law.probability(outside(coverage, theorem.bounds)),
-        claimed=theorem.allowed_failure,
-        slack=law.slack,
-        witness=theorem.parameters | {"limits": theorem.bounds},
-        note=(
-            f"Mean coverage {mean:.4g}; the search misses its window with probability "
-            f"{law.probability(law.missed):.3g}."
-        ),
-        figures=(_coverage_figure(coverage, law, theorem.bounds),),
-    )
-    return _enclosed(found, theorem)
 
 
 def _law(theorem: ScoreTheorem) -> ThresholdLaw:
@@ -486,12 +482,6 @@ def coverage_law(theorem: ScoreTheorem) -> tuple[FloatArray, FloatArray, float]:
     """Return the coverages that are possible, their probabilities, and what is left out of 1."""
     law = _law(theorem)
     return theorem.population.cdf(law.threshold), law.mass, law.slack
-
-
-def failure_probability(theorem: ScoreTheorem) -> float:
-    """Compute the failure probability in floating point, at most the law's slack too low."""
-    law = _law(theorem)
-    return law.probability(outside(theorem.population.cdf(law.threshold), theorem.bounds))
 
 
 def enclosed_failure(theorem: ScoreTheorem) -> arb:

@@ -38,7 +38,6 @@ from dpcp_audit.extensions.theorems import (
     UniformEvent,
     admissible_rounds,
     claim_of,
-    exact_failure,
     standing_of,
     window_count_for,
 )
@@ -426,7 +425,7 @@ def _score_row(theorem: ScoreTheorem) -> Row:
             subject=Heading.SCORE_COVERAGE,
             standing=standing,
         ),
-        check=Computed(partial(exact_failure, theorem)),
+        check=Computed(theorem.exact),
     )
 
 

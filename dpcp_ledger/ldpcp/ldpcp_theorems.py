@@ -38,8 +38,6 @@ from dpcp_audit.extensions.theorems import (
     LawSpace,
     ScoreTheorem,
     UniformEvent,
-    exact_failure,
-    failure_probability,
     outside,
     shrink,
 )
@@ -212,7 +210,7 @@ class DistributionSearch:
         )
         law = shrink(found.law, self._broken) if self._broken(found.law) else found.law
         theorem = self.theorem_factory(law)
-        computed = exact_failure(theorem)
+        computed = theorem.exact()
         return replace(
             computed,
             quantity=Quantity.COVERAGE_FAILURE,
@@ -229,7 +227,7 @@ class DistributionSearch:
         if not self.space.contains(law):
             return False
         theorem = self.theorem_factory(law)
-        return failure_probability(theorem) > theorem.allowed_failure * (1 + ROUNDING)
+        return theorem.failure_probability() > theorem.allowed_failure * (1 + ROUNDING)
 
     def _note(self, found: _Worst, law: PiecewiseConstant, computed: str) -> str:
         tried = (
@@ -382,7 +380,7 @@ for _theorem, _expected, _standing in (
 
 # Theorem 4 at a δ that sampling could not verify, and at the T that its τ asks for.
 def _exactly(**changes: Any) -> Computed:
-    return Computed(partial(exact_failure, replace(_THEOREM_4, **changes)))
+    return Computed(replace(_THEOREM_4, **changes).exact)
 
 
 _theorem_4(

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import ZCDP, Computation, Coverage, Quantity
 from dpcp_audit.extensions.targets import Kind
-from dpcp_audit.extensions.theorems import MeanBound, TheoremTrials, exact_failure
+from dpcp_audit.extensions.theorems import MeanBound, TheoremTrials
 from dpcp_ledger.zoo import broken_mechanisms, specimen
 from dpcp_ledger.zoo.broken_mechanisms import ALPHA, split_conformal
 from dpcp_ledger.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
@@ -255,7 +255,7 @@ def _theorems() -> list[Specimen]:
         sizes=(broken_mechanisms.LDP_USERS,),
         calls=500,
         theorem=sound.check(),
-        exact=partial(exact_failure, sound),
+        exact=sound.exact,
     )
     return [
         twin,
@@ -265,7 +265,7 @@ def _theorems() -> list[Specimen]:
             "LDP-CP-S, a block's sum divided by n as printed",
             options={"debiasing": "printed"},
             theorem=printed.check(),
-            exact=partial(exact_failure, printed),
+            exact=printed.exact,
             unseen={
                 SpecimenCheck.COVERAGE: "every set is the whole label set, so it covers too much: "
                 "the lower bound that is claimed holds, the upper one of the theorem does not"

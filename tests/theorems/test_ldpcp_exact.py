@@ -21,8 +21,6 @@ from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss, Window, thresh
 from dpcp_audit.theorems.ldpcp import (
     ScoreTheorem,
     enclosed_failure,
-    exact_failure,
-    failure_probability,
 )
 from dpcp_audit.words.results import Proof, Verdict
 from dpcp_ledger.claims.tightest_cases import ConfidentLabels, NoiselessEvent
@@ -85,12 +83,12 @@ def test_claims_off_by_one_part_in_a_million_million_are_told_apart(**case: Any)
     with ctx.workprec(200):
         failure = enclosed_failure(theorem)
     assume(failure > 1e-250 and failure < 1 - 1e-9)
-    true = exact_failure(replace(theorem, allowed=float(failure) * (1 + 1e-12)))
-    false = exact_failure(replace(theorem, allowed=float(failure) * (1 - 1e-12)))
+    true = replace(theorem, allowed=float(failure) * (1 + 1e-12)).exact()
+    false = replace(theorem, allowed=float(failure) * (1 - 1e-12)).exact()
     assert true.verdict is Verdict.PROVED
     assert false.verdict is Verdict.REFUTED
     assert true.evidence.lower <= float(failure) <= true.evidence.upper
-    assert failure_probability(theorem) == pytest.approx(float(failure), rel=1e-6, abs=1e-20)
+    assert theorem.failure_probability() == pytest.approx(float(failure), rel=1e-6, abs=1e-20)
 
 
 @pytest.mark.parametrize("n", [2_400, 11_080, 10**9])
@@ -99,13 +97,13 @@ def test_so_are_claims_about_large_n(n: int) -> None:
     theorem = Claiming(population=Beta(2, 5), n=n, epsilon=4.0, delta=0.1, allowed=0.1)
     with ctx.workprec(200):
         failure = float(enclosed_failure(theorem))
-    true = exact_failure(replace(theorem, allowed=failure * (1 + 1e-12)))
-    false = exact_failure(replace(theorem, allowed=failure * (1 - 1e-12)))
+    true = replace(theorem, allowed=failure * (1 + 1e-12)).exact()
+    false = replace(theorem, allowed=failure * (1 - 1e-12)).exact()
     assert (true.verdict, false.verdict) == (Verdict.PROVED, Verdict.REFUTED)
 
 
 def test_the_proof_names_the_case_and_its_one_comparison() -> None:
-    proof = exact_failure(THEOREM).proof
+    proof = THEOREM.exact().proof
     assert isinstance(proof, Proof)
     assert proof.parameters == {
         "n": 11_080,
@@ -122,7 +120,7 @@ def test_the_proof_names_the_case_and_its_one_comparison() -> None:
     }
     (premise,) = proof.premises
     assert premise.says == "P(F(q̂) < 1−α−Δ_S) ≤ δ"
-    starred = exact_failure(replace(THEOREM, starred=True, two_sided=True)).proof
+    starred = replace(THEOREM, starred=True, two_sided=True).exact().proof
     assert starred is not None
     assert starred.premises[0].says == "P(F(q̂) < 1−α or F(q̂) > 1−α+2Δ_S) ≤ δ"
 
@@ -132,20 +130,20 @@ def test_a_planted_mechanism_is_not_proved_in_the_name_of_the_right_one(on_miss:
     """Division by n, as printed, puts the threshold at the end of the range."""
     sound = replace(THEOREM, n=10**6, two_sided=True, on_miss=on_miss)
     printed = replace(sound, debiasing=Debiasing.PRINTED)
-    assert exact_failure(sound).verdict is Verdict.PROVED
-    assert exact_failure(printed).verdict is Verdict.REFUTED
+    assert sound.exact().verdict is Verdict.PROVED
+    assert printed.exact().verdict is Verdict.REFUTED
 
 
 def test_without_an_enclosure_of_f_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem = replace(THEOREM, population=Known())
-    found = exact_failure(theorem)
+    found = theorem.exact()
     assert found.proof is None
     assert found.verdict is Verdict.CONSISTENT
-    assert found.value == exact_failure(THEOREM).value
+    assert found.value == THEOREM.exact().value
     monkeypatch.setattr(
         "dpcp_audit.theorems.ldpcp.threshold_law", partial(threshold_law, prune=1.0)
     )
-    pruned = exact_failure(theorem)
+    pruned = theorem.exact()
     assert pruned.value < THEOREM.delta < pruned.value + pruned.slack
     assert pruned.verdict is Verdict.INCONCLUSIVE  # it may hide more than twice the claim
 
@@ -153,9 +151,9 @@ def test_without_an_enclosure_of_f_nothing_is_proved(monkeypatch: pytest.MonkeyP
 def test_what_the_float_engine_cuts_off_is_enclosed_still() -> None:
     """Of a billion users the branch that fails has a probability below 1e-25, and is pruned."""
     theorem = replace(THEOREM, n=10**9, population=Beta(2, 5))
-    found = exact_failure(theorem)
+    found = theorem.exact()
     assert 0 < found.evidence.lower <= found.evidence.upper < 1e-40
-    assert failure_probability(theorem) == found.value
+    assert theorem.failure_probability() == found.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,22 +172,22 @@ def test_a_planted_width_is_enclosed_as_it_is() -> None:
     with ctx.workprec(96):
         found = float(enclosed_failure(planted))
         sound = float(enclosed_failure(replace(THEOREM, n=2_400)))
-    assert found == pytest.approx(failure_probability(planted), rel=1e-9)
+    assert found == pytest.approx(planted.failure_probability(), rel=1e-9)
     assert found > 1.1 * sound
 
 
 def test_a_law_that_meets_its_bound_is_neither_proved_nor_refuted() -> None:
     """F(1/2) = 1/2 = 1−α of Beta(2, 2), which no precision shows: it may fail half of the time."""
     theorem = replace(THEOREM, population=Beta(2, 2), alpha=0.5, starred=True, rounds=1, n=40)
-    found = exact_failure(theorem)
+    found = theorem.exact()
     assert (found.evidence.lower, found.evidence.upper) == (0.0, 1.0)
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert exact_failure(replace(theorem, population=Uniform())).verdict is Verdict.PROVED
+    assert replace(theorem, population=Uniform()).exact().verdict is Verdict.PROVED
 
 
 def test_a_thousand_million_million_million_users_take_no_longer() -> None:
     """Nearly every trial ends just below the bound's level or far from it: no sum is a long one."""
-    found = exact_failure(replace(THEOREM, n=10**18, on_miss=OnMiss.UPPER_END))
+    found = replace(THEOREM, n=10**18, on_miss=OnMiss.UPPER_END).exact()
     assert found.verdict is Verdict.PROVED
     assert found.evidence.upper <= 5e-324
 

@@ -16,7 +16,7 @@ from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform
 from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss, hoeffding_width
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,
@@ -178,7 +178,7 @@ def test_exact_and_sampled_failures_of_theorem_4_agree(
     theorem = ScoreTheorem(
         population=population, n=1000, epsilon=1.0, delta=0.9, rounds=3, on_miss=on_miss
     )
-    exact = exact_failure(theorem)
+    exact = theorem.exact()
     evidence = FailureRate(theorem=theorem)(context(0, significance=1e-6)).evidence
     assert evidence.lower <= exact.value <= evidence.upper
     if population == Uniform():

@@ -26,7 +26,7 @@ from dpcp_audit.mechanisms.local_scores import (
     hoeffding_width,
     threshold_law,
 )
-from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.words.results import Verdict
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
@@ -229,7 +229,7 @@ def test_bad_pruning_is_refused(prune: float) -> None:
 
 def test_theorem_4_is_refuted_for_scores_heaped_near_1() -> None:
     theorem = ScoreTheorem(population=Beta(5, 0.2), n=11_080, epsilon=4.0, delta=0.1)
-    result = exact_failure(theorem)
+    result = theorem.exact()
     assert result.verdict is Verdict.REFUTED
     assert result.value > 0.99
     assert result.witness["population"] == "beta(5,0.2)"

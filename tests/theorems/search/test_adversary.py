@@ -11,7 +11,7 @@ from support.piecewise_laws import piecewise_laws
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Uniform
 from dpcp_audit.mechanisms.local_scores import OnMiss, threshold_law
 from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, complexity, shrink
-from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.ldpcp.ldpcp_theorems import (
@@ -51,7 +51,7 @@ def distance_to_a_half(law: PiecewiseConstant) -> Score:
 )
 def test_score_is_the_exact_failure_and_its_margin(theorem) -> None:
     score = exact_score(theorem)
-    assert score.failure == exact_failure(theorem).value
+    assert score.failure == theorem.exact().value
     assert (score.shortfall > 0) == (score.failure > theorem.delta)
 
 
@@ -159,7 +159,7 @@ def test_shrinking_needs_a_law_that_serves() -> None:
 
 def test_hypothesis_finds_no_simpler_witness() -> None:
     def fails(law: PiecewiseConstant) -> bool:
-        return exact_failure(printed(law)).verdict is Verdict.REFUTED
+        return printed(law).exact().verdict is Verdict.REFUTED
 
     theirs = find(piecewise_laws(), fails, settings=settings(derandomize=True, deadline=None))
     assert len(theirs.atoms) == 1
@@ -177,7 +177,7 @@ def test_check_refutes_with_a_witness_that_runs_again() -> None:
     assert outcome.verdict is Verdict.REFUTED
     assert outcome.evidence.kind is EvidenceKind.EXACT
     witness = json.loads(json.dumps(outcome.witness))
-    again = exact_failure(printed(PiecewiseConstant(**witness["population"])))
+    again = printed(PiecewiseConstant(**witness["population"])).exact()
     assert again.value == outcome.evidence.value > again.claimed == 0.1
     assert "laws tried" in outcome.note
 

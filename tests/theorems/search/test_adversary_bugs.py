@@ -14,7 +14,7 @@ from dpcp_audit.mechanisms.local_scores import OnMiss
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.catalogue import largest_interval_mass
 from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, move
-from dpcp_audit.theorems.ldpcp import ScoreTheorem, exact_failure
+from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.theorems.statement import tightness_of
 from dpcp_audit.words.checks import Context
@@ -130,7 +130,7 @@ def test_width_without_the_number_of_rounds_is_caught(seed) -> None:
     outcome = search(factory, seed, evaluations=3000)
     assert outcome.verdict is Verdict.REFUTED
     law = PiecewiseConstant(**outcome.witness["population"])
-    assert exact_failure(theorem(law)).verdict is not Verdict.REFUTED
+    assert theorem(law).exact().verdict is not Verdict.REFUTED
 
 
 @pytest.mark.known_bad
@@ -140,7 +140,7 @@ def test_strict_inequality_is_caught_at_an_atom(seed) -> None:
     assert outcome.verdict is Verdict.REFUTED
     assert PiecewiseConstant(**outcome.witness["population"]).atoms
     law = PiecewiseConstant(**outcome.witness["population"])
-    assert exact_failure(theorem(law)).verdict is not Verdict.REFUTED
+    assert theorem(law).exact().verdict is not Verdict.REFUTED
 
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)
