@@ -97,6 +97,12 @@ _UNVARIED = (
     "the source proves it, but all calls on one input returned the same, or failed, so that the "
     "proof is not relied on"
 )
+_LEFT_OPEN = (
+    "The proof leaves a loss of up to {factor:.3g} times the claim, and the calls do not contradict "
+    "the claim: nothing is decided, since pairs that were not tried may lose more."
+)
+_GROWTH = {"ε": 1, "ρ": 2, "D": 2, "μ": 2}
+"""The power of a factor of the noise by which each unit of an account grows; that of μ is μ²."""
 _FEW, _MANY = 5, 60
 """Calls that must run, or return a threshold as it is read; further ones where all are the same."""
 
@@ -176,13 +182,29 @@ class SourceProof:
         return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
 
     def beside(self, outcome: Outcome) -> Outcome:
-        """Return an outcome with what stopped the proof, and of a refutation without a line its."""
+        """Return an outcome with what stopped the proof, and of a refutation without a line its.
+
+        INCONCLUSIVE in place of CONSISTENT where the proof ends at a loss that the audit says it
+        would have seen: the power of a search is of other code, of which other pairs are worst.
+        """
         unproved = self.unproved()
         line = outcome.location
+        left = self._left_open()
+        if left and outcome.verdict is Verdict.CONSISTENT:
+            note = f"{outcome.note} {_LEFT_OPEN.format(factor=left)}"
+            outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, power=None, note=note)
         refuted = outcome.verdict is Verdict.REFUTED
         if refuted and line is None and not self.proved and self.stopped.leak is not None:
             line = unproved.location
         return replace(outcome, unproved=unproved, location=line)
+
+    def _left_open(self) -> float:
+        """Return how many times the claim the proof ends at; 0 if less than is to be detected."""
+        total = next(iter(self.stopped.totals), None) if not self.proved else None
+        if total is None or total.unit not in _GROWTH or total.value is None or not total.limit:
+            return 0.0
+        factor = float(total.value / total.limit)
+        return factor if factor >= self.spec.detect ** _GROWTH[total.unit] else 0.0
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""

@@ -17,6 +17,7 @@ from support.quantiles_to_prove import (
     other_generator,
     quantile,
     raises,
+    spare_noise,
 )
 
 import dpcp_audit as dp
@@ -90,6 +91,19 @@ def test_a_tenth_less_noise_is_not_proved_and_names_the_line() -> None:
     place = {"file": str(FILE.relative_to(Path.cwd())), "line": start + 1}
     assert (unproved["location"], unproved["hint"]) == (place, "σ ≥ 1 would prove it")
     assert audited(enough_noise, dp.ZCDP(0.5)).verdict is Verdict.PROVED
+
+
+@pytest.mark.statistical(false_alarm=3e-7)
+def test_outputs_do_not_support_a_claim_of_which_a_proof_leaves_twice_as_much() -> None:
+    """Of ε = 1 the proof leaves 2; of ε = 1.5 it leaves less than the outputs would show."""
+    open_still = audited(spare_noise, dp.PureDP(1.0), draws=20_000, trace=False)
+    assert open_still.verdict is Verdict.INCONCLUSIVE
+    assert open_still.entry["power"] is None
+    assert "leaves a loss of up to 2 times the claim" in open_still.entry["note"]
+    alone = audited(spare_noise, dp.PureDP(1.0), draws=20_000, trace=False, prove=False)
+    assert alone.verdict is Verdict.CONSISTENT
+    nearly = audited(spare_noise, dp.PureDP(1.5), draws=20_000, trace=False)
+    assert nearly.verdict is Verdict.CONSISTENT
 
 
 @pytest.mark.known_bad
