@@ -98,8 +98,8 @@ _UNVARIED = (
     "proof is not relied on"
 )
 _LEFT_OPEN = (
-    "The proof leaves a loss of up to {factor:.3g} times the claim, and the calls do not contradict "
-    "the claim: nothing is decided, since pairs that were not tried may lose more."
+    "The proof leaves a loss of up to {factor:.3g} times the claim, and the calls do not "
+    "contradict the claim: nothing is decided, since pairs that were not tried may lose more."
 )
 _GROWTH = {"ε": 1, "ρ": 2, "D": 2, "μ": 2}
 """The power of a factor of the noise by which each unit of an account grows; that of μ is μ²."""
