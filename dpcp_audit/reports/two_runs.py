@@ -52,6 +52,8 @@ class ShiftTest:
         True if both numbers are exact, so that the p-values are 0 or 1.
     differs : tuple of str
         Keys of the witnesses that say that the numbers were measured at different cases.
+    asked : tuple of str
+        What the two runs were asked differently of the claim, by name of the option.
     reason : str
         Why there is no test.
     """
@@ -59,6 +61,7 @@ class ShiftTest:
     shift: Shift | None = None
     certain: bool = False
     differs: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -294,14 +297,14 @@ def compare(
     ids = list(dict.fromkeys(id_ for run in (before, *others, after) for id_ in run))
     pairs = {id_: (before.get(id_), after.get(id_)) for id_ in ids}
     tested = {
-        id_: measure(first, second)
+        id_: replace(measure(first, second), asked=_asked(id_, runs))
         for id_, (first, second) in pairs.items()
         if first is not None and second is not None
     }
     adjusted = _adjust(tested)
     changes = [
         replace(
-            _change(id_, pair, tested.get(id_), adjusted.get(id_), false_alarm, _asked(id_, runs)),
+            _change(id_, pair, tested.get(id_), adjusted.get(id_), false_alarm),
             between=tuple(run.get(id_) for run in others),
         )
         for id_, pair in pairs.items()
@@ -382,7 +385,6 @@ def _change(
     measured: ShiftTest | None,
     p_value: float | None,
     false_alarm: float,
-    asked: tuple[str, ...],
 ) -> Change:
     old, new = pair
     verdict = _verdict(old, new)
@@ -406,8 +408,8 @@ def _change(
         number=number,
         p_value=p_value,
         differs=measured.differs,
-        asked=asked,
-        remark="; ".join(_remarks(old, new, measured, verdict, number, asked)),
+        asked=measured.asked,
+        remark="; ".join(_remarks(old, new, measured, verdict, number)),
     )
 
 
@@ -434,9 +436,9 @@ def _remarks(
     measured: ShiftTest,
     verdict: Movement,
     number: Movement,
-    asked: Sequence[str],
 ) -> Sequence[str]:
-    remarks = [f"asked with another {' and '.join(asked)}"] if asked else []
+    asked = " and ".join(measured.asked)
+    remarks = [f"asked with another {asked}"] if asked else []
     if measured.reason:
         remarks.append(measured.reason)
     if measured.differs:
