@@ -226,7 +226,9 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
     if x.size is not None and exacts and None not in exacts:
         size = x.size + max(each.size_above for each in exacts if each is not None)
     floats = x.floats or isinstance(y, PublicFloat) or (is_known(y) and is_double(y))
-    return in_range(reading, replace(x.copied(), size=size, floats=floats, peak=None, topped=False))
+    return in_range(
+        reading, replace(x, size=size, floats=floats, peak=None, topped=False, name=next(tokens))
+    )
 
 
 def _keeps_its_law(noise: Noise, y: Value) -> bool:
@@ -307,7 +309,7 @@ def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statis
                 floats=y.floats,
             )
             found = in_range(reading, x.plus(shift))
-            topped = name == "Sub" and x is a and y.peak == (x.name, x.memory)
+            topped = name == "Sub" and x is a and y.peak == x.name
             return replace(found, topped=topped)
     raise reading.refuse(f"{name} of statistics of the shapes {a.shape} and {b.shape}")
 

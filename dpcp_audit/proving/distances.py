@@ -87,16 +87,14 @@ class Statistic:
         Bound of the absolute value of each entry, where one is known.
     floats : bool
         True if the entries are doubles, and no whole numbers of NumPy, which wrap around.
-    peak : tuple or None
-        The name and the memory of the vector of which this is the largest entry.
+    peak : int or None
+        The name of the vector of which this is the largest entry.
     topped : bool
         True if the largest entry is 0.
     sample : Subsample or None
         The sample that it is a statistic of, and of nothing else.
-    memory : frozenset of int
-        The arrays that this may be, or may be a slice of.
     name : int
-        Each vector's own, but for public numbers that are added to it.
+        Each vector's own.
     """
 
     shape: Shape
@@ -110,15 +108,10 @@ class Statistic:
     where: int = -1
     size: Fraction | None = None
     floats: bool = False
-    peak: tuple[int, frozenset[int]] | None = None
+    peak: int | None = None
     topped: bool = False
     sample: Subsample | None = None
-    memory: frozenset[int] = field(default_factory=lambda: frozenset({next(tokens)}), compare=False)
     name: int = field(default_factory=lambda: next(tokens))
-
-    def copied(self) -> Statistic:
-        """Return the statistic in memory of its own."""
-        return replace(self, memory=frozenset({next(tokens)}))
 
     def times(self, factor: Surd, *, keeps_integers: bool = False) -> Statistic:
         """Return the statistic times a known number."""
@@ -150,8 +143,8 @@ class Statistic:
         if self.size is not None and other.size is not None:
             size = self.size + other.size
         if not self.where & other.where:  # one record moves one of them only
-            found = replace(larger_of(self, other), where=where, integer=integer).copied()
-            return replace(found, size=size, floats=floats)
+            found = larger_of(self, other)
+            return replace(found, where=where, integer=integer, size=size, floats=floats)
         l2 = root_above(self.l2_squared) + root_above(other.l2_squared)
         found = statistic(
             self.shape,
@@ -193,7 +186,7 @@ def statistic(
 
 def larger_of(a: Statistic, b: Statistic) -> Statistic:
     """Return what either of two statistics of the same shape is, with the larger distances."""
-    found = statistic(
+    return statistic(
         a.shape,
         max(a.l1, b.l1),
         max(a.l2_squared, b.l2_squared),
@@ -205,7 +198,6 @@ def larger_of(a: Statistic, b: Statistic) -> Statistic:
         size=None if a.size is None or b.size is None else max(a.size, b.size),
         floats=a.floats and b.floats,
     )
-    return replace(found, memory=a.memory | b.memory)
 
 
 def disjoint(masks: Iterable[int]) -> list[int]:
@@ -654,7 +646,7 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
     ``merge`` knows of the draws that a branch has used, and joins noise.
     """
     if isinstance(a, Statistic) and isinstance(b, Statistic) and a.shape == b.shape:
-        return replace(a, memory=a.memory | b.memory) if a == b else larger_of(a, b)
+        return a if a == b else larger_of(a, b)
     plain = type(a) is type(b) is tuple
     if plain and isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(join(x, y, line, merge) for x, y in zip(a, b, strict=True))

@@ -47,7 +47,7 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import NARROW, is_narrow
+from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_narrow
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.paths import Interpreter
@@ -108,9 +108,12 @@ def _of_public(reader: Interpreter, value: Value, index: Value) -> Value:
         raise reader.refuse(f"an entry of {kind(value)} is not followed")
     if is_known(value) and is_known(index):
         try:
-            return value[plain(index)]
+            found = value[plain(index)]
         except Exception as error:
             raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
+        if is_dimensionless(found):
+            raise reader.refuse(DIMENSIONLESS, "index with whole numbers alone")
+        return found
     return _public_element(value, index)
 
 

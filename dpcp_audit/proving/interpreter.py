@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules
 from dpcp_audit.proving import known_calls as calls
-from dpcp_audit.proving.charges import MECHANISMS, Ledger, Rules
+from dpcp_audit.proving.charges import MECHANISMS, Rules
 from dpcp_audit.proving.distances import (
     BoundMethod,
     Closure,
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Charge
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
-    from dpcp_audit.proving.statements import Ends
 
 
 _DEEPEST = 40
@@ -89,10 +88,8 @@ class Reader(Expressions):
         self.path = Path()
         self.line, self.frame, self.depth = 0, 0, 0
         self.file = ""
-        self.each_record, self.quiet, self.unbounded, self.trying = False, False, False, False
-        self.for_some = False
+        self.each_record, self.for_some, self.quiet = False, False, False
         self.iterated: list[Value] = []
-        self.ended = Ledger(())
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
 
@@ -411,13 +408,3 @@ class PathReader(Reader):
         if known is None:
             raise self.refuse("a condition whose outcome is not known")
         return known
-
-    def _do_Assert(self, node: ast.Assert) -> None:
-        if not self.truth(self.read(node.test)):
-            raise self.refuse("raises AssertionError")
-
-    def _do_Try(self, node: ast.Try) -> Ends:
-        raise self.refuse("errors are caught, which may hide where a threshold comes from")
-
-    def _until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
-        raise self.refuse("a loop whose length is not known beforehand")

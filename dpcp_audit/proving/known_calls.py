@@ -308,6 +308,8 @@ def _post_processed(
     places = rule.name == "np.where" and len(released) != 3  # of what is true: any number of them
     if rule.gives == "entry by entry" and not kw and not places:
         found = _entrywise([each for each in released if each is not None])
+        if rule.name == "np.where" and found.shape == ():
+            return UNKNOWN  # an array of no dimension
         floats = doubles and rule.name not in _OF_TRUTH and found.shape is not None
         return PublicFloat(found.shape) if floats else found
     return UNKNOWN

@@ -50,7 +50,6 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain
 from dpcp_audit.proving.sources import (
-    OF_EVERY_CLASS,
     codes_in,
     compiled_module,
     is_plain,
@@ -140,10 +139,7 @@ def _scale(reader: Interpreter, law: str, held: dict[str, Value]) -> Surd:
         if not _RARE**2 <= number.square <= _RARE**-2:
             raise reader.refuse(f"{each} so small or large that doubles under- or overflow")
     if law == "normal":
-        scale = held["_scale"]
-        if not isinstance(scale, float) or not math.isfinite(scale) or scale <= 0:
-            raise reader.refuse("a scale of noise that is no finite number above 0")
-        return Surd.of(Fraction(float(scale)))
+        return Surd.of(Fraction(float(held["_scale"])))  # of an infinite one it is an error
     if law == _WHOLE:
         rate = epsilon.times(sensitivity.inverse())
         if rate.square < _RARE**2:
@@ -207,6 +203,11 @@ _MEANT = {name: dict(vars(importlib.import_module(name))) for name in ("random",
 """What the names of these modules mean when the verifier is loaded."""
 _BASES = {each: each.__bases__ for each in (random.Random, random.SystemRandom)}
 _ENTROPY = os.urandom
+_OF_EVERY_CLASS = set(vars(type("_", (), {"__doc__": ""}))) | {
+    "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
+    "__abstractmethods__", "_abc_impl", "__parameters__", "__dict__", "_randbelow",
+}  # fmt: skip
+"""The attributes of a class that does nothing of its own, or that draws no whole numbers."""
 
 
 def _changed_since(module: types.ModuleType) -> str:
@@ -311,7 +312,7 @@ def _methods(
             )
         for name in _targets(each):
             held.pop(name, None)
-    yield from ((f"{node.name}.{name}", name in OF_EVERY_CLASS) for name in held)
+    yield from ((f"{node.name}.{name}", name in _OF_EVERY_CLASS) for name in held)
 
 
 def _targets(node: ast.stmt) -> list[str]:

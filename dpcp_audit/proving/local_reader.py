@@ -354,10 +354,9 @@ class LocalReader(PathReader):
             return super().operate(name, a, b)
         return self.lift(lambda x, y: arithmetic.binary(self, name, x, y), a, b)
 
-    def _check_in_place(self, old: Value, new: Value) -> None:
-        arrays = isinstance(old, Drawn) and any(isinstance(x, np.ndarray) for x in old.values)
-        if arrays or not isinstance(old, Drawn):
-            super()._check_in_place(old.values[0] if arrays else old, new)
+    def _check_in_place(self, old: Value) -> None:
+        for each in old.values if isinstance(old, Drawn) else (old,):
+            super()._check_in_place(each)
 
     def _read_UnaryOp(self, node: ast.UnaryOp) -> Value:
         name = type(node.op).__name__

@@ -51,7 +51,6 @@ from dpcp_audit.proving.table import GLOBAL_DRAWS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcp_audit.proving.charges import Ledger
     from dpcp_audit.proving.paths import Path
 
 
@@ -66,9 +65,6 @@ class Accumulation:
     for_some: bool
     reports: Any
     quiet: bool
-    unbounded: bool
-    trying: bool
-    ended: Ledger
     begun: dict[str, Value]
 
     # What the other part has.
@@ -136,7 +132,7 @@ class Accumulation:
             moved = records.within(low, high, chosen=records.chosen)
             distance = self.one_record(moved)
             old = self.path.frames[self.frame].variables.get(name)
-            if not (is_known(old) or isinstance(old, Statistic)) or shape_of(old) != ():
+            if not (is_scalar(old) or (isinstance(old, Statistic) and old.shape == ())):
                 raise self.refuse(f"{name}, to which a loop over records adds, is no number")
             self.note(f"sum over records, sensitivity {float(distance):.6g}")
             size = moved.largest_sum(self.n)

@@ -1,4 +1,4 @@
-"""Loops: through known entries, over records, and until another round changes nothing."""
+"""Loops: through known entries, over records, and while a condition holds."""
 
 # pyright: reportUnknownArgumentType=false
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit.proving import loop_forms
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import Public, Records, Refusal, Value, sources_of
-from dpcp_audit.proving.paths import is_settled, join_paths
+from dpcp_audit.proving.paths import join_paths
 from dpcp_audit.proving.statements import Ends, Statements
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ _MOST_ROUNDS = 5_000
 """Rounds of a loop by ``while``."""
 _MOST_EXITS = 500
 """Rounds of a loop that each may be the last, as far as is known: each has paths of its own."""
-_TRIES = 8
 
 
 class Loops(Statements):
@@ -45,7 +44,7 @@ class Loops(Statements):
             raise self.too_long()
         items = self.entries_or_none(iterable)
         if items is None and isinstance(iterable, Public):
-            return self._until_settled(node, iterable)
+            raise self._unknown_length()
         if items is None:
             raise self.refuse(f"a loop goes through {kind(iterable)}")
         before = len(self.iterated)
@@ -84,11 +83,9 @@ class Loops(Statements):
     def _do_While(self, node: ast.While) -> Ends:
         left, exits = Ends(), 0
         for _ in range(_MOST_ROUNDS):
-            before = self.path.fork()
             known = self.truth(self.read(node.test))
             if known is None:
-                self.path = before
-                return self._left_by(left, self._until_settled(node, None), node)
+                raise self._unknown_length()
             if not known:
                 return self._left(left, self.path, node)
             found = self.block(node.body)
@@ -102,50 +99,12 @@ class Loops(Statements):
                 break
         raise self.refuse("a loop is not seen to end", "bound its rounds: for _ in range(k)")
 
-    @staticmethod
-    def _left_by(left: Ends, found: Ends, node: ast.While) -> Ends:
-        return found.join(Ends(left.broken, None, None, left.returned), node.lineno)
-
-    def _until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
-        """Read a loop of unknown length: until another round changes nothing that is known."""
-        outer, self.unbounded = self.unbounded, True
-        ends = self._rounds_until_settled(node, iterable)
-        self.unbounded = outer
-        return ends
-
-    def _rounds_until_settled(self, node: ast.For | ast.While, iterable: Public | None) -> Ends:
-        left = Ends()
-        for _ in range(_TRIES):
-            start = self.path.fork()
-            if isinstance(node, ast.While):
-                known = self.truth(self.read(node.test))
-                if known is False:
-                    return self._left(left, self.path, node)
-            elif iterable is not None:
-                rest = None if iterable.shape is None else iterable.shape[1:]
-                self.bind(node.target, Public(rest))
-            out = self.path.fork() if isinstance(node, ast.While) else start.fork()
-            found = self.block(node.body)
-            left = left.join(Ends(None, found.broken, None, found.returned), node.lineno)
-            live = join_paths(found.after, found.continued, node.lineno)
-            if live is None:
-                return self._left(left, out, node)
-            merged = join_paths(start.fork(), live, node.lineno)
-            if merged is None:
-                raise AssertionError("two live paths have a join")
-            try:
-                settled = is_settled(start, merged)
-            except ValueError:
-                self.line = node.lineno
-                raise self.refuse(
-                    "a loop whose length is not known beforehand uses noise in each round",
-                    "bound the number of rounds: for _ in range(k)",
-                ) from None
-            self.path = merged
-            if settled:
-                end = join_paths(out, merged, node.lineno)
-                return self._left(left, end, node)
-        raise self.refuse("a loop whose length is not known beforehand does not settle")
+    def _unknown_length(self) -> Refusal:
+        refusal: Refusal = self.refuse(
+            "a loop whose length is not known beforehand",
+            "bound the number of rounds: for _ in range(k)",
+        )
+        return refusal
 
 
 def _least_steps(node: ast.For) -> int:

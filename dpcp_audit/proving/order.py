@@ -287,7 +287,7 @@ def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
     if isinstance(value, Statistic) and len(value.shape) == 1:
         says = f"the largest or smallest of {value.says}"
         found = number(value.linf, says, size=value.size, floats=value.floats)
-        return replace(found, peak=(value.name, value.memory) if which is max else None)
+        return replace(found, peak=value.name if which is max else None)
     return NotImplemented
 
 

@@ -22,7 +22,6 @@ from dpcp_audit.proving.distances import (
     is_public,
     join,
     larger_of,
-    same,
     shape_of,
     tokens,
 )
@@ -295,28 +294,6 @@ def join_returns(
     return path, path.store(cells)
 
 
-def is_settled(before: Path, after: Path) -> bool:
-    """Tell whether a round of a loop left everything as it was; raise if it spent."""
-    if before.ledger != after.ledger:
-        raise ValueError("the loop spends")
-    if before.heap.keys() - after.heap.keys():
-        return False
-    heaps = all(_same_cells(cells, after.heap[name]) for name, cells in before.heap.items())
-    return heaps and all(
-        _same_variables(frame, after.frames[name]) for name, frame in before.frames.items()
-    )
-
-
-def _same_cells(a: Contents, b: Contents) -> bool:
-    return a is b or (a.kind == b.kind and a.keys == b.keys and same(a.items, b.items))
-
-
-def _same_variables(a: Frame, b: Frame) -> bool:
-    return a.variables.keys() == b.variables.keys() and all(
-        same(value, b.variables[name]) for name, value in a.variables.items()
-    )
-
-
 class ThresholdAnswers:
     """The answers that comparisons with noisy thresholds give on the path that is read.
 
@@ -357,7 +334,6 @@ class Interpreter(Protocol):
     each_record: bool
     for_some: bool
     quiet: bool
-    unbounded: bool
     answers: ThresholdAnswers
     rules: Rules
     iterated: list[Value]

@@ -290,7 +290,7 @@ def _account(
     """Read the function's body and return the account of its paths."""
     returned = returned_by(reader, function, source, all_records(bounds), options)
     reader.public(returned, "what is returned")
-    return reader.path.ledger.join(reader.ended)
+    return reader.path.ledger
 
 
 def undetermined(

@@ -68,7 +68,7 @@ def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None)
     if not is_known(dtype) or not _float_type(dtype):
         return NotImplemented
     a = reader.gathered(a)
-    alone = isinstance(a, Statistic | Noise | Noisy | PublicAnswer) and shape_of(a) == ()
+    alone = isinstance(a, Statistic | Noise | Noisy | Public) and shape_of(a) == ()
     if alone or (isinstance(a, Records) and a.single):
         return NotImplemented  # an array of no dimension, which changes in place
     if isinstance(a, Records):

@@ -66,11 +66,6 @@ class FunctionSource:
         raise Refusal(line, f"the name {name} is not defined")
 
 
-OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
-    "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
-    "__abstractmethods__", "_abc_impl", "__parameters__", "__dict__", "_randbelow",
-}  # fmt: skip
-"""The attributes of a class that does nothing of its own, or that draws no whole numbers."""
 _SEEDING = {"seed", "set_state", "setstate", "set_bit_generator"}
 _FUNCTIONS = {
     types.FunctionType,
@@ -108,6 +103,8 @@ def admitted(value: Any, name: str, line: int) -> Any:
     Refusal
         For any other object.
     """
+    if is_dimensionless(value):
+        raise Refusal(line, f"{name} is {DIMENSIONLESS}")
     if isinstance(value, np.ndarray | np.generic) and is_narrow(value):
         raise Refusal(line, f"{name} is of a narrow type, whose numbers wrap around", "use int")
     if is_plain(value) or isinstance(value, types.ModuleType) or is_function(value):
@@ -129,6 +126,14 @@ def admitted(value: Any, name: str, line: int) -> Any:
             "draw from the rng that is handed in",
         )
     raise Refusal(line, f"{name} is a {type(value).__name__} from outside, which can change")
+
+
+DIMENSIONLESS = "an array of no dimension: += changes it in place, under all of its names"
+
+
+def is_dimensionless(value: Any) -> bool:
+    """Tell whether a value is an array of no dimension, which is not as numbers are."""
+    return isinstance(value, np.ndarray) and not value.ndim
 
 
 NARROW = "a cast to a narrow type, whose numbers wrap around, round, or are infinite"

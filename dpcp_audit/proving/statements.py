@@ -17,7 +17,6 @@ from dpcp_audit.proving.distances import (
     UNKNOWN,
     Noise,
     Noisy,
-    Private,
     Public,
     Records,
     Reference,
@@ -25,12 +24,11 @@ from dpcp_audit.proving.distances import (
     Value,
     Weights,
     is_iterator,
-    same,
     shape_of,
 )
+from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import Accumulation
-from dpcp_audit.proving.paths import Contents, Path, join_paths, join_returns
-from dpcp_audit.proving.sources import OF_EVERY_CLASS
+from dpcp_audit.proving.paths import Path, join_paths, join_returns
 
 
 @dataclass(slots=True)
@@ -65,7 +63,7 @@ class Statements(Accumulation):
         fallen = None if ends.after is None else (ends.after, None)
         found = join_returns(ends.returned, fallen, self.line)
         if found is None:
-            raise self.refuse("every path raises an exception")
+            raise AssertionError("a path has an end")
         self.path = found[0]
         return found[1]
 
@@ -108,45 +106,6 @@ class Statements(Accumulation):
         self.quiet = before
         return ends
 
-    def _do_Try(self, node: ast.Try) -> Ends:
-        """Read a body that may be left by an exception, and what is done then.
-
-        Nothing that is followed raises by the data. What the body assigns or stores is not known
-        where it was left.
-        """
-        self.doubt("errors are caught")
-        start, outer = self.path.fork(), self.trying
-        self.trying = True
-        ends = self.block(node.body)
-        self.trying = outer
-        done = [ends.after, ends.broken, ends.continued, ends.returned and ends.returned[0]]
-        left = start
-        for path in done:
-            left = join_paths(left, None if path is None else path.fork(), node.lineno) or left
-        left = interrupted(start, left, node)
-        if ends.after is not None:
-            found = self.branch(ends.after, node.orelse)
-            ends = found.join(Ends(None, ends.broken, ends.continued, ends.returned), node.lineno)
-        for handler in node.handlers:
-            if handler.name is not None:
-                raise self.refuse("an exception is looked at")
-            if not all(map(self._is_exception, _handled(handler.type))):
-                raise self.refuse("what is caught is no exception that is followed")
-            ends = ends.join(self.branch(left.fork(), handler.body), node.lineno)
-        if node.finalbody:
-            raise self.refuse("finally is not followed")
-        return ends
-
-    def _is_exception(self, node: ast.expr) -> bool:
-        """Tell whether an expression names a class of exceptions, and does nothing."""
-        if not isinstance(node, ast.Name):
-            return False
-        found = self.read(node)
-        if type(found) is not type or not issubclass(found, BaseException):
-            return False
-        own = [each for each in found.__mro__ if each.__module__ != "builtins"]
-        return all(vars(each).keys() <= OF_EVERY_CLASS for each in own)
-
     def _do_Expr(self, node: ast.Expr) -> None:
         self.read(node.value)
 
@@ -173,7 +132,7 @@ class Statements(Accumulation):
             if isinstance(old, Reference):
                 raise self.refuse("a list that is an entry is changed in place")
             new = self.operate(name, old, self.read(node.value))
-            self._check_in_place(old, new)
+            self._check_in_place(old)
             gathering.store(self._reader, owner, index, new)
             return
         place: Value = None
@@ -187,7 +146,8 @@ class Statements(Accumulation):
             self._change_in_place(old, name, given)
             return
         new = self.operate(name, old, given)
-        self._check_in_place(old, new)
+        if not self._is_changed_alone(node, old, new):
+            self._check_in_place(old)
         if isinstance(node.target, ast.Name):
             self.bind(node.target, new)
         else:
@@ -201,22 +161,63 @@ class Statements(Accumulation):
         items = (*cells.items, *self.entries(given, "a list"))
         self.path.heap[old.address] = type(cells)("list", items)
 
-    def _check_in_place(self, old: Value, new: Value) -> None:
-        """Refuse to change an array that has another name, too, as its copy here would not."""
-        shape = shape_of(old)
-        one = shape == () or isinstance(old, str | tuple | type(None))
-        if not isinstance(old, np.ndarray) and (one or (isinstance(old, Records) and old.single)):
-            return
-        if isinstance(old, Statistic) and not (
-            old.floats or (isinstance(new, Statistic) and not new.floats)
-        ):
-            raise self.refuse("doubles are stored in an array of whole numbers, perhaps")
-        names = sum(_shares(old, each) for each in (*self.path.bindings(), *self.iterated))
-        if names != 1 or not isinstance(old, Statistic | Noise | Noisy | Weights | gaps.Gaps):
+    def _check_in_place(self, old: Value) -> None:
+        """Refuse to change an array, which may have other names, or slices, or be in use."""
+        number = is_scalar(old) or isinstance(old, str | tuple | None) or shape_of(old) == ()
+        if not number and not (isinstance(old, Records) and old.single):
             raise self.refuse(
                 f"{kind(old)} is changed in place, under more than one name perhaps",
                 "write x = x + ... instead of x += ...",
             )
+
+    def _is_changed_alone(self, node: ast.AugAssign, old: Value, new: Value) -> bool:
+        """Tell whether what a statement changes is an array of which nothing else is made by then.
+
+        It has one name, which is assigned results of operators, np.array and np.exp alone, and read
+        as an operand, or for its sum, its smallest or its largest entry. No loop leads back.
+        """
+        function = self.path.frames[self.frame].source.node
+        above = {low: high for high in ast.walk(function) for low in ast.iter_child_nodes(high)}
+        if not isinstance(node.target, ast.Name) or node not in above or shape_of(old) == ():
+            return False
+        if not isinstance(old, Statistic | Noise | Noisy | Weights | gaps.Gaps):
+            return False
+        doubles = isinstance(new, Statistic) and not new.floats
+        if isinstance(old, Statistic) and not (old.floats or doubles):
+            raise self.refuse("doubles are stored in an array of whole numbers, perhaps")
+        high: ast.AST | None = node
+        while high is not None:
+            if isinstance(high, ast.For | ast.While):
+                return False
+            high = above.get(high)
+        given = {each.arg for each in above if isinstance(each, ast.arg)}
+        stored = {x.id for x in above if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+        end = (node.end_lineno or 0, node.end_col_offset or 0)
+        uses = [x for x in above if isinstance(x, ast.Name) and x.id == node.target.id]
+        return node.target.id not in given and all(
+            self._leaves_alone(each, above, given | stored)
+            for each in uses
+            if (each.lineno, each.col_offset) < end
+        )
+
+    def _leaves_alone(self, use: ast.Name, above: dict[ast.AST, ast.AST], own: set[str]) -> bool:
+        """Tell whether a use of an array's name leaves it the only one."""
+        high = above[use]
+        if isinstance(high, ast.Assign):
+            made = high.value
+            fresh = isinstance(made, ast.BinOp)
+            if isinstance(made, ast.Call) and len(made.args) == 1:
+                root = made.func.value if isinstance(made.func, ast.Attribute) else None
+                outside = isinstance(root, ast.Name) and root.id not in own
+                plainly = all(each.arg == "dtype" for each in made.keywords)
+                fresh = outside and plainly and self.read(made.func) in (np.array, np.exp)
+            return high.targets == [use] and fresh
+        if isinstance(high, ast.Attribute):
+            call = above[high]
+            whole = isinstance(call, ast.Call) and call.func is high
+            return whole and high.attr in {"sum", "min", "max"} and not (call.args or call.keywords)
+        operand = isinstance(high, ast.BinOp | ast.UnaryOp | ast.Compare)
+        return operand or (isinstance(high, ast.AugAssign) and high.target is use)
 
     def bind(self, target: ast.expr, value: Value) -> None:
         """Assign a value to a name, several names, or a place."""
@@ -258,30 +259,15 @@ class Statements(Accumulation):
     def _do_Continue(self, node: ast.Continue) -> Ends:
         return Ends(continued=self.path)
 
+    def _do_Try(self, node: ast.Try) -> Ends:
+        raise self.refuse("errors are caught, which may come from the data")
+
     def _do_Raise(self, node: ast.Raise) -> Ends:
-        for each in (node.exc, node.cause):
-            raised = each.func if isinstance(each, ast.Call) else each
-            if isinstance(each, ast.Call):
-                for value in (*each.args, *(one.value for one in each.keywords)):
-                    self.public(self.read(value), "an exception's text")
-            if raised is not None and not self._is_exception(raised):
-                raise self.refuse("an exception that is not followed")
-        if self.trying:
-            raise self.refuse("an exception is raised and caught")
-        self.ended = self.ended.join(self.path.ledger)
-        return Ends()
+        raise self.refuse("an exception is raised here")
 
     def _do_Assert(self, node: ast.Assert) -> None:
-        if self.trying:
-            raise self.refuse("an assertion whose failure is caught")
-        if not __debug__:
-            return  # Python leaves assertions out
-        known = self.truth(self.read(node.test))
-        if node.msg is not None and known is not True:
-            going, self.path = self.path, self.path.fork()
-            self.public(self.read(node.msg), "an exception's text")
-            self.ended = self.ended.join(self.path.ledger)
-            self.path = going
+        if __debug__ and self.truth(self.read(node.test)) is not True:
+            raise self.refuse("an assertion that may fail")
 
     def _do_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
@@ -333,45 +319,3 @@ class Statements(Accumulation):
         start = self.path
         other = start.fork()
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
-
-
-def _handled(node: ast.expr | None) -> list[ast.expr]:
-    """Return the classes of exceptions that a handler names."""
-    if node is None:
-        return []
-    return list(node.elts) if isinstance(node, ast.Tuple) else [node]
-
-
-def interrupted(before: Path, after: Path, node: ast.Try) -> Path:
-    """Return the state in which a body may be left at any place: what it changes is lost."""
-    reason = "it is assigned where an exception may have come before"
-    names = {each.id for part in node.body for each in ast.walk(part) if isinstance(each, ast.Name)}
-    assigned = {
-        each.id
-        for part in node.body
-        for each in ast.walk(part)
-        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)
-    }
-    for name, frame in after.frames.items():
-        old = before.frames[name].variables if name in before.frames else {}
-        for each in names & frame.variables.keys():
-            if each in assigned or not same(old.get(each), frame.variables[each]):
-                frame.variables[each] = Private(node.lineno, reason)
-    for address, cells in after.heap.items():
-        if before.heap.get(address) is not cells:
-            after.heap[address] = Contents("lost", (Private(node.lineno, reason),))
-    return after
-
-
-def _shares(a: Value, b: Value) -> bool:
-    """Tell whether two values are, or may be, the same memory."""
-    if a is b:
-        return True
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.may_share_memory(a, b)
-    if isinstance(a, Statistic) and isinstance(b, Statistic):
-        return bool(a.memory & b.memory)
-    if isinstance(a, Noise) and isinstance(b, Noise):
-        shorter = min(len(a.draw), len(b.draw))
-        return a.draw[:shorter] == b.draw[:shorter]
-    return False

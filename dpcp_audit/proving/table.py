@@ -44,7 +44,7 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import NARROW, is_narrow
+from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -300,6 +300,15 @@ _OF_ARRAYS: dict[Any, str] = {np.abs: "abs", abs: "abs", np.negative: "neg", np.
 HELD_BEFORE = "entries that where= leaves out hold whatever was in memory before"
 
 
+def _check_result(reader: Interpreter, value: Any) -> None:
+    """Refuse what does not behave as real numbers do."""
+    each = value if isinstance(value, tuple | list) else (value,)
+    if any(map(is_dimensionless, each)):
+        raise reader.refuse(DIMENSIONLESS, "make it a number: float(...)")
+    if any(map(is_narrow, each)):
+        raise reader.refuse(NARROW)
+
+
 def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Value]) -> Value:
     """Call a known function on plain values."""
     if "where" in kw:
@@ -311,9 +320,7 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
             value = target(*map(plain, args), **{name: plain(each) for name, each in kw.items()})
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
-    frozen(value)
-    if any(map(is_narrow, value if isinstance(value, tuple | list) else (value,))):
-        raise reader.refuse(NARROW)
+    _check_result(reader, frozen(value))
     entrywise = isinstance(value, np.ndarray) and len(args) == 1 and not kw
     if entrywise and target in _OF_ARRAYS:
         return apply_to_array(_OF_ARRAYS[target], value, args[0])

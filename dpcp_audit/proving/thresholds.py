@@ -103,7 +103,7 @@ def released(reader: Interpreter, value: Difference) -> bool:
 def _answer(reader: Interpreter, found: Difference) -> bool:
     """Return whether the query is above, and charge for the shifts that keep this answer."""
     answers = reader.answers
-    if reader.each_record or reader.unbounded:
+    if reader.each_record:
         raise reader.refuse("a noisy threshold in a loop whose length is not known beforehand")
     query, threshold = found.query, found.threshold
     if released(reader, found):

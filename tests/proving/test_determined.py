@@ -212,7 +212,7 @@ class Clocked:
         (lambda value, rng: value if f"{response}".endswith("77>") else 0, "method endswith"),
         (lambda value, rng: value if getattr(rng, "ran" + "dom") else 0, "getattr is not known"),
         (timed(response), "time is not known"),
-        (by_exception, "method hex"),
+        (by_exception, "errors are caught"),
         (by_pattern, "Match is not"),
         (by_import, "import of secrets"),
         (by_global, "of the module is assigned"),
