@@ -112,10 +112,7 @@ def variates(
     """Return what ``rvs`` of a law of scipy.stats gives."""
     names = ("size", "random_state") if owner.frozen else ("loc", "scale", "size", "random_state")
     given = _bound(reader, names, args, kw)
-    source = given.pop("random_state", None)
-    if source is None:
-        refuse_seeds(reader)
-    elif not isinstance(source, Generator):
+    if not isinstance(given.pop("random_state", None), Generator):
         raise reader.leak(
             "a generator of the program's own: whoever knows its seed knows the noise",
             "give random_state=rng",

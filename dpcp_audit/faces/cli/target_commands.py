@@ -310,7 +310,8 @@ def execute_prove(options: argparse.Namespace) -> int:
     """Load the target, read its source and print the proof for each number of scores."""
     from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
     from dpcp_audit.proving.prover import prove
-    from dpcp_audit.targets import Kind, TargetError
+    from dpcp_audit.targets import Kind, RandomStyle, TargetError
+    from dpcp_audit.targets.answers import DataForm
     from dpcp_audit.targets.loading import load
 
     (spec,) = config_of(options, "proofs").checks
@@ -322,6 +323,15 @@ def execute_prove(options: argparse.Namespace) -> int:
             "prove takes --kind quantile, and claims of privacy or of coverage; or --kind "
             "randomizer, and claims of local privacy",
             hint="dpcp-audit check tests all other kinds and claims",
+        )
+    if (
+        spec.target.vectorised
+        or spec.target.given_as is not DataForm.ARRAY
+        or spec.target.randomness is RandomStyle.SEED
+    ):
+        raise UsageError(
+            "prove reads functions of NumPy arrays, of one output a call, that take no seed",
+            hint="dpcp-audit check tests those with --as, --vectorised or --randomness seed",
         )
     try:
         function = load(spec.target.target)
