@@ -45,6 +45,8 @@ _TEXT = {"format", "join", "upper", "lower", "strip", "split", "startswith", "en
          "count"}  # fmt: skip
 _OF_NUMBERS = {"count", "bit_count", "bit_length"}
 """Methods of texts and whole numbers that give a whole number."""
+_COPYING = {"sum", "mean", "min", "max", "argmax", "argmin", "cumsum", "copy", "tolist", "astype"}
+"""Methods of an array that is filled that give a number, or an array of their own."""
 _ARRAY = {"sum", "mean", "min", "max", "copy", "ravel", "flatten", "argmax", "argmin", "cumsum",
           "astype", "tolist", "item", "round", "clip", "reshape", "searchsorted", "std", "var",
           "prod", "any", "all", "argsort", "dot", "is_integer", "bit_length",
@@ -121,7 +123,7 @@ def method(
         return _dict_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
         return objects.method(reader, owner, name, args, kw)
-    if isinstance(owner, Reference) and name in {"ravel", "reshape", "view", "squeeze"}:
+    if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)
 

@@ -230,10 +230,10 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
 
 
 _GIVES_WHOLE = {"int", "math.floor", "math.ceil", "math.isqrt", "np.argmin", "np.argmax"}
-_SHARING = {"np.asarray", "np.ravel", "np.atleast_1d", "np.flip", "np.split", "np.array_split",
-            "np.reshape"}  # fmt: skip
-
-
+_COPYING = {"np." + name for name in (
+    "array", "copy", "sum", "mean", "min", "max", "argmin", "argmax", "cumsum", "sort", "median",
+)} | {"len", "sum", "min", "max"}  # fmt: skip
+"""Functions of one array that give a number, or an array of their own."""
 _READS_ALL = {"np.where", "np.interp", "print", "min", "max"}
 """Functions that write into no argument, at whatever place it is."""
 
@@ -250,16 +250,19 @@ def _check_no_alias(
     if "out" in kw or (isinstance(target, np.ufunc) and len(args) > target.nin):
         raise reader.refuse("a function writes into an array that it is given")
 
+    def is_filled(value: Value) -> bool:
+        return isinstance(value, Reference) and reader.cells(value).kind == "array"
+
     def may_be_array(value: Value) -> bool:
         if isinstance(value, Reference):
-            return reader.cells(value).kind == "array"
+            return is_filled(value)
         plainly = value is None or isinstance(value, tuple | str | type | np.dtype)
         return not plainly and shape_of(value) != ()
 
-    arrays = any(isinstance(each, Reference) and may_be_array(each) for each in args)
-    shared = rule.name in _SHARING or (rule.name == "np.array" and "copy" in kw)
-    if arrays and shared:
-        raise reader.refuse("an array that is filled gets another name", "use np.copy")
+    plainly = rule.name in _COPYING and len(args) == 1 and kw.keys() <= {"dtype", "axis"}
+    copies = plainly or rule.name == "np.where" or isinstance(target, np.ufunc)
+    if not copies and any(map(is_filled, (*args, *kw.values()))):
+        raise reader.refuse("an array that is filled gets another name, perhaps", "use np.copy")
     for place, each in enumerate(args):
         read_only = rule.name in _READS_ALL or place <= (rule.name == "np.clip") + 1
         if not read_only and may_be_array(each):

@@ -198,3 +198,83 @@ def min_known_filled(scores, *, rng):
     b = np.minimum(a, a)
     a[0] = 0.01
     return np.sum(scores) + rng.laplace(0, np.min(a))
+
+
+@attack("a cast that copies nothing", n=8)
+def cast_is_no_copy(scores, *, rng):
+    a = np.zeros(3)
+    shown = a.astype(float, copy=False)
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("np.float64 of an array is the array", n=8)
+def double_of_an_array(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.float64(a)
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("a histogram returns the edges that it is given", n=8)
+def edges_of_a_histogram(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.histogram([0.5], bins=a)[1]
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("an argument by its name is an argument", n=8)
+def array_by_its_keyword(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.asarray(a=a)
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("a view of an argument by its name", n=8)
+def flipped_by_its_keyword(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.flip(m=a)
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("a part of an argument by its name", n=8)
+def split_by_its_keyword(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.split(ary=a, indices_or_sections=1)[0]
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("a sum of nothing is its start", n=8)
+def start_of_a_sum(scores, *, rng):
+    a = np.zeros(3)
+    shown = sum([], a)
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("no difference of an array is the array", n=8)
+def no_difference(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.diff(a, 0)
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("an array that is not copied", n=8)
+def array_without_a_copy(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.array(a, copy=False)
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("the larger of an array of one entry and of a number is the array", n=8)
+def larger_of_one_entry(scores, *, rng):
+    a = np.ones(1)
+    shown = max(a, 0)
+    a[0] = np.sum(scores)
+    return shown
