@@ -18,7 +18,6 @@ from scipy.special import smirnov
 from scipy.stats import binom, kstwo
 
 from dpcp_audit.extensions.claims import Row, Standing, Verdict
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
@@ -150,7 +149,6 @@ class ConfidentLabels(_WithoutPool):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _validate.open_unit(alpha=self.alpha)
 
     @property
     def width(self) -> float:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.extensions.claims import ApproxDP, Context
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import conformal_rank
 from dpcp_ledger.comparison.method import (
     LAWS,
@@ -220,22 +219,6 @@ class Grid:
     failure: float = 0.1
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        _validate.integer(trials=self.trials, at_least=2)
-        _validate.integer(seed=self.seed, at_least=0, at_most=None)
-        for name in ("methods", "subjects", "sizes", "epsilons", "alphas"):
-            if not getattr(self, name):
-                raise ValueError(f"{name} must not be empty")
-        for key in self.methods:
-            method(key)
-        for n in self.sizes:
-            _validate.integer(sizes=n, at_least=100)
-        for epsilon in self.epsilons:
-            _validate.positive(epsilons=epsilon)
-        for alpha in self.alphas:
-            _validate.open_unit(alphas=alpha)
-        _validate.open_unit(delta=self.delta)
-
 
 QUICK = Grid(sizes=(300, 1000, 10_000), epsilons=(0.5, 1.0, 4.0), alphas=(0.1,), trials=400)
 """Under a minute on two cores."""
@@ -349,7 +332,6 @@ def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Ski
 
     The random stream is keyed by the seed, the method and the case, not by what runs beside.
     """
-    _validate.integer(trials=trials, at_least=2)
     calibrated = chosen.build(case)
     if isinstance(calibrated, SkippedMethod):
         return calibrated

@@ -265,10 +265,6 @@ class Case:
     budget: ApproxDP
     failure: float = 0.1
 
-    def __post_init__(self) -> None:
-        _validate.integer(n=self.n, at_least=1)
-        _validate.open_unit(alpha=self.alpha, failure=self.failure)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
@@ -370,7 +366,6 @@ def shuffled_local_epsilon(budget: ApproxDP, *, users: int) -> float:
     Proved by the privacy blanket over all that the other users may hold
     (``ShuffledKaryResponse.blanket_pair``). At most 20, where one bit in 5·10⁸ is flipped.
     """
-    _validate.integer(users=users, at_least=1)
 
     def fits(local: float) -> bool:
         if local <= budget.epsilon:

@@ -29,7 +29,6 @@ from dpcp_audit.extensions.claims import (
     Verdict,
     number,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.mechanisms import Calibration, GaussianMechanism
 from dpcp_audit.extensions.statistics import at_most, ball, exact, find_root, gaussian_delta
@@ -106,7 +105,6 @@ def classic_over(low: float, high: float) -> Computation:
 
     The largest over 25 values of ε, for δ = 1e-2, 1e-5 and 1e-8.
     """
-    _validate.positive(low=low, high=high)
     epsilons = np.geomspace(low, high, 25)
     ratios = {delta: [_excess(e, delta) for e in epsilons] for delta in _DELTAS}
     value, epsilon, delta = max(
@@ -296,9 +294,6 @@ def subsampled_renyi(alpha: int, *, q: float, noise_multiplier: float) -> float:
     log(Σ_k C(α,k)(1−q)^(α−k) q^k e^(k(k−1)/(2σ²)))/(α−1), exact in the direction of the
     mixture against the Gaussian (Mironov, Talwar and Zhang 2019, Section 3.3).
     """
-    _validate.integer(alpha=alpha, at_least=2)
-    _validate.open_unit(q=q)
-    _validate.positive(noise_multiplier=noise_multiplier)
     k = np.arange(alpha + 1)
     log_choose = gammaln(alpha + 1) - gammaln(k + 1) - gammaln(alpha - k + 1)
     terms = (

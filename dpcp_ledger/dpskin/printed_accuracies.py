@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.statistics import at_most
 from dpcp_ledger.paper import Paper, largest
 from dpcp_ledger.reproduce import experiments
@@ -45,15 +44,6 @@ class PrintedRate:
     digits: str
     whole: int = 1
 
-    def __post_init__(self) -> None:
-        _validate.integer(whole=self.whole, at_least=1)
-        try:
-            value = Fraction(self.digits)
-        except ValueError:
-            raise ValueError(f"digits must be a decimal number, got {self.digits!r}") from None
-        if not 0 <= value <= self.whole:
-            raise ValueError(f"digits must lie in [0, {self.whole}], got {self.digits!r}")
-
     @property
     def rate(self) -> Fraction:
         """The rate, from 0 to 1, as the exact decimal."""
@@ -66,7 +56,6 @@ class PrintedRate:
 
     def counts(self, cases: int) -> tuple[int, ...]:
         """Return every count of so many cases that is printed so, rounded or cut off."""
-        _validate.integer(cases=cases, at_least=1)
         low = (self.rate - self.unit / 2) * cases
         high = (self.rate + self.unit) * cases
         first = max(0, -(-low.numerator // low.denominator))
@@ -92,13 +81,6 @@ def constant_rate(classes: Mapping[str, int]) -> Fraction:
     >>> constant_rate({"yes": 3, "no": 1})
     Fraction(3, 4)
     """
-    if not classes:
-        raise ValueError("classes must hold at least one class, got none")
-    for name, count in classes.items():
-        _validate.integer(count=count, at_least=0)
-        if not name:
-            raise ValueError("classes must have names, got an empty one")
-    _validate.integer(cases=sum(classes.values()), at_least=1)
     return Fraction(max(classes.values()), sum(classes.values()))
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from scipy.special import log_ndtr
 
 from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.statistics import all_at_most, at_most
 from dpcp_ledger.mechanisms.releases import Point, identity, largest_difference
@@ -116,10 +115,6 @@ def markov_step(*, shift: float, epsilon: float, order: float, own: bool = False
     own : bool
         True if the moment is taken over outputs of P as well; as printed it is over those of Q.
     """
-    _validate.positive(shift=shift, epsilon=epsilon)
-    _validate.finite(order=order)
-    if order <= 1:
-        raise ValueError(f"order must be > 1, got {order!r}")
     moment = (order - 1) * (order if own else order - 2) * shift**2 / 2
     bound = math.exp(moment - (order - 1) * epsilon)
     tail = math.exp(float(log_ndtr(shift / 2 - epsilon / shift)))
@@ -169,7 +164,6 @@ def lot_bias(gradients: Sequence[int], *, lot: int, clip: int | None) -> Computa
     Every example is in the lot with probability L/N by itself, and the sum is divided by L, as
     in Algorithms 1 and 2 without their noise, whose mean is 0.
     """
-    _validate.integer(lot=lot, at_least=1, at_most=len(gradients))
     used = [g if clip is None else max(-clip, min(clip, g)) for g in gradients]
     weights = _lot_weights(len(gradients), lot)
     mean = sum((w * g for w, g in zip(weights, used, strict=True)), Fraction(0))
@@ -227,7 +221,6 @@ def layer_sensitivity(*, layers: int) -> Computation:
 
     The worst example has a gradient of norm C in every layer.
     """
-    _validate.integer(layers=layers, at_least=1)
     worst = math.hypot(*[1.0] * layers)
     return Computation(
         quantity=Quantity.RATIO,
@@ -267,8 +260,6 @@ def clipped_mean_budget(
     in a tensor, once an epoch. Gaussian releases at distance 2/σ compose to one at distance
     2√(epochs)/σ for one tensor, and 2√(tensors·epochs)/σ where every tensor moves.
     """
-    _validate.positive(noise=noise, claimed=claimed)
-    _validate.integer(tensors=tensors, at_least=1)
 
     def spent(passes: int, moved: int) -> float:
         return GaussianPair(2 * math.sqrt(moved * passes) / noise).epsilon_at(delta)

@@ -28,7 +28,6 @@ from dpcp_audit.extensions.claims import (
     Standing,
     Verdict,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import GaussianPair
 from dpcp_audit.extensions.mechanisms import SubsampledGaussian
 from dpcp_audit.extensions.statistics import (
@@ -116,12 +115,6 @@ class Training:
     epochs: int
     noise_multiplier: float
 
-    def __post_init__(self) -> None:
-        _validate.integer(n=self.n, batch_size=self.batch_size, epochs=self.epochs, at_least=1)
-        _validate.positive(noise_multiplier=self.noise_multiplier)
-        if self.batch_size > self.n:
-            raise ValueError(f"batch_size must not exceed n = {self.n}, got {self.batch_size}")
-
     @property
     def sampling_rate(self) -> float:
         """q, the share of the examples in a step."""
@@ -194,8 +187,6 @@ _ORDERS = (32, 64, 128, 160, 192, 224, 256)
 
 def single_release_epsilon(noise_multiplier: float, delta: float) -> float:
     """Return √(2·log(1.25/δ))/σ, the classic ε of one Gaussian release."""
-    _validate.positive(noise_multiplier=noise_multiplier)
-    _validate.open_unit(delta=delta)
     return math.sqrt(2 * math.log(1.25 / delta)) / noise_multiplier
 
 

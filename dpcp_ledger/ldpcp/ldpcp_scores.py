@@ -24,7 +24,6 @@ import numpy as np
 from scipy import stats
 
 from dpcp_audit.extensions.claims import Computation, ProofMethod, Quantity, Standing, Verdict
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Classifier, Dataset, classifier_pool
 from dpcp_audit.extensions.mechanisms import LDPCPLabels, LDPCPScores, dkw_width, hoeffding_width
 from dpcp_audit.extensions.statistics import at_most, exact
@@ -187,8 +186,6 @@ def plain_quantile(*, n: int, alpha: float) -> Computation:
     Without ties the r-th smallest of n scores is exceeded with probability 1 − r/(n+1); the
     quantile of the scores is the ⌈n(1−α)⌉-th.
     """
-    _validate.integer(n=n, at_least=1)
-    _validate.open_unit(alpha=alpha)
     level = 1 - Fraction(repr(alpha))
     plain = -int(-level * n // 1)
     conformal = -int(-level * (n + 1) // 1)
@@ -285,8 +282,6 @@ def common_label_failure(
     With HPS and the probability 1−θ on the true label, θ/(k−1) on each other, wrong labels score
     1 − θ/(k−1) or more: above 7/8 for k ≥ 9. Counted are θ < 7/8, where no midpoint passes 7/8.
     """
-    _validate.integer(k=k, at_least=9)
-    _validate.integer(rounds=rounds, at_least=4)
     mechanism = LDPCPLabels(alpha=alpha, epsilon=epsilon, k=k, rounds=rounds, window_width=0.5)
     response = mechanism.response
     width = dkw_width(n=n, beta=response.beta, delta=delta)

@@ -118,8 +118,6 @@ def search_worst(
     enough : float
         A failure probability at which the search stops.
     """
-    _validate.integer(evaluations=evaluations, at_least=1)
-    _validate.closed_unit(enough=enough)
     generator = _validate.generator(rng)
     left = evaluations
     worst: _Worst | None = None
@@ -186,10 +184,6 @@ class DistributionSearch:
     evaluations: int = 1000
     space: LawSpace = field(default_factory=LawSpace)
     enough: float = 0.99
-
-    def __post_init__(self) -> None:
-        _validate.integer(evaluations=self.evaluations, at_least=1)
-        _validate.closed_unit(enough=self.enough)
 
     @property
     def sampled(self) -> bool:

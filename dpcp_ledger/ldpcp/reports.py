@@ -24,7 +24,6 @@ from dpcp_audit.extensions.claims import (
     Verdict,
     number,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import (
     Classifier,
     Dataset,
@@ -201,8 +200,6 @@ for _name, _divisor, _debiasing, _standing, _expected in (
 )
 def blocks_outside(*, n: int, rounds: int) -> Computation:
     """Count indices that the printed blocks name beyond the n users (Algorithm 3, line 5)."""
-    _validate.integer(rounds=rounds, at_least=1)
-    _validate.integer(n=n, at_least=rounds)
     each = n // rounds
     named = [np.arange(j * each + 1, (j + 1) * each + 1) for j in range(1, rounds + 1)]
     outside = int(sum((block > n).sum() for block in named))
@@ -367,7 +364,6 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
     delta : float
         The δ at which the note gives ε.
     """
-    _validate.open_unit(delta=delta)
     sizes = sorted({asked for asked in mechanism.block_sizes(n) if asked})
     pairs = [
         (asked, ones, way)

@@ -24,7 +24,6 @@ from dpcp_audit.extensions.claims import (
     Verdict,
     number,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FinitePair
 from dpcp_audit.extensions.mechanisms import (
     BinaryRandomizedResponse,
@@ -84,9 +83,6 @@ def clones_closed_form(epsilon: float, *, n: int, delta: float) -> float:
     theorem asks for 2 in place of 4, which is less). Where the condition fails, or the bound
     exceeds ε₀, ε₀ is returned: shuffling is post-processing.
     """
-    _validate.positive(epsilon=epsilon)
-    _validate.integer(n=n, at_least=1)
-    _validate.open_unit(delta=delta)
     if epsilon > math.log(n / (16 * math.log(4 / delta))):
         return epsilon
     clones = math.exp(epsilon) / n
@@ -102,9 +98,6 @@ def stronger_clones_closed_form(epsilon: float, *, n: int, delta: float) -> floa
     general; here it speaks of shuffled *binary* randomised response alone, whose reports are
     uniform with probability 2/(e^ε₀+1), as the proof needs. Elsewhere ε₀, as above.
     """
-    _validate.positive(epsilon=epsilon)
-    _validate.integer(n=n, at_least=1)
-    _validate.open_unit(delta=delta)
     if epsilon > math.log(n / (8 * math.log(2 / delta))) - 1:
         return epsilon
     spread = 4 * math.sqrt(2 * math.log(4 / delta) / ((math.exp(epsilon) + 1) * n)) + 4 / n
@@ -116,7 +109,6 @@ def epsilon_above(pair: LawPair, delta: float) -> float:
 
     From above: pruned mass counts as revealing everything. Infinity where it exceeds δ.
     """
-    _validate.open_unit(delta=delta)
     left = delta - pair.slack
     if left <= 0:
         return math.inf
@@ -208,8 +200,6 @@ class ShuffleTable:
 
     def rows(self) -> list[_Amplification]:
         """Compute the table, ε₀ by ε₀."""
-        if not self.epsilons or not self.sizes:
-            raise ValueError(f"epsilons and sizes must not be empty, got {self!r}")
         return [
             amplification(ShuffledKaryResponse(epsilon, self.k), n=n, delta=self.delta)
             for epsilon in self.epsilons

@@ -39,9 +39,6 @@ class SplitConformal:
 
     alpha: float
 
-    def __post_init__(self) -> None:
-        _validate.open_unit(alpha=self.alpha)
-
     def threshold(self, scores: ArrayLike) -> float:
         """Return the conformal threshold of the scores, shape (n,)."""
         values = _validate.scores(scores)
@@ -60,7 +57,6 @@ class SplitConformal:
 
         In terms of U = F(S) the r-th smallest score is Beta(r, n+1−r).
         """
-        _validate.integer(trials=trials, at_least=1)
         generator = _validate.generator(rng)
         rank = conformal_rank(n, alpha=self.alpha)
         if rank > n:
@@ -136,16 +132,6 @@ class HistLap:
     noise: Relation = Relation.SUBSTITUTION
     empty: EmptyHistogram = EmptyHistogram.UPPER_BOUND
 
-    def __post_init__(self) -> None:
-        _validate.open_unit(alpha=self.alpha)
-        _validate.positive(epsilon=self.epsilon)
-        _validate.integer(n_bins=self.n_bins, at_least=1)
-        _validate.bounds(self.bounds)
-        _validate.choice(Relation, noise=self.noise)
-        if self.noise not in {Relation.SUBSTITUTION, Relation.ADD_REMOVE}:
-            raise ValueError(f"noise must be substitution or add-remove, got {self.noise!r}")
-        _validate.choice(EmptyHistogram, empty=self.empty)
-
     @property
     def guarantee(self) -> PureDP:
         """ε-DP, under the relation that ``noise`` names; not kept where ``empty`` is the median."""
@@ -168,15 +154,9 @@ class HistLap:
         (which gives its record another score), moves one count down and another up; with a
         single bin it moves none, and is refused.
         """
-        _validate.choice(Relation, relation=relation)
         shift = 1 / self.noise_scale
         if relation in {Relation.ADD_REMOVE, Relation.ZERO_OUT}:
             return LaplacePair((shift,))
-        if self.n_bins == 1:
-            raise ValueError(
-                f"relation must be add-remove for a single bin, whose count nothing else moves, "
-                f"got {relation!r}"
-            )
         return LaplacePair((shift, shift))
 
     def sample_histogram(
@@ -189,7 +169,6 @@ class HistLap:
         ndarray, shape (size, n_bins)
         """
         values = _validate.scores(scores, within=self.bounds)
-        _validate.integer(size=size, at_least=1)
         counts = np.bincount(bin_index(values, self.edges), minlength=self.n_bins)
         return self._noisy(np.broadcast_to(counts, (size, self.n_bins)), _validate.generator(rng))
 
@@ -214,10 +193,6 @@ class HistLap:
         It is b where no count is positive.
         """
         values = _validate.array(histograms, name="histograms", ndim=2)
-        if values.shape[1] != self.n_bins:
-            raise ValueError(
-                f"histograms must have {self.n_bins} columns, got shape {values.shape}"
-            )
         return self._thresholds(values, shift=0)
 
     def trials(

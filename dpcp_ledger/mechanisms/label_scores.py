@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.claims import value_error
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -48,7 +47,7 @@ def aps(probabilities: ArrayLike, *, u: ArrayLike | None = None) -> FloatArray:
     sums = _sums_of_larger(p)
     if u is None:
         return sums.at_least / sums.total
-    return (sums.larger + _uniforms(u, p) * p) / sums.total
+    return (sums.larger + _uniforms(u) * p) / sums.total
 
 
 def raps(
@@ -76,8 +75,6 @@ def raps(
     array([[0.33333333, 1.        , 1.        ]])
     """
     p = _validate.probabilities(probabilities)
-    _validate.non_negative(penalty=penalty)
-    _validate.integer(spared=spared, at_least=1, at_most=p.shape[1])
     ranks = (p[:, None, :] >= p[:, :, None]).sum(axis=2)
     charged = penalty * np.maximum(0, ranks - spared)
     most = 1 + penalty * (p.shape[1] - spared)
@@ -108,7 +105,7 @@ def aps_as_printed(probabilities: ArrayLike, *, u: ArrayLike) -> FloatArray:
     """
     p = _validate.probabilities(probabilities)
     sums = _sums_of_larger(p)
-    return (sums.at_least + _uniforms(u, p) * p) / sums.total
+    return (sums.at_least + _uniforms(u) * p) / sums.total
 
 
 def prediction_sets(scores: ArrayLike, threshold: float) -> BoolArray:
@@ -126,7 +123,6 @@ def prediction_sets(scores: ArrayLike, threshold: float) -> BoolArray:
     ndarray of bool, shape (n, k)
     """
     values = _validate.array(scores, name="scores", ndim=2)
-    _validate.number(threshold=threshold)
     return values <= threshold
 
 
@@ -157,17 +153,7 @@ def _sums_of_larger(p: FloatArray) -> _Sums:
     return _Sums(larger, at_least, running[:, -1:])
 
 
-def _uniforms(u: ArrayLike, p: FloatArray) -> FloatArray:
+def _uniforms(u: ArrayLike) -> FloatArray:
     given = _validate.reals(u, name="u")
     values = _validate.array(given, name="u", ndim=2 if given.ndim == 2 else 1)
-    if values.shape not in (p.shape, p.shape[:1]):
-        raise value_error(
-            f"u must have shape {p.shape[:1]} or {p.shape}, got shape {values.shape}",
-            "such as rng.random(len(probabilities))",
-        )
-    outside = values[(values < 0) | (values > 1)]
-    if outside.size:
-        raise value_error(
-            f"u must lie in [0, 1], got {outside[:3]}", "such as rng.random(len(probabilities))"
-        )
     return values if values.ndim == 2 else values[:, None]

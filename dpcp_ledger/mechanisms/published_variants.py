@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dpcp_audit.extensions.claims import Relation
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import PCOQS, ExponQ, Normaliser, conformal_rank
 from dpcp_ledger.mechanisms.histlap import EmptyHistogram, HistLap
 
@@ -125,11 +124,6 @@ class ExponQSearch:
     normaliser: Normaliser = Normaliser.CORRECTED
     grid: tuple[int, ...] = tuple(np.logspace(4, 6, 50).astype(int).tolist())
 
-    def __post_init__(self) -> None:
-        _validate.open_unit(alpha=self.alpha)
-        _validate.positive(epsilon=self.epsilon)
-        _validate.choice(Normaliser, normaliser=self.normaliser)
-
     @property
     def n_draws(self) -> int:
         """The number of uniform draws that ``tune`` takes: two for each value of m."""
@@ -149,8 +143,6 @@ class ExponQSearch:
         Where no draw lies below 1, m = ⌊1/α⌋ and γ = 1 − 1e-12 are returned, as the public
         code does (its γ is 1).
         """
-        if draws.shape != (self.n_draws,):
-            raise ValueError(f"draws must have shape {(self.n_draws,)}, got shape {draws.shape}")
         gammas = self.gammas(uniform_scores.size)
         scores = np.sort(uniform_scores)
         released = np.stack(

@@ -74,7 +74,6 @@ def largest_difference(left: Polynomial, right: Polynomial, *, variables: int) -
     >>> largest_difference(lambda at: sum(at) ** 2, lambda at: sum(x * x for x in at), variables=2)
     2
     """
-    _validate.integer(variables=variables, at_least=1)
     return max(abs(left(at) - right(at)) for at in product(_POINTS, repeat=variables))
 
 
@@ -369,11 +368,6 @@ class BisectionBits:
     rounds: int
     resolution: float = 0.0
 
-    def __post_init__(self) -> None:
-        _validate.bounds(self.bounds)
-        _validate.integer(rounds=self.rounds, at_least=1)
-        _validate.non_negative(resolution=self.resolution)
-
     @property
     def name(self) -> str:
         """Likelihood ratio of the bits."""
@@ -482,7 +476,6 @@ def through_sets(game: MembershipInference, query_scores: Sequence[float]) -> Me
 
     The exact laws remain those of the threshold: what any queries may at most reveal.
     """
-    _validate.scores(query_scores, name="query_scores")
     witness: PlainData = {"query_scores": list(map(float, query_scores))}
     return replace(
         game,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp
 
-from dpcp_audit.extensions.claims import LocalDP, UsageError
-from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.claims import LocalDP
 from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 from dpcp_audit.extensions.mechanisms import (
     BinaryRandomizedResponse,
@@ -42,14 +41,6 @@ class ShuffledBinaryResponse:
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        _validate.positive(epsilon=self.epsilon)
-        if self.epsilon > _LARGEST_EPSILON:
-            raise UsageError(
-                f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}",
-                hint="beyond it a report is practically the value itself",
-            )
-
     @property
     def local(self) -> BinaryRandomizedResponse:
         """The randomizer that each user runs."""
@@ -66,10 +57,6 @@ class ShuffledBinaryResponse:
         Binomial(ones, keep) + Binomial(n − ones, 1 − keep), to a relative accuracy of about
         1e-10 in every outcome however small.
         """
-        _validate.integer(n=n, at_least=1)
-        _validate.integer(ones=ones, at_least=0)
-        if ones > n:
-            raise ValueError(f"ones must not exceed n = {n}, got {ones}")
         return FiniteLaw(_log_count_mass(ones, n, self.epsilon), np.zeros(n + 1))
 
     def pair(self, n: int, ones_elsewhere: int) -> FinitePair:
@@ -82,12 +69,6 @@ class ShuffledBinaryResponse:
         ones_elsewhere : int
             The number of the other n − 1 users who hold 1.
         """
-        _validate.integer(n=n, at_least=1)
-        _validate.integer(ones_elsewhere=ones_elsewhere, at_least=0)
-        if ones_elsewhere > n - 1:
-            raise ValueError(
-                f"ones_elsewhere must not exceed n - 1 = {n - 1}, got {ones_elsewhere}"
-            )
         return FinitePair(self.law(ones_elsewhere + 1, n), self.law(ones_elsewhere, n))
 
 
@@ -169,7 +150,6 @@ def decision_laws(mechanism: LDPCPScores, *, asked: int, n: int) -> FloatArray:
     ndarray, shape (asked + 1, 3)
         A row for each number of ones among the bits of the block.
     """
-    _validate.integer(asked=asked, at_least=0)
     log_mass = log_count_masses(asked, mechanism.epsilon)
     z = mechanism.debias(np.arange(asked + 1), asked=asked, n=n)
     bottom, top = mechanism.limits
@@ -213,10 +193,6 @@ class ShuffledKaryResponse:
     epsilon: float
     k: int
 
-    def __post_init__(self) -> None:
-        _validate.positive(epsilon=self.epsilon)
-        _validate.integer(k=self.k, at_least=2)
-
     @property
     def local(self) -> KaryRandomizedResponse:
         """The randomizer that each user runs."""
@@ -243,12 +219,9 @@ class ShuffledKaryResponse:
         tail : float
             As in ``hidden_laws``; 0 prunes nothing.
         """
-        _validate.choice(Others, others=others)
         if others is Others.SAME:
             same, first, second = self._over(3, 0), self._over(3, 0), self._over(3, 1)
             return FinitePair(*hidden_laws(n, same, [first, second], tail=tail))
-        if self.k < 3:
-            raise ValueError(f"others must be same for k = 2, got {others!r}")
         users = [self._over(4, 1), self._over(4, 2)]
         return FinitePair(*hidden_laws(n, self._over(4, 0), users, tail=tail))
 

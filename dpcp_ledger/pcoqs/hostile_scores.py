@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dpcp_audit.extensions.claims import Computed
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import PiecewiseConstant
 from dpcp_audit.extensions.theorems import CoverageTheorem, noise_rank_error, with_tightness
 from dpcp_ledger.pcoqs.marginal_grid import FiniteCoverage
@@ -37,10 +36,6 @@ _EDGE = 1e-9
 
 def split_scores(mechanism: PCOQS, n: int, *, below: int) -> FloatArray:
     """Return n scores 2Δ apart: ``below`` of them from a upwards, the rest from b downwards."""
-    _validate.integer(n=n, at_least=1)
-    _validate.integer(below=below, at_least=0)
-    if below > n:
-        raise ValueError(f"below must be at most n = {n}, got {below}")
     low, high = mechanism.bounds
     step = 2 * mechanism.resolution
     lows = low + step * np.arange(below, dtype=np.float64)
@@ -271,11 +266,8 @@ def crowded(n: int, *, crowd: int, first: int, place: float, width: float) -> Fl
     place, width : float
         Where the crowd begins, and the length that it fills, in units of the scores.
     """
-    _validate.integer(first=first, at_least=1)
     below = first - 1
     above = n - below - crowd
-    if above < 0:
-        raise ValueError(f"crowd must fit above rank {first} of {n}, got {crowd}")
     return np.concatenate(
         [
             place * (np.arange(below) + 0.5) / max(below, 1),

@@ -88,7 +88,6 @@ def held_out_law(mechanism: PCOQS, scores: ArrayLike) -> _RankLaw:
         A finite population: in each order, the last is tested and the others calibrate.
     """
     values = np.sort(_validate.scores(scores, within=mechanism.bounds))
-    _validate.integer(population_size=values.size, at_least=2)
     return _follow(mechanism, values, mechanism.rank(values.size - 1), held_out=True)
 
 
@@ -198,8 +197,6 @@ class FiniteCoverage(_Exchangeable):
     def __post_init__(self) -> None:
         _Exchangeable.__post_init__(self)
         values = _validate.scores(self.scores, within=self.theorem.mechanism.bounds)
-        if values.size != self.theorem.n + 1:
-            raise ValueError(f"scores must hold n + 1 = {self.theorem.n + 1}, got {values.size}")
         object.__setattr__(self, "scores", np.sort(values))
 
     @property
@@ -261,8 +258,6 @@ class DrawnOnceCoverage(_Exchangeable):
 
     def __post_init__(self) -> None:
         _Exchangeable.__post_init__(self)
-        if not self.populations:
-            raise ValueError("populations must not be empty, got ()")
 
     @property
     def parameters(self) -> PlainData:

@@ -256,18 +256,11 @@ def median_shown(mechanism: HistLap, *, n: int) -> Computation:
 
     Parameters
     ----------
+    mechanism : HistLap
+        Of another α than 3/4, where the threshold of a single bin is that very point.
     n : int
         An even number of scores, at least 2.
-
-    Raises
-    ------
-    ValueError
-        Also if α = 3/4, where the threshold of a single bin is that very point.
     """
-    if math.isclose(mechanism.alpha, 0.75):
-        raise ValueError(f"mechanism must have another α than 3/4, got {mechanism}")
-    if n < 2 or n % 2:
-        raise ValueError(f"n must be even and at least 2, got {n}")
     low, width = mechanism.bounds[0], (mechanism.bounds[1] - mechanism.bounds[0])
     upper = low + width / mechanism.n_bins / 2
     scores = [low] * (n // 2) + [upper] * (n // 2)

@@ -127,8 +127,6 @@ class FixedRankError(Stated):
     statistic: str = field(default="rank error", init=False)
 
     def __post_init__(self) -> None:
-        _validate.open_unit(beta=self.beta)
-        _validate.integer(windows=self.windows, at_least=1)
         values = _validate.scores(self.scores, within=self.mechanism.bounds)
         object.__setattr__(self, "scores", np.sort(values))
 
@@ -224,7 +222,6 @@ def evenly_spaced(n: int) -> FloatArray:
     With α just below 1/2 the r-th score lies just above the first midpoint 1/2, which is
     then answered "below"; left ← 1/2 + Δ jumps over it.
     """
-    _validate.integer(n=n, at_least=1)
     return (np.arange(n) + 0.5) / n
 
 

@@ -17,7 +17,6 @@ from dpcp_audit.extensions.claims import (
     Verdict,
     rounded_down,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS, coverage_outside
 from dpcp_audit.extensions.statistics import at_most, decimal
@@ -161,7 +160,6 @@ def one_class(mechanism: PCOQS, *, n: int, beta: float, share: float) -> Computa
     Scores are uniform, and the class is that of the highest of them: it is covered only where the
     threshold exceeds 1 − share.
     """
-    _validate.open_unit(share=share, beta=beta)
     above, error = coverage_outside(mechanism, Uniform(), n=n, lower=0.0, upper=1 - share)
     bound = 1 - mechanism.alpha - (noise_rank_error(mechanism, beta=beta) + 1) / (n + 1)
     found = Computation(
@@ -360,7 +358,6 @@ def crowd_histogram(mechanism: PCOQS, *, beta: float, spent: float) -> Computati
     spent : float
         ρ_b, as a share of ρ.
     """
-    _validate.open_unit(spent=spent, beta=beta)
     low, high = mechanism.bounds
     bins = (high - low) / mechanism.resolution
     scale = math.sqrt(1 / (spent * mechanism.rho))

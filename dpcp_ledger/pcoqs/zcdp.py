@@ -50,12 +50,6 @@ class PrivatelyBounded:
     bound: PCOQS
     quantile: PCOQS
 
-    def __post_init__(self) -> None:
-        if self.bound.alpha >= self.quantile.alpha:
-            raise ValueError(f"bound must have an alpha below {self.quantile.alpha}")
-        if self.bound.bounds[0] != self.quantile.bounds[0]:
-            raise ValueError("quantile must have the lower bound of bound")
-
     @property
     def guarantee(self) -> ZCDP:
         """(ρ + ρ_b)-zCDP."""

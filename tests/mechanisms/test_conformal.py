@@ -55,7 +55,6 @@ def test_shares_of_bins_are_of_the_scores_up_to_the_first_edge() -> None:
         (lambda: conformal_rank(5, alpha=-0.1), "alpha"),
         (lambda: conformal_rank(5, alpha=math.nan), "alpha"),
         (lambda: conformal_rank(5, alpha="0.1"), "alpha"),
-        (lambda: SplitConformal(alpha=0.0), "alpha"),
         (lambda: SplitConformal(alpha=0.1).threshold([]), "scores"),
         (lambda: SplitConformal(alpha=0.1).threshold([0.1, math.nan]), "scores"),
     ],

@@ -52,8 +52,6 @@ def test_the_witness_builds_the_scores_again() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(ValueError, match="scores must hold n \\+ 1 = 501, got 3"):
-        FiniteCoverage(theorem=THEOREM, scores=np.zeros(3))
     read = replace(THEOREM, reading=CoverageReading.CONDITIONAL)
     with pytest.raises(ValueError, match="theorem must be read marginally"):
         FiniteCoverage(theorem=read, scores=np.zeros(501))
@@ -95,8 +93,6 @@ def test_without_a_correction_it_is_refuted() -> None:
 
 
 def test_bad_input_of_a_mixture_is_refused() -> None:
-    with pytest.raises(ValueError, match="populations must not be empty"):
-        DrawnOnceCoverage(theorem=MIXTURE, populations=())
     read = replace(MIXTURE, reading=CoverageReading.CONDITIONAL)
     with pytest.raises(ValueError, match="theorem must be read marginally"):
         replace(MIXED, theorem=read)

@@ -28,7 +28,6 @@ from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.mechanisms.histlap import HistLap, SplitConformal
 from dpcp_ledger.mechanisms.releases import (
-    BisectionBits,
     balanced_pair,
     conformal_threshold,
     exponq_threshold,
@@ -236,10 +235,6 @@ def test_odd_arguments_are_refused() -> None:
         replace(check, attacks=())
     with pytest.raises(ValueError, match="n_samples must be an integer >= 400"):
         replace(check, n_samples=100)
-    with pytest.raises(ValueError, match="query_scores must"):
-        through_sets(check, [math.nan])
-    with pytest.raises(ValueError, match="rounds must be an integer"):
-        BisectionBits(bounds=(0.0, 1.0), rounds=0)
     with pytest.raises(ValueError, match="n must be at least 1/alpha - 1"):
         balanced_pair(5, alpha=0.1)
 

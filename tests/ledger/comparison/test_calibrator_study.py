@@ -208,24 +208,6 @@ def test_a_users_pool_is_a_subject(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"methods": ("p-coqs",)}, "key must be one of split"),
-        ({"subjects": ()}, "subjects must not be empty"),
-        ({"sizes": (50,)}, "sizes must be an integer >= 100"),
-        ({"epsilons": (0.0,)}, "epsilons must be finite and > 0"),
-        ({"delta": 0.0}, r"delta must lie in \(0, 1\)"),
-        ({"alphas": (1.0,)}, r"alphas must lie in \(0, 1\)"),
-        ({"trials": 1}, "trials must be an integer >= 2"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
-    ],
-)
-def test_bad_grids_are_refused(changes, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        replace(SMALL, **changes)
-
-
-@pytest.mark.parametrize(
     ("name", "message"),
     [("iris", "name must be one of uniform"), ("absent.npz", "readable .npz")],
 )

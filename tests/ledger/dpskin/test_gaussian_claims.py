@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from scipy.integrate import quad
 
@@ -79,13 +78,6 @@ def test_the_conversion_holds_and_is_not_vacuous() -> None:
     assert region.epsilon_at(1e-5) / claimed == pytest.approx(result.value)
 
 
-def test_bad_ranges_are_refused() -> None:
-    with pytest.raises(ValueError, match="^low must"):
-        classic_over(0.0, 1.0)
-    with pytest.raises(ValueError, match="^delta must"):
-        tail_step(0.5, 0.0)
-
-
 NOISY = Training(n=10_015, batch_size=20, epochs=9, noise_multiplier=8.1)
 
 
@@ -142,10 +134,3 @@ def test_epochs_are_not_steps() -> None:
     result = epochs_for_steps(NOISY, alpha=2)
     assert result.verdict is Verdict.REFUTED
     assert result.value / result.claimed == pytest.approx(1.0077 * 10_015 / 20, rel=0.01)
-
-
-def test_bad_orders_are_refused() -> None:
-    with pytest.raises(ValueError, match="^alpha must"):
-        subsampled_renyi(1, q=0.1, noise_multiplier=1.0)
-    with pytest.raises(ValueError, match="^q must"):
-        subsampled_renyi(2, q=float(np.float64(0)), noise_multiplier=1.0)

@@ -69,10 +69,3 @@ def test_the_formula_with_epochs_for_steps_is_too_small() -> None:
     best = result.witness["alpha"]
     assert result.claimed == pytest.approx(formula(best), rel=1e-9)
     assert result.claimed < min(formula(best * 1.01), formula(best * 0.99))
-
-
-def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="^delta must"):
-        table_budget(THESIS, PRINTED, delta=1.0, sampling=Sampling.POISSON)
-    with pytest.raises(ValueError, match="^noise_multiplier must"):
-        single_release_epsilon(0.0, 1e-5)

@@ -92,15 +92,11 @@ def test_prediction_sets_hold_the_labels_at_or_below_the_threshold() -> None:
         (lambda: hps([[0.5, 0.6]]), "probabilities"),
         (lambda: hps([0.5, 0.5]), "probabilities"),
         (lambda: aps([[math.nan, 1.0]]), "probabilities"),
-        (lambda: aps([[0.5, 0.5]], u=[0.1, 0.2]), "u"),
-        (lambda: aps([[0.5, 0.5]], u=[1.5]), "u"),
         (lambda: aps([[0.5, 0.5]], u=0.5), "u"),
         (lambda: aps_as_printed([[0.5, 0.5]], u=["x"]), "u"),
         (lambda: true_label_scores([[0.5, 0.5]], [2]), "labels"),
         (lambda: true_label_scores([[0.5, 0.5]], [0, 1]), "labels"),
         (lambda: true_label_scores([0.5, 0.5], [0, 1]), "scores"),
-        (lambda: prediction_sets([[0.5]], math.nan), "threshold"),
-        (lambda: prediction_sets([[0.5]], "0.5"), "threshold"),
     ],
 )
 def test_bad_input_names_the_argument(call: Callable[[], object], name: str) -> None:
@@ -113,5 +109,3 @@ def test_raps_adds_its_penalty_by_rank_and_is_aps_without_it() -> None:
     assert raps(probabilities, penalty=0.0, spared=1) == pytest.approx(aps(probabilities))
     found = raps(probabilities, penalty=0.1, spared=2)
     assert found == pytest.approx(np.array([[0.4, 0.7, 1.0, 1.2]]) / 1.2)
-    with pytest.raises(ValueError, match="spared"):
-        raps(probabilities, penalty=0.1, spared=5)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
@@ -122,44 +120,6 @@ def test_the_columns_hold_all_of_the_mass() -> None:
     first = columns.shift + 1
     assert (np.isin(kept, mass)).all()
     assert kept[0] == mass[first]
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("alpha", 1.0),
-        ("epsilon", -1.0),
-        ("epsilon", math.inf),
-        ("n_bins", 0),
-        ("bounds", (0.0, 0.0)),
-        ("noise", "substitution"),
-        ("noise", Relation.ONE_LABEL),
-        ("noise", Relation.ZERO_OUT),
-    ],
-)
-def test_bad_parameter_is_named(argument: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"^{argument} must"):
-        HistLap(**GOOD | {argument: value})
-
-
-def test_bad_calls_name_the_argument() -> None:
-    mechanism = HistLap(**GOOD)
-    with pytest.raises(ValueError, match=r"^scores must lie"):
-        mechanism.sample([2.0], 1)
-    with pytest.raises(ValueError, match=r"^scores must hold finite"):
-        mechanism.sample([math.nan], 1)
-    with pytest.raises(ValueError, match=r"^size must"):
-        mechanism.sample_histogram([0.5], -1)
-    with pytest.raises(ValueError, match=r"^relation must"):
-        mechanism.histogram_pair("substitution")
-    with pytest.raises(ValueError, match=r"^relation must be add-remove"):
-        HistLap(**GOOD, n_bins=1).histogram_pair(Relation.SUBSTITUTION)
-    with pytest.raises(ValueError, match=r"^histograms must have 50 columns"):
-        mechanism.threshold(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match=r"^population must lie"):
-        HistLap(**GOOD, bounds=(0.1, 1.0)).trials(Uniform(), n=5, trials=1)
-    with pytest.raises(ValueError, match=r"^n must"):
-        mechanism.trials(Uniform(), n=0, trials=1)
 
 
 def test_neighbours_name_their_relation() -> None:

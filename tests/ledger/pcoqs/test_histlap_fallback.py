@@ -43,18 +43,6 @@ def test_the_upper_bound_in_its_place_shows_nothing() -> None:
     assert (mechanism.sample(scores, 10_000, rng=0) != point).all()
 
 
-@pytest.mark.parametrize("n", [0, 3])
-def test_the_number_of_scores_is_even(n: int) -> None:
-    with pytest.raises(ValueError, match="n must be even"):
-        median_shown(published(), n=n)
-
-
-def test_a_threshold_at_a_quarter_of_a_bin_is_refused() -> None:
-    """Where a single bin has a positive count, its threshold is the median without noise."""
-    with pytest.raises(ValueError, match="mechanism must have another α than 3/4"):
-        median_shown(published(alpha=0.75), n=2)
-
-
 def test_trials_do_not_know_the_median() -> None:
     with pytest.raises(ValueError, match="empty must be upper-bound"):
         published().trials(Uniform(), n=10, trials=1)

@@ -241,8 +241,3 @@ def test_gammas_are_the_roots_of_the_derivative() -> None:
     linear = 0.1 * 2401 * 0.9 / 2 + 0.2
     assert larger == 1 - 1e-12
     assert 0.01 * smaller**2 - linear * smaller + 1 == pytest.approx(0, abs=1e-9)
-
-
-def test_a_wrong_number_of_draws_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"draws must have shape \(100,\), got shape \(3,\)"):
-        ExponQSearch(alpha=0.1, epsilon=1.0).tune(np.linspace(0, 1, 9), np.zeros(3))

@@ -109,11 +109,6 @@ def test_the_transcript_costs_all_of_rho_and_the_release_about_two_thirds(rho) -
         assert released.delta_at(epsilon) < transcript.delta_at(epsilon)
 
 
-def test_bad_input_is_named() -> None:
-    with pytest.raises(ValueError, match="asked must be an integer >= 0"):
-        decision_laws(search(), asked=-1, n=9)
-
-
 def test_the_leak_of_one_decision_bounds_all_thresholds_and_is_attained() -> None:
     mechanism = search()
     found = threshold_leak(mechanism, n=30, delta=1e-3)

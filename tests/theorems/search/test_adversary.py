@@ -201,12 +201,10 @@ def test_check_that_finds_nothing_says_how_close_it_came() -> None:
 @pytest.mark.parametrize(
     ("build", "name"),
     [
-        (lambda: DistributionSearch(theorem_factory=printed, evaluations=0), "evaluations"),
         (lambda: LawSpace(most_cells=0), "most_cells"),
         (lambda: LawSpace(most_atoms=-1), "most_atoms"),
         (lambda: BoundedWindows(rounds=0, mass=0.1), "rounds"),
         (lambda: BoundedWindows(rounds=1, mass=1.1), "mass"),
-        (lambda: search_worst(distance_to_a_half, space=LawSpace(), evaluations=0), "evaluations"),
         (lambda: shrink(ATOM_AT_1, lambda law: True, evaluations=0), "evaluations"),
     ],
 )

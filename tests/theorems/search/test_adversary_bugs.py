@@ -156,8 +156,6 @@ def test_split_scores_are_further_apart_than_the_resolution() -> None:
     assert scores.size == 200
     assert np.diff(scores).min() > 1.5 * MECHANISM.resolution
     assert (scores < 0.5).sum() == 60
-    with pytest.raises(ValueError, match="below must be at most n = 3, got 4"):
-        split_scores(MECHANISM, 3, below=4)
 
 
 def test_one_score_more_would_be_within_the_bound() -> None:
