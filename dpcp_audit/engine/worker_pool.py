@@ -123,24 +123,14 @@ class WorkerProcess:
                 answer = json.loads(tasks.opened(key, reply))
                 if heard is not None and "calls" in answer:
                     heard(task.context.name, answer["calls"])
-        except tasks.ForgedError:
+        except (tasks.ForgedError, _StoppedError) as error:
             self._end()
-            return tasks.Done(
-                id=task.context.name,
-                index=task.index,
-                error=_FORGED,
-                stopped=True,
-                seconds=time.perf_counter() - started,
-            )
-        except _StoppedError as stopped:
-            self._end()
-            return tasks.Done(
-                id=task.context.name,
-                index=task.index,
-                error=str(stopped),
-                stopped=True,
-                seconds=time.perf_counter() - started,
-            )
+            answer = {
+                "error": _FORGED if isinstance(error, tasks.ForgedError) else str(error),
+                "stopped": True,
+                "seconds": time.perf_counter() - started,
+            }
+            return tasks.Done(id=task.context.name, index=task.index, **answer)
         return tasks.Done(id=task.context.name, index=task.index, chunks=task.chunks, **answer)
 
     def kill(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Takes(StrEnum):
@@ -30,24 +30,23 @@ class Gives(StrEnum):
     VECTOR = "a number, or an array of them"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _Form(NamedTuple):
     """A row of the table of kinds.
 
     Parameters
     ----------
-    form : str
-        How a target of the kind is written.
-    inputs : tuple of str
-        What its arguments that carry data are called.
     takes : Takes
     gives : Gives
+    inputs : tuple of str
+        What its arguments that carry data are called.
+    form : str
+        How a target of the kind is written.
     """
 
-    form: str
-    inputs: tuple[str, ...]
     takes: Takes
     gives: Gives
+    inputs: tuple[str, ...]
+    form: str
 
 
 class Kind(StrEnum):
@@ -93,57 +92,36 @@ class Kind(StrEnum):
         return _TABLE[self].gives
 
 
+_ROWS = ("features", "labels", "new")
 _TABLE = {
-    Kind.QUANTILE: _Form(
-        form="f(scores, *, rng) -> float",
-        inputs=("scores",),
-        takes=Takes.SCORES,
-        gives=Gives.NUMBER,
-    ),
-    Kind.RANDOMIZER: _Form(
-        form="f(value, *, rng) -> int", inputs=("value",), takes=Takes.VALUE, gives=Gives.REPORT
-    ),
+    Kind.QUANTILE: _Form(Takes.SCORES, Gives.NUMBER, ("scores",), "f(scores, *, rng) -> float"),
+    Kind.RANDOMIZER: _Form(Takes.VALUE, Gives.REPORT, ("value",), "f(value, *, rng) -> int"),
     Kind.CALIBRATOR: _Form(
-        form="f(probabilities, labels, *, rng) -> float or array of shape (K,)",
-        inputs=("probabilities", "labels"),
-        takes=Takes.RECORDS,
-        gives=Gives.VECTOR,
+        Takes.RECORDS,
+        Gives.VECTOR,
+        ("probabilities", "labels"),
+        "f(probabilities, labels, *, rng) -> float or array of shape (K,)",
     ),
     Kind.VECTOR: _Form(
-        form="f(scores, *, rng) -> array of numbers",
-        inputs=("scores",),
-        takes=Takes.SCORES,
-        gives=Gives.VECTOR,
+        Takes.SCORES, Gives.VECTOR, ("scores",), "f(scores, *, rng) -> array of numbers"
     ),
     Kind.LOCAL: _Form(
-        form="f(value, *, rng) -> number or array of numbers",
-        inputs=("value",),
-        takes=Takes.VALUE,
-        gives=Gives.VECTOR,
+        Takes.VALUE, Gives.VECTOR, ("value",), "f(value, *, rng) -> number or array of numbers"
     ),
     Kind.FEDERATED: _Form(
-        form="f(clients, *, rng) -> number or array of numbers",
-        inputs=("clients",),
-        takes=Takes.CLIENTS,
-        gives=Gives.VECTOR,
+        Takes.CLIENTS,
+        Gives.VECTOR,
+        ("clients",),
+        "f(clients, *, rng) -> number or array of numbers",
     ),
     Kind.PREDICTOR: _Form(
-        form="an object with fit(X, y) and predict_set(X)",
-        inputs=("features", "labels", "new"),
-        takes=Takes.ROWS,
-        gives=Gives.VECTOR,
+        Takes.ROWS, Gives.VECTOR, _ROWS, "an object with fit(X, y) and predict_set(X)"
     ),
     Kind.REGRESSION: _Form(
-        form="an object with fit(X, y) and predict_interval(X)",
-        inputs=("features", "labels", "new"),
-        takes=Takes.ROWS,
-        gives=Gives.VECTOR,
+        Takes.ROWS, Gives.VECTOR, _ROWS, "an object with fit(X, y) and predict_interval(X)"
     ),
     Kind.MODEL: _Form(
-        form="f(features, labels, *, rng) -> model with predict",
-        inputs=("features", "labels", "new"),
-        takes=Takes.ROWS,
-        gives=Gives.VECTOR,
+        Takes.ROWS, Gives.VECTOR, _ROWS, "f(features, labels, *, rng) -> model with predict"
     ),
 }
 

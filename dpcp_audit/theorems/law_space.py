@@ -116,11 +116,14 @@ def _split_cell(law: PiecewiseConstant, rng: np.random.Generator) -> PiecewiseCo
 def _merge_cells(law: PiecewiseConstant, rng: np.random.Generator) -> PiecewiseConstant | None:
     if len(law.cells) == 1:
         return None
-    which = int(rng.integers(1, len(law.cells)))
+    return _merged(law, int(rng.integers(1, len(law.cells))))
+
+
+def _merged(law: PiecewiseConstant, which: int) -> PiecewiseConstant:
     edges, cells = list(law.edges), list(law.cells)
     del edges[which]
     cells[which - 1] += cells.pop(which)
-    return _law(edges, cells, dict(law.atoms))
+    return replace(law, edges=edges, cells=cells)
 
 
 def _collapse_cell(law: PiecewiseConstant, rng: np.random.Generator) -> PiecewiseConstant | None:
@@ -356,7 +359,7 @@ def simplifications(law: PiecewiseConstant) -> Iterator[PiecewiseConstant]:
     return chain(
         _single_pieces(law),
         _dropped_pieces(law),
-        _merged_cells(law),
+        (_merged(law, which) for which in range(1, len(law.cells))),
         _collapsed_cells(law),
         _plain_weights(law),
         _rounder_atoms(law),
@@ -387,14 +390,6 @@ def _dropped_pieces(law: PiecewiseConstant) -> Iterator[PiecewiseConstant]:
         for other in others:
             given = rest[other] + weights[which]
             yield _reweighed(law, [*rest[:other], given, *rest[other + 1 :]])
-
-
-def _merged_cells(law: PiecewiseConstant) -> Iterator[PiecewiseConstant]:
-    for which in range(1, len(law.cells)):
-        edges, cells = list(law.edges), list(law.cells)
-        del edges[which]
-        cells[which - 1] += cells.pop(which)
-        yield replace(law, edges=edges, cells=cells)
 
 
 def _collapsed_cells(law: PiecewiseConstant) -> Iterator[PiecewiseConstant]:

@@ -89,6 +89,22 @@ def is_plain(value: object) -> bool:
     return type(value) in _REAL or isinstance(value, _KINDS)
 
 
+def _comparing(how: Ordering) -> Callable[[Any, Any], Any]:
+    def compare(self: Traced, other: Any) -> Any:
+        if not isinstance(other, Traced) and not is_plain(other):
+            return NotImplemented
+        return self.path.compare(self, how, other)
+
+    return compare
+
+
+def _reading_by(function: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(self: Traced, *others: Any) -> Any:
+        return function(self.read(), *others)
+
+    return apply
+
+
 class Traced:
     """A traced number.
 
@@ -198,67 +214,28 @@ class Traced:
             return found
         return -self if self < 0 else self
 
-    def __lt__(self, other: Any) -> Any:
-        return self._compared(Ordering.LESS, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared(Ordering.LESS_EQUAL, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compared(Ordering.GREATER, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compared(Ordering.GREATER_EQUAL, other)
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(Ordering.EQUAL, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(Ordering.NOT_EQUAL, other)
-
-    def _compared(self, how: Ordering, other: Any) -> Any:
-        if not isinstance(other, Traced) and not is_plain(other):
-            return NotImplemented
-        return self.path.compare(self, how, other)
+    __lt__ = _comparing(Ordering.LESS)
+    __le__ = _comparing(Ordering.LESS_EQUAL)
+    __gt__ = _comparing(Ordering.GREATER)
+    __ge__ = _comparing(Ordering.GREATER_EQUAL)
+    __eq__ = _comparing(Ordering.EQUAL)
+    __ne__ = _comparing(Ordering.NOT_EQUAL)
 
     def __bool__(self) -> bool:
         return bool(self.path.compare(self, Ordering.NOT_EQUAL, 0))
 
-    def __hash__(self) -> int:
-        return hash(self.read())
-
-    def __float__(self) -> float:
-        return float(self.read())
-
-    def __int__(self) -> int:
-        return int(self.read())
-
-    def __index__(self) -> int:
-        return operator.index(self.read())
-
-    def __complex__(self) -> complex:
-        return complex(self.read())
-
-    def __round__(self, digits: int | None = None) -> Any:
-        return round(self.read(), digits)
-
-    def __trunc__(self) -> int:
-        return cast("int", math.trunc(self.read()))
-
-    def __floor__(self) -> int:
-        return cast("int", math.floor(self.read()))
-
-    def __ceil__(self) -> int:
-        return cast("int", math.ceil(self.read()))
-
-    def __str__(self) -> str:
-        return str(self.read())
-
-    def __repr__(self) -> str:
-        return repr(self.read())
-
-    def __format__(self, form: str) -> str:
-        return format(self.read(), form)
+    __hash__ = _reading_by(hash)
+    __float__ = _reading_by(float)
+    __int__ = _reading_by(int)
+    __index__ = _reading_by(operator.index)
+    __complex__ = _reading_by(complex)
+    __round__ = _reading_by(round)
+    __trunc__ = _reading_by(math.trunc)
+    __floor__ = _reading_by(math.floor)
+    __ceil__ = _reading_by(math.ceil)
+    __str__ = _reading_by(str)
+    __repr__ = _reading_by(repr)
+    __format__ = _reading_by(format)
 
     def __copy__(self) -> Traced:
         return self
