@@ -250,23 +250,30 @@ def _check_no_alias(
     if "out" in kw or (isinstance(target, np.ufunc) and len(args) > target.nin):
         raise reader.refuse("a function writes into an array that it is given")
 
-    def is_filled(value: Value) -> bool:
-        return isinstance(value, Reference) and reader.cells(value).kind == "array"
-
-    def may_be_array(value: Value) -> bool:
-        if isinstance(value, Reference):
-            return is_filled(value)
-        plainly = value is None or isinstance(value, tuple | str | type | np.dtype)
-        return not plainly and shape_of(value) != ()
-
-    plainly = rule.name in _COPYING and len(args) == 1 and kw.keys() <= {"dtype", "axis"}
-    copies = plainly or rule.name == "np.where" or isinstance(target, np.ufunc)
-    if not copies and any(map(is_filled, (*args, *kw.values()))):
+    filled = any(_is_filled(reader, each) for each in (*args, *kw.values()))
+    if filled and not _copies(target, rule, len(args), kw):
         raise reader.refuse("an array that is filled gets another name, perhaps", "use np.copy")
     for place, each in enumerate(args):
         read_only = rule.name in _READS_ALL or place <= (rule.name == "np.clip") + 1
-        if not read_only and may_be_array(each):
+        if not read_only and _may_be_array(reader, each):
             raise reader.refuse("a function may write into an array that it is given")
+
+
+def _is_filled(reader: Interpreter, value: Value) -> bool:
+    return isinstance(value, Reference) and reader.cells(value).kind == "array"
+
+
+def _may_be_array(reader: Interpreter, value: Value) -> bool:
+    if isinstance(value, Reference):
+        return _is_filled(reader, value)
+    plainly = value is None or isinstance(value, tuple | str | type | np.dtype)
+    return not plainly and shape_of(value) != ()
+
+
+def _copies(target: Value, rule: Rule, count: int, kw: dict[str, Value]) -> bool:
+    """Tell whether a call with an array gives a number, or an array of its own."""
+    plainly = rule.name in _COPYING and count == 1 and kw.keys() <= {"dtype", "axis"}
+    return plainly or rule.name == "np.where" or isinstance(target, np.ufunc)
 
 
 def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # noqa: FBT001
