@@ -168,6 +168,7 @@ def kind(value: Value) -> str:
         Shifted: "records plus a public number",
         SampledPlaces: "the places of a sample",
         Records: "records",
+        Private: "the records",
         Weights: "weights",
         Noise: "noise",
         Noisy: "a noisy value",
@@ -179,6 +180,7 @@ def kind(value: Value) -> str:
     return names.get(type(value), "a " + type(value).__name__.lower())
 
 
+FIXED = "give a number that holds for all data"
 _ORDER = (
     "one score can move it by the whole range: add noise to counts of scores below thresholds, or "
     "choose the quantile by the exponential mechanism over the gaps between the sorted scores"
@@ -187,12 +189,16 @@ _ORDER = (
 
 def remedy(value: Value) -> str:
     """Return what noise a value would need to be used."""
+    if isinstance(value, Private):
+        return value.hint
+    if isinstance(value, gaps.Edge):
+        return "draw between the ends of the gap: rng.uniform(edges[i], edges[i + 1])"
     if not isinstance(value, Statistic) or not value.linf:
         return "add noise to it before it is used"
     if "order statistic" in value.says:
         return _ORDER
     size = f", size={value.shape}" if value.shape else ""
-    return f"rng.laplace(0, {float(value.l1):.6g} / epsilon{size}) on it would be ε-DP"
+    return f"adding rng.laplace(0, {float(value.l1):.6g} / epsilon{size}) makes one use of it ε-DP"
 
 
 def broadcast(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int, ...] | None:

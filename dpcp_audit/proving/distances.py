@@ -253,6 +253,10 @@ class Refusal(Exception):  # noqa: N818  (the result of a reading, not an error 
 class Leak(Refusal):
     """A proof stops at data without noise: what it names is a defect of the code."""
 
+    def unblamed(self) -> Refusal:
+        """Return the same where the line may be in order, and the defect another."""
+        return Refusal(self.line, self.reason, self.hint, self.file)
+
 
 @dataclass(frozen=True, slots=True)
 class Public:
@@ -473,11 +477,15 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """Depends on the data, the distance unknown. It may be computed and must not be used."""
+    """Depends on the data, the distance unknown. It may be computed and must not be used.
+
+    Of a ``bare`` one it is known that no noise is in it: what uses it leaks.
+    """
 
     line: int
     reason: str
     hint: str = ""
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)

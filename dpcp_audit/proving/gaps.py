@@ -31,6 +31,7 @@ from dpcp_audit.proving.distances import (
     Noise,
     Records,
     Value,
+    is_data,
     is_known,
     tokens,
 )
@@ -156,6 +157,11 @@ def between(reader: Interpreter, low: Value, records: Records, high: Value) -> E
         raise reader.refuse("gaps between records whose number is not public")
     if not records.ordered:
         raise reader.refuse("gaps between records that are not sorted", "sort them: np.sort(...)")
+    if is_data(low) or is_data(high):
+        raise reader.leak(
+            "the ends beside the sorted records come from the data without noise",
+            "take ends that hold for all data, such as 0 and 1, and clip the records to them",
+        )
     if len(known) < 2 or known[0] is None or known[1] is None:
         raise reader.refuse("the ends beside the sorted records are no known numbers")
     if not known[0] <= records.low <= records.high <= known[1]:

@@ -92,6 +92,8 @@ class Reader(Expressions):
         self.iterated: list[Value] = []
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
+        self.returning: int = 0
+        self.shown: Refusal | None = None
 
     # ------------------------------------------------------------------ what is observed
 
@@ -154,17 +156,17 @@ class Reader(Expressions):
             return tuple(self.release(each) for each in value)
         return value
 
-    def public(self, value: Value, what: str) -> Value:
+    def public(self, value: Value, what: str, hint: str = "") -> Value:
         """Observe a value that must be public: of a condition, an index, a result."""
         value = self.release(self.opened(value))
         if isinstance(value, tuple) and not is_known(value):
-            return tuple(self.public(each, what) for each in value)
-        if isinstance(value, Private):
+            return tuple(self.public(each, what, hint) for each in value)
+        if isinstance(value, Private) and not value.bare:
             raise Refusal(value.line or self.line, value.reason, value.hint, self.file)
         if is_data(value):
             raise self.leak(
                 f"{what} depends on {arithmetic.kind(value)} without noise",
-                arithmetic.remedy(value),
+                hint or arithmetic.remedy(value),
             )
         if not is_public(value):
             raise self.refuse(f"{what} is {arithmetic.kind(value)}, which is not followed")

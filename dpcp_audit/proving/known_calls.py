@@ -461,5 +461,5 @@ def returned_by(
             args.append(value) if len(args) == position else kw.update({name: value})
     reader.path.frames[0] = Frame({}, source, None, locals_of(node))
     returned = reader.inline(source, node, (), args, kw)
-    reader.line = node.lineno
+    reader.line = reader.returning or node.lineno
     return returned

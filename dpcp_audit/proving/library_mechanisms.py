@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import ctx
 
-from dpcp_audit.proving.arithmetic import LARGEST, kind, noisy
+from dpcp_audit.proving.arithmetic import FIXED, LARGEST, kind, noisy
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     Hidden,
@@ -112,7 +112,7 @@ def _construct(
             "leave random_state out: the system's generator is then drawn from",
         )
     for each, value in given.items():
-        given[each] = reader.public(value, f"{each} of {name}")
+        given[each] = reader.public(value, f"{each} of {name}", FIXED)
         if not (is_known(given[each]) and is_scalar(given[each])):
             raise reader.refuse(f"{each} of {name} is no known number")
     if args:

@@ -22,7 +22,7 @@ import numpy as np
 from flint import ctx
 
 from dpcp_audit.proving import dp_sgd, gaps
-from dpcp_audit.proving.arithmetic import binary, kind, noisy
+from dpcp_audit.proving.arithmetic import FIXED, binary, kind, noisy
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -205,7 +205,8 @@ def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     if reader.each_record:
         raise reader.refuse("noise of its own for each record is not followed")
     size, loc = given.get("size"), given.get("loc", 0)
-    scale = reader.public(given.get("p" if law == "geometric" else "scale", 1), "a scale of noise")
+    scale = given.get("p" if law == "geometric" else "scale", 1)
+    scale = reader.public(scale, "a scale of noise", FIXED)
     shape = None if size is None else _size(reader, size)
     if size is not None and shape is None:
         reader.public(loc, "the location of noise of unknown size")

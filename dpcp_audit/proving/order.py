@@ -91,7 +91,7 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b):
         bare = a if is_data(a) else b
-        raise reading.leak(f"{kind(bare)} is compared without noise", remedy(bare))
+        raise reading.leak(f"a comparison depends on {kind(bare)} without noise", remedy(bare))
     if not (is_public(a) and is_public(b)):
         raise reading.refuse(f"a comparison of {kind(a)} and {kind(b)}")
     if name in {"In", "NotIn"}:
@@ -341,6 +341,11 @@ def _largest(value: Value) -> Fraction | None:
 
 def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None) -> Value:
     """Entries between two public bounds."""
+    if isinstance(a, Noise | Noisy | Public) and (is_data(a_min) or is_data(a_max)):
+        raise reader.leak(
+            "a noisy value is clipped to bounds that come from the data without noise",
+            "take bounds that hold for all data, such as 0 and 1",
+        )
     if isinstance(a, Statistic):
         return _contracted(reader, a, a_min, a_max)
     if isinstance(a, Shifted):

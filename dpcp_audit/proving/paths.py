@@ -351,7 +351,7 @@ class Interpreter(Protocol):
         """Observe a value: charge for its noise, and return a public one."""
         ...
 
-    def public(self, value: Value, what: str) -> Value:
+    def public(self, value: Value, what: str, hint: str = "") -> Value:
         """Observe a value that must be public."""
         ...
 

@@ -3,6 +3,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import ast
 import linecache
 import math
 from dataclasses import dataclass
@@ -83,19 +84,10 @@ class ProofResult:
 
     @property
     def leak(self) -> int | None:
-        """The line at which noise is missing, or too little; None where another thing stops it.
-
-        A line of the function's own head says nothing: what it returns is all that is known.
-        """
+        """The line at which noise is missing, or too little; None where another thing stops it."""
         if self.proved or (self.stop is not None and not isinstance(self.stop, Leak)):
             return None
-        return None if self.at_head else self.line
-
-    @property
-    def at_head(self) -> bool:
-        """True if the line is the function's own ``def``."""
-        source = self.source
-        return source is not None and (self.file, self.line) == (source.file, source.node.lineno)
+        return self.line
 
     @property
     def place(self) -> str:
@@ -124,6 +116,17 @@ class ProofResult:
             return self.stop.hint
         over = self._exceeded()
         return "" if over is None or self.ledger is None else remedy(over, self.ledger)
+
+    @property
+    def remark(self) -> str:
+        """What the proof says less of than it seems: that nothing depends on the data; else ""."""
+        spent = self.ledger is None or any(each.value for each in self.totals)
+        if not self.proved or spent or self.source is None:
+            return ""
+        nodes = ast.walk(self.source.node)
+        if any(isinstance(each, ast.Return) and each.value is not None for each in nodes):
+            return "what it returns does not depend on the data"
+        return "it returns None whatever the data are: a return statement may be missing"
 
     def _exceeded(self) -> Total | None:
         return next((each for each in self.totals if not each.within), None)
@@ -195,7 +198,8 @@ def _head(result: ProofResult) -> list[str]:
     said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}"
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
-        return [f"PROVED for every input: {said}{alone} ({shown})"]
+        found = [f"PROVED for every input: {said}{alone} ({shown})"]
+        return [*found, f"  remark: {result.remark}"] if result.remark else found
     where = f"{result.place}: " if result.place else ""
     found = [f"not proved: {said}", f"  {where}{result.reason}"]
     return [*found, f"  hint: {result.hint}"] if result.hint else found

@@ -25,7 +25,7 @@ from dpcp_audit.proving.charges import (
     decimal,
     total,
 )
-from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Refusal, Value
+from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Leak, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import all_records, returned_by
 from dpcp_audit.proving.objects import from_outside
@@ -289,7 +289,11 @@ def _account(
 ) -> Ledger:
     """Read the function's body and return the account of its paths."""
     returned = returned_by(reader, function, source, all_records(bounds), options)
-    reader.public(returned, "what is returned")
+    try:
+        reader.public(returned, "what is returned")
+    except Refusal as refusal:
+        stop = refusal.unblamed() if isinstance(refusal, Leak) else refusal
+        raise reader.shown or stop from None
     return reader.path.ledger
 
 

@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import dp_sgd, gaps, noise_rules
-from dpcp_audit.proving.arithmetic import LARGEST, in_range, is_double, kind
+from dpcp_audit.proving.arithmetic import FIXED, LARGEST, in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     MOST_RECORDS,
     PYTHON,
     ROUNDED,
     Noise,
     Noisy,
+    Private,
     Public,
     PublicAnswer,
     Records,
     Statistic,
     Value,
     Weights,
+    is_data,
     is_known,
     number,
     require_doubles,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 
 ZERO, ONE = Fraction(0), Fraction(1)
+_RANGE = "give range=(low, high), or the edges"
 _FLOATS = {None, float, np.float64, "float", "float64", "f8", np.dtype(float)}
 
 
@@ -100,7 +103,7 @@ def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
         return a.within(a.low, a.high, **made) if a.single else NotImplemented
     if isinstance(a, Statistic) and a.shape == ():
         return replace(a, floats=True)
-    one = isinstance(a, Noise) and a.shape == ()
+    one = isinstance(a, gaps.Edge) or (isinstance(a, Noise) and a.shape == ())
     return a if one or (isinstance(a, Noisy) and a.noise.shape == ()) else NotImplemented
 
 
@@ -230,6 +233,14 @@ def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     return NotImplemented
 
 
+def some_or_all(reader: Interpreter, a: Value, axis: Value = None) -> Value:
+    """Whether any record, or every one, meets a condition: without noise it decides nothing."""
+    if are_records(a) and whole_axis(axis):
+        hint = "add noise to a count of such records, and compare that"
+        return Private(reader.line, "whether a record meets a condition is used", hint, bare=True)
+    return NotImplemented
+
+
 def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A mean over n records: the sum's change over n."""
     if isinstance(a, dp_sgd.Rows):
@@ -315,7 +326,7 @@ def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") 
     """Counts of records below public numbers: each moves by at most 1, all the same way."""
     if not (isinstance(a, Records) and a.ordered and not a.chosen):
         return NotImplemented
-    v = reader.public(reader.gathered(v), "a threshold")
+    v = reader.public(reader.gathered(v), "a threshold", FIXED)
     shape = shape_of(v)
     if shape == ():
         return counted(reader, a)
@@ -341,11 +352,11 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
         return NotImplemented
     require_doubles(reader, a)
     bins = reader.gathered(bins)
-    public = is_known(bins) and is_known(range) and not isinstance(bins, str)
-    if not public or (is_scalar(bins) and range is None):
-        raise reader.refuse(
-            "a histogram whose bins come from the data", "give range=(low, high), or the edges"
-        )
+    chosen = isinstance(bins, str) or (is_scalar(bins) and range is None)
+    if chosen or is_data(bins) or is_data(range):
+        raise reader.leak("the bins of a histogram come from the data without noise", _RANGE)
+    if not (is_known(bins) and is_known(range)):
+        raise reader.refuse("the bins of a histogram are no known numbers", _RANGE)
     try:
         edges = np.histogram(np.zeros(1), plain(bins), plain(range))[1]
     except Exception as error:

@@ -7,7 +7,7 @@ import ast
 import sys
 import types
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,20 +15,27 @@ from dpcp_audit.proving import attributes, gaps, gathering, objects
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     UNKNOWN,
+    Leak,
     Noise,
     Noisy,
     Public,
     Records,
     Reference,
+    Refusal,
     Statistic,
     Value,
     Weights,
+    is_data,
     is_iterator,
+    is_public,
     shape_of,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import Accumulation
 from dpcp_audit.proving.paths import Path, join_paths, join_returns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(slots=True)
@@ -54,6 +61,8 @@ class Statements(Accumulation):
     """The part of the interpreter that reads statements."""
 
     reports: Any
+    returning: int
+    shown: Refusal | None
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""
@@ -251,7 +260,24 @@ class Statements(Accumulation):
 
     def _do_Return(self, node: ast.Return) -> Ends:
         value = None if node.value is None else self.read(node.value)
+        if self.depth == 1 and not is_public(value):
+            self.returning = node.lineno
+            self.shown = self.shown or self._without_noise(node, value)
         return Ends(returned=(self.path, value))
+
+    def _without_noise(self, node: ast.Return, value: Value) -> Refusal | None:
+        """Return the refusal of data that the function returns; a leak where they are made here."""
+        bare = next(filter(is_data, value if isinstance(value, tuple) else (value,)), None)
+        if bare is None:
+            return None
+        try:
+            self.public(bare, "what is returned")
+        except Leak as leak:
+            held = self.path.frames[self.frame].variables
+            return leak.unblamed() if _holds(node, held) else leak
+        except Refusal as refusal:
+            return refusal
+        return None
 
     def _do_Break(self, node: ast.Break) -> Ends:
         return Ends(broken=self.path)
@@ -266,7 +292,13 @@ class Statements(Accumulation):
         raise self.refuse("an exception is raised here")
 
     def _do_Assert(self, node: ast.Assert) -> None:
-        if __debug__ and self.truth(self.read(node.test)) is not True:
+        if not __debug__:
+            return  # Python leaves assertions out
+        try:
+            known = self.truth(self.read(node.test))
+        except Leak as leak:
+            raise leak.unblamed() from None
+        if known is not True:
             raise self.refuse("an assertion that may fail")
 
     def _do_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -313,9 +345,26 @@ class Statements(Accumulation):
     # ------------------------------------------------------------------ branches
 
     def _do_If(self, node: ast.If) -> Ends:
-        known = self.truth(self.read(node.test))
+        try:
+            known = self.truth(self.read(node.test))
+        except Leak as leak:
+            if isinstance(node.body[-1], ast.Raise):
+                raise leak.unblamed() from None
+            raise
         if known is not None:
             return self.block(node.body if known else node.orelse)
         start = self.path
         other = start.fork()
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
+
+
+def _holds(node: ast.Return, held: Mapping[str, Value]) -> bool:
+    """Tell whether a variable that is returned, or a part of it, was computed from data before."""
+    names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+    values = [held[name] for name in names if name in held]
+    parts = [part for each in values for part in (each if isinstance(each, tuple) else (each,))]
+    raw = Records, gaps.Edges, gaps.Chosen
+    return any(
+        isinstance(part, Reference) or (is_data(part) and not isinstance(part, raw))
+        for part in parts
+    )

@@ -98,6 +98,10 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.sum", rules.total, _SENSITIVITY, "scalar"),
     Rule("math.fsum", rules.total, _SENSITIVITY, "scalar"),
     Rule("np.count_nonzero", rules.counted, _SENSITIVITY, "scalar"),
+    *(
+        Rule(name, rules.some_or_all, "post-processing", "scalar")
+        for name in ("any", "all", "np.any", "np.all")
+    ),
     Rule("np.mean", rules.mean, _SENSITIVITY, "scalar"),
     Rule("len", rules.length, "sizes of neighbours differ by at most one", "scalar"),
     Rule("np.size", rules.size, "sizes of neighbours differ by at most one", "scalar"),
@@ -146,7 +150,7 @@ TABLE: tuple[Rule, ...] = (
     *_public(
         "math.sqrt math.log math.log2 math.log10 math.log1p math.exp math.expm1 "
         "math.pow math.tanh math.isnan math.isfinite math.isinf math.prod math.comb "
-        "math.isqrt np.prod np.std np.var np.argmin divmod np.all np.any all any "
+        "math.isqrt np.prod np.std np.var np.argmin divmod "
         "np.ndim np.bool_ np.int64 np.dot",
         "scalar",
     ),

@@ -21,7 +21,7 @@ from dpcp_audit.proving.coverage import (
     total_of,
 )
 from dpcp_audit.proving.coverage_reader import OrderStatistic
-from dpcp_audit.proving.distances import Refusal
+from dpcp_audit.proving.distances import Leak, Refusal
 from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.proving.known_calls import GENERATORS
 from dpcp_audit.proving.proof_result import place_of
@@ -177,15 +177,17 @@ class SourceProof:
         stopped = self.stopped
         line, file = stopped.line, stopped.file
         place = None
-        if line and file and not stopped.at_head:
+        if line and file:
             place = SourceLocation.of(file, line)
         return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
 
     def beside(self, outcome: Outcome) -> Outcome:
-        """Return an outcome with what stopped the proof, and of a refutation without a line its.
+        """Return an outcome with what stopped the proof, and of a refutation the line to blame.
 
         INCONCLUSIVE in place of CONSISTENT where the proof ends at a loss that the audit says it
         would have seen: the power of a search is of other code, of which other pairs are worst.
+        A line that uses data without noise goes before one that draws noise, unless the trace has
+        seen another one leak.
         """
         unproved = self.unproved()
         line = outcome.location
@@ -193,9 +195,12 @@ class SourceProof:
         if left and outcome.verdict is Verdict.CONSISTENT:
             note = f"{outcome.note} {_LEFT_OPEN.format(factor=left)}"
             outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, power=None, note=note)
-        refuted = outcome.verdict is Verdict.REFUTED
-        if refuted and line is None and not self.proved and self.stopped.leak is not None:
-            line = unproved.location
+        if outcome.verdict is Verdict.REFUTED and not self.proved:
+            leaks = outcome.traced.leaks if outcome.traced is not None else ()
+            seen = any(leak.blames and leak.location == line for leak in leaks)
+            bare = isinstance(self.stopped.stop, Leak) and not seen
+            if bare or (line is None and self.stopped.leak is not None):
+                line = unproved.location
         return replace(outcome, unproved=unproved, location=line)
 
     def _left_open(self) -> float:

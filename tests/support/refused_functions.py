@@ -100,7 +100,7 @@ def tries(scores, *, rng):
     return np.sum(scores) + rng.laplace(0, 100)
 
 
-@refused("bins come from the data")
+@refused("bins of a histogram come from the data")
 def bins_of_data(scores, *, rng):
     return np.histogram(scores, 10)[1]
 

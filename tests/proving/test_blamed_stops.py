@@ -1,0 +1,132 @@
+"""A proof that stops blames its line only where data without noise are used on it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpcp_audit as dp
+
+
+def bins(scores, *, rng) -> Any:
+    counts, edges = np.histogram(scores, bins=5)  # BLAMED
+    return edges[int(np.argmax(counts + rng.laplace(0, 2, size=5)))]
+
+
+def ends(scores, *, rng) -> Any:
+    ordered = np.sort(scores)
+    edges = np.concatenate([[ordered[0]], ordered, [1.0]])  # BLAMED
+    weights = np.diff(edges)
+    i = rng.choice(len(scores) + 1, p=weights / weights.sum())
+    return rng.uniform(edges[i], edges[i + 1])
+
+
+def end_of_a_gap(scores, *, rng) -> Any:
+    edges = np.concatenate([[0.0], np.sort(scores), [1.0]])
+    weights = np.diff(edges)
+    i = rng.choice(len(scores) + 1, p=weights / weights.sum())
+    return edges[i + 1]  # BLAMED
+
+
+def clipped(scores, *, rng) -> Any:
+    noisy = np.mean(scores) + rng.laplace(0, 1)
+    return np.clip(noisy, np.min(scores), np.max(scores))  # BLAMED
+
+
+def stopped(scores, *, rng) -> Any:
+    for _ in range(3):
+        noisy = np.sum(scores) + rng.laplace(0, 9)
+        if not np.any(scores > noisy):  # BLAMED
+            break
+    return noisy
+
+
+def in_a_list(scores, *, rng) -> Any:
+    if any(each > 0.5 for each in scores):  # BLAMED
+        return 0.0
+    return rng.laplace(0, 1)
+
+
+def returned_at_once(scores, *, rng) -> Any:
+    if rng.random() < 0.5:
+        return float(np.max(scores))  # BLAMED
+    return 0.0
+
+
+def returned_later(scores, *, rng) -> Any:
+    largest = np.max(scores)
+    return float(largest)
+
+
+def returned_from_a_list(scores, *, rng) -> Any:
+    found = [rng.laplace(0, 1)]
+    found.append(np.max(scores))
+    return found
+
+
+def checked(scores, *, rng) -> Any:
+    if not np.all((scores >= 0) & (scores <= 1)):
+        raise ValueError
+    return np.sum(scores) + rng.laplace(0, 0.5)
+
+
+def noised(scores, *, rng) -> Any:
+    return np.any(scores > 0.5) + rng.laplace(0, 0.5)
+
+
+def of_a_data_bound(scores, *, rng) -> Any:
+    middle = np.median(scores)
+    return np.sum(scores <= middle) + rng.laplace(0, 0.5)
+
+
+FUNCTIONS = [
+    bins, ends, end_of_a_gap, clipped, stopped, in_a_list, returned_at_once, returned_later,
+    returned_from_a_list, checked, noised, of_a_data_bound,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_stop_is_blamed_where_data_without_noise_are_used(function: Any) -> None:
+    proof = dp.prove(function, dp.PureDP(1.0), n=20)
+    lines, first = inspect.getsourcelines(function)
+    planted = [first + i for i, line in enumerate(lines) if "# BLAMED" in line]
+    assert not proof.proved
+    assert proof.leak == (planted[0] if planted else None), proof.reason
+    assert first < proof.line < first + len(lines)
+
+
+def test_remarks_stand_beside_the_line_that_returns() -> None:
+    def returned(scores, *, rng) -> Any:
+        total = np.sum(scores)
+        return rng.laplace(total, 1.0)
+
+    card = str(dp.prove(returned, dp.PureDP(1.0), n=20))
+    (head,) = [line for line in card.splitlines() if "def returned" in line]
+    assert "#" not in head
+    assert "laplace noise of scale 1 on a sum" in card
+
+
+def none(scores, *, rng) -> Any:
+    np.sort(scores)
+
+
+def constant(scores, *, rng) -> Any:
+    return 0.5
+
+
+def largest(scores, *, rng) -> Any:
+    return np.max(scores) + rng.laplace(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [(none, "returns None"), (constant, "does not depend on the data"), (largest, "")],
+)
+def test_a_proof_of_what_ignores_the_data_says_so(function: Any, said: str) -> None:
+    proof = dp.prove(function, dp.PureDP(1.0), n=20)
+    assert proof.proved
+    assert said in proof.remark
+    assert bool(said) == bool(proof.remark) == ("remark:" in str(proof))
