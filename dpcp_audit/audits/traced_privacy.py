@@ -309,9 +309,14 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
 _HALF_ULP = 2.0**-54
 _RARER = "paths that are rarer than those drawn may lose more"
 _UNSHOWN = "it is not known what the release shows of what the noise reveals"
+_HIDDEN = "The release need not show that, so no line is blamed."
 _BOUNDED = (
     "A draw between bounds that depend on the data loses infinitely much, if it is seen between "
-    "which ones; the release need not show that, so no line is blamed."
+    f"which ones. {_HIDDEN}"
+)
+_COMPARED = (
+    "Counted as if the values of all draws that are compared were seen, the loss is infinite. "
+    f"{_HIDDEN}"
 )
 _UNAMPLIFIED = (
     "Coins and choices, such as which rows are drawn, count as revealed: the loss is that without "
@@ -549,7 +554,7 @@ def _held(evidence: Evidence) -> Evidence:
 
 
 def _note(trace: PairTrace, *, refuted: bool, shown: bool, exceeding: bool) -> str:
-    parts = [_BOUNDED] if hides_infinity(trace) else []
+    parts = [_hidden(trace)] if hides_infinity(trace) else []
     parts += [f"{leak}." for leak in trace.leaks[:3]]
     if refuted and not shown:
         parts.append(
@@ -563,3 +568,9 @@ def _note(trace: PairTrace, *, refuted: bool, shown: bool, exceeding: bool) -> s
     if trace.values:
         parts.append("Comparisons of several draws count as if their values were revealed.")
     return " ".join(parts)
+
+
+def _hidden(trace: PairTrace) -> str:
+    """Return why an infinite loss of what the noise reveals says nothing of the release."""
+    lost = [line for line in trace.lines if math.isinf(line.mean_loss)]
+    return _BOUNDED if all(line.law == "uniform" for line in lost) else _COMPARED

@@ -480,7 +480,7 @@ def _remedy(finding: Mapping[str, Any]) -> str:
         return f"{_spends(finding['evidence'], line, proved=bool(hint))}{hint}"
     if stopped:
         return f"At {_place(finding)}: {unproved['reason']}.{hint}"
-    return _bare(finding)
+    return _bare(finding) or _unnamed(finding)
 
 
 def _rank(finding: Mapping[str, Any]) -> int | None:
@@ -547,7 +547,20 @@ def _bare(finding: Mapping[str, Any]) -> str:
         return ""
     place = _place(finding)
     named = any(str(leak.location) == place for leak in traced.leaks)
-    return f"{f'At {place}' if named else 'On this pair'}, data is used without noise."
+    if named:
+        return f"At {place}, data is used without noise."
+    return "On this pair, data is used without noise, at a line that the trace does not see."
+
+
+def _unnamed(finding: Mapping[str, Any]) -> str:
+    """Return that no line is blamed, where the noise was followed, or the source was read."""
+    traced = lines_traced(finding)
+    if traced is None and not finding.get("unproved"):
+        return ""
+    seen = () if traced is None else (*traced.draws, *traced.leaks)
+    if any(str(each.location) == _place(finding) for each in seen):
+        return ""
+    return "No line can be named: the outputs alone show the loss."
 
 
 def _place(finding: Mapping[str, Any]) -> str:

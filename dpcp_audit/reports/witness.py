@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DIFFERENCE = "where they differ"
 _PAIRS = (("value", "neighbour"), ("scores", "neighbour_scores"))
+_FEW = 3
+"""Records with which claims of more are tried as well: a sentence says that so few suffice."""
 _MANY = 6
 _SHOWN = 10
 _LONGEST = 160
@@ -70,7 +72,7 @@ def changed_records(witness: Mapping[str, Any], *, to_neighbour: bool) -> str:
     Examples
     --------
     >>> changed_records({"scores": [0.0, 1.0], "neighbour_scores": [0.0, 0.0]}, to_neighbour=True)
-    'With 2 scores, changing one from 1 to 0'
+    'Already with 2 scores, changing one from 1 to 0'
     >>> changed_records({"value": 2, "neighbour": 0}, to_neighbour=False)
     'Changing the value from 0 to 2'
     """
@@ -112,14 +114,16 @@ def _changed_client(first: Any, second: Any) -> str:
 
 
 def _change(first: list[Any], second: list[Any], noun: str) -> str:
-    start = f"With {counted(len(first), noun)},"
+    few = "Already with" if len(first) <= _FEW else "With"
+    start = f"{few} {counted(len(first), noun)},"
+    one = "it" if len(first) == 1 else "one"
     moved = [(a, b) for a, b in zip(first, second, strict=False) if a != b]
     if len(first) == len(second) and len(moved) == 1:
-        return f"{start} changing one from {_shown(moved[0][0])} to {_shown(moved[0][1])}"
+        return f"{start} changing {one} from {_shown(moved[0][0])} to {_shown(moved[0][1])}"
     old, new = (Counter(map(json.dumps, side)) for side in (first, second))
     gone, come = list((old - new).elements()), list((new - old).elements())
     if len(gone) == len(come) == 1:
-        return f"{start} changing one from {_shown(_read(gone))} to {_shown(_read(come))}"
+        return f"{start} changing {one} from {_shown(_read(gone))} to {_shown(_read(come))}"
     if not gone and len(come) == 1:
         return f"{start} adding one of {_shown(_read(come))}"
     if not come and len(gone) == 1:

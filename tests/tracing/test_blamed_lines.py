@@ -6,9 +6,11 @@ Never one that the correct twin gets too.
 from __future__ import annotations
 
 import inspect
+import io
+import json
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,15 +23,22 @@ from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.faces.keywords import spec_of
+from dpcp_audit.faces.pytest_plugin.fixture import failure
 from dpcp_audit.reports.document import to_document
+from dpcp_audit.reports.formats.ci import render_sarif
 from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.reports.terminal import print_summary
 from dpcp_audit.target_checks.target_rows import row_of_trace
 from dpcp_audit.words.results import Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.words.results import Finding
 
 pytestmark = pytest.mark.known_bad
 
 GRID = np.linspace(0, 1, 9)
 RATE = 1.0
+CLAIM = dp.PureDP(RATE)
 
 
 def bisection(x, *, rng, leak=False) -> Any:
@@ -39,7 +48,7 @@ def bisection(x, *, rng, leak=False) -> Any:
         below = np.sum(np.asarray(x) <= middle) + rng.laplace(scale=6 / RATE)
         if leak:
             below = np.sum(np.asarray(x) <= middle) + 0.0  # LEAK
-        low, high = (middle, high) if below < 0.9 * len(x) else (low, middle)
+        low, high = (middle, high) if below < 0.9 * len(x) else (low, middle)  # USED
     return high
 
 
@@ -78,7 +87,7 @@ def histogram(x, *, rng, leak=False) -> Any:
         noisy = counts + 0.0  # LEAK
     total = np.cumsum(noisy)
     for i, each in enumerate(total):
-        if each >= 0.9 * len(x):
+        if each >= 0.9 * len(x):  # USED
             return float(GRID[i + 1])
     return 1.0
 
@@ -163,6 +172,9 @@ FORMS = [
     descent,
     clients,
 ]
+UNDECIDED = [tree, order_statistic, smooth_sensitivity, descent, clients]
+"""Leaks of numbers, of which a trace alone does not tell whether the release shows them."""
+UNNAMED = [grid]
 _X = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 _Y = [*_X[:-1], 0.15]
 
@@ -368,18 +380,63 @@ WRONG = [
 ]
 
 
-def _entry(function: Any) -> dict[str, Any]:
-    """The trace's finding, as every report has it."""
-    given = {"kind": "quantile", "n": [20], "alpha": 0.1}
-    spec = spec_of(function, [dp.PureDP(1.0)], given, file=__file__, draws=600)
-    row = row_of_trace(spec, dp.PureDP(1.0), Scope.RELEASE, paths=40)
+def _found(function: Any, *, of: Any = CLAIM, **given: Any) -> tuple[Finding, Any]:
+    """The trace's finding, and the document that every report is made of."""
+    given = {"kind": "quantile", "n": [20], "alpha": 0.1} | given
+    spec = spec_of(function, [of], given, file=__file__, draws=600)
+    row = row_of_trace(spec, of, Scope.RELEASE, paths=40)
     finding = check_row(row, RunSettings(), significance=1e-6)
-    return to_document(RunSettings(), [finding], seconds=0.0, complete=True)["findings"][0]
+    return finding, to_document(RunSettings(), [finding], seconds=0.0, complete=True)
+
+
+def _entry(function: Any) -> dict[str, Any]:
+    return _found(function)[1]["findings"][0]
+
+
+def _named(text: str) -> set[int]:
+    """The lines of this file that a text names."""
+    return {int(each) for each in re.findall(r"test_blamed_lines\.py:(\d+)", text)}
 
 
 def _lines(entry: dict[str, Any]) -> set[int]:
-    """The lines of this file that a finding's sentence names."""
-    return {int(each) for each in re.findall(r"test_blamed_lines\.py:(\d+)", sentence(entry))}
+    return _named(sentence(entry))
+
+
+def _told(finding: Finding, document: Any) -> dict[str, set[int]]:
+    """The lines that each face names as the place of a broken promise, without the ``def``."""
+    terminal = io.StringIO()
+    print_summary(document, stream=terminal)
+    before_the_note = terminal.getvalue().partition("Not proved for every input")[0]
+    assert finding.outcome is not None
+    failed = failure("here", finding.claim, finding.outcome, 1e-6, "again")
+    (line,) = re.findall(r"^  line .*$", failed, re.MULTILINE) or [""]
+    (result,) = json.loads(render_sarif(document))["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]["region"]["startLine"]
+    head = finding.claim.location
+    assert head is not None
+    return {
+        "terminal": _named(before_the_note.replace("\n    ", "")),
+        "sarif": {place} - {head.line},
+        "pytest": _named(line),
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_face_names_the_planted_line_or_none(form: Any) -> None:
+    given = {"of": dp.ZCDP(0.1)} if form is descent else {}
+    given |= {"kind": "vector", "alpha": None} if form is tree else {}
+    lines, first = inspect.getsourcelines(form)
+    bare = {first + i for i, line in enumerate(lines) if "# LEAK" in line or "# USED" in line}
+    leaking, document = _found(form, **given, options={"leak": True})
+    assert leaking.verdict is (Verdict.INCONCLUSIVE if form in UNDECIDED else Verdict.REFUTED)
+    if leaking.verdict is Verdict.REFUTED:
+        told = _told(leaking, document)
+        assert told["terminal"] == told["sarif"] == told["pytest"], told
+        assert told["sarif"] <= bare, told
+        assert bool(told["sarif"]) == (form not in UNNAMED), told
+    twin, document = _found(form, **given, options={"leak": False})
+    assert twin.verdict is not Verdict.REFUTED
+    assert not _lines(document["findings"][0])
 
 
 def _planted(function: Any) -> set[int]:

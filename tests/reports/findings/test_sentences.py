@@ -166,7 +166,10 @@ def test_the_hint_of_a_proof_is_told_once() -> None:
     ("changed", "said"),
     [
         ({"mean_loss": "inf"}, ""),
-        ({"location": {"file": "mine.py", "line": 14}}, ""),
+        (
+            {"location": {"file": "mine.py", "line": 14}},
+            "No line can be named: the outputs alone show the loss.",
+        ),
         (
             {"draws": 20.0, "share": 0.25},
             "At mine.py:13, 20 draws of Laplace noise spend 25 % of the loss.",
