@@ -238,17 +238,14 @@ def _mean_limit(
 
 _NUMERICAL = 1e-9
 _PAYS_NOT = (
-    "Every noisy number that the code acts on counts as released. On all paths that were drawn the "
-    "noise does not pay for the claim, by any theorem of composition."
+    "Every noisy number that the code acts on counts as released. On all traced paths the noise is "
+    "too small for the claim, by every composition theorem."
 )
 _MEAN = (
-    "Every noisy number that the code acts on counts as released. Paths cost differently; on "
-    "average, the noise that they draw does not pay for the claim."
+    "Every noisy number that the code acts on counts as released. The paths cost differently; on "
+    "average their noise is too small for the claim."
 )
-_PAYS = (
-    "Every noisy number that the code acts on counts as released; on none of the paths that were "
-    "drawn do they cost more."
-)
+_PAYS = "Every noisy number that the code acts on counts as released; no traced path costs more."
 
 
 def _badness(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> tuple[float, float]:
@@ -307,31 +304,32 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
 
 
 _HALF_ULP = 2.0**-54
-_RARER = "paths that are rarer than those drawn may lose more"
-_UNSHOWN = "it is not known what the release shows of what the noise reveals"
+_RARER = "rarer paths than those traced may lose more"
+_UNSHOWN = "the release may show less than the noise reveals"
 _HIDDEN = "The release need not show that, so no line is blamed."
 _BOUNDED = (
-    "A draw between bounds that depend on the data loses infinitely much, if it is seen between "
-    f"which ones. {_HIDDEN}"
+    "A draw between bounds that depend on the data loses infinitely much, if the bounds are seen. "
+    f"{_HIDDEN}"
 )
 _COMPARED = (
     "Counted as if the values of all draws that are compared were seen, the loss is infinite. "
     f"{_HIDDEN}"
 )
 _UNAMPLIFIED = (
-    "Coins and choices, such as which rows are drawn, count as revealed: the loss is that without "
-    "amplification, from above."
+    "Coins and choices, such as which rows are drawn, count as revealed: the loss is an upper "
+    "bound, without amplification."
 )
 _EXCEEDING = (
-    "The paths lose more than is claimed, by two standard errors or more: too little for a finding "
-    "from so few of them."
+    "The traced paths lose more than is claimed, by two standard errors or more, but they are too "
+    "few to refute the claim."
 )
 _RUN_OF_ALL = (
-    "Every path was run: the whole law of the output, on {count} outputs, for ideal draws."
+    "Every path was run, so the distribution of the output is exact, for ideal draws ({count} "
+    "outputs)."
 )
 _MISSED_PATHS = (
-    " Paths of a probability below 1e-12 together were left out: after a fork as unlikely as "
-    "rounding, or of a loop that draws until something is accepted."
+    " Paths with a total probability below 1e-12 were left out: those after a fork as unlikely as "
+    "rounding, or of a loop that draws until a value is accepted."
 )
 
 
@@ -558,8 +556,8 @@ def _note(trace: PairTrace, *, refuted: bool, shown: bool, exceeding: bool) -> s
     parts += [f"{leak}." for leak in trace.leaks[:3]]
     if refuted and not shown:
         parts.append(
-            "Counted draw by draw, the noise does not pay for the claim: that bounds the loss of "
-            "the release from above, and is no finding."
+            "Counted draw by draw, the noise is too small for the claim. That bounds the loss of "
+            "the release from above only, and refutes nothing."
         )
     if exceeding:
         parts.append(_EXCEEDING)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _LARGEST_EXPONENT = 700.0
 _UNDECIDED = (
-    "Not decided: a trace bounds the loss of the release from above alone, since other noise may "
-    "give the same output; an infinite loss of what the noise reveals refutes nothing."
+    "Not decided: a trace bounds the loss of the release from above only. Other noise may give the "
+    "same output, so an infinite loss of what the noise reveals refutes nothing."
 )
 _LAWS = {"laplace": "Laplace", "normal": "Gaussian"}
 
@@ -465,7 +465,7 @@ def _proved(finding: Mapping[str, Any]) -> str:
 def _next_step(finding: Mapping[str, Any]) -> str:
     """Return what decides a claim that a trace leaves open, and where data has no noise."""
     transcript = (finding.get("witness") or {}).get("scope") == "transcript"
-    other = "" if transcript else ", or claim it of scope transcript"
+    other = "" if transcript else ", or test the claim in scope transcript"
     return f"{_bare(finding)} Sample the outputs (dpcp-audit check, dp.audit){other}."
 
 

@@ -94,8 +94,8 @@ _RELATIONS = {
     Relation.ADD_REMOVE: "one record is added or taken away",
 }
 _UNVARIED = (
-    "the source proves it, but all calls on one input returned the same, or failed, so that the "
-    "proof is not relied on"
+    "the source proves it, but all calls on one input returned the same output, or failed: the "
+    "proof is not used"
 )
 _LEFT_OPEN = (
     "The proof leaves a loss of up to {factor:.3g} times the claim, and the calls do not "

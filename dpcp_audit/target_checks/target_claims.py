@@ -206,9 +206,7 @@ def _contradiction(found: Outcome, shown: TraceResult, *, same: bool) -> str:
     )
 
 
-_PAST_THE_NOISE = (
-    " The outputs lose more than the paths show: data reaches them past the noise that is followed."
-)
+_PAST_THE_NOISE = " The outputs lose more than the traced paths: data reaches them past the noise."
 
 
 def _is_crossed(below: Evidence, above: Evidence) -> bool:
@@ -336,8 +334,8 @@ def closed(value: object, size: int = 1, /, *, rng: object) -> NoReturn:
 _CAUSE = "cause"
 """The key of a witness that says what keeps the noise the same in every call."""
 _ONLY_HERE = (
-    "Every call on one input of this pair returns the same, and on other inputs the outputs vary: "
-    "the noise that the code draws does not reach this output."
+    "On this pair every call on one input returned the same output, though outputs vary on other "
+    "inputs: here the noise does not reach the output."
 )
 _AGAIN = 5
 """Times the outputs of a witness, on which the same loss is refuted almost surely."""

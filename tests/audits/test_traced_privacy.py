@@ -110,7 +110,7 @@ def test_what_is_rounded_is_refuted_in_the_transcript_alone() -> None:
     assert transcript.verdict is Verdict.REFUTED
     assert release.verdict is Verdict.INCONCLUSIVE
     assert release.evidence.lower == 0.0
-    assert "does not pay for the claim" in release.note
+    assert "the noise is too small for the claim" in release.note
     assert outcome(rounded, PureDP(1.0)).verdict is Verdict.CONSISTENT
 
 

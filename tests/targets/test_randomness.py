@@ -302,7 +302,7 @@ def noise_on_other_inputs(scores, *, rng) -> float:
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (noise_on_other_inputs, "does not reach this output"),
+        (noise_on_other_inputs, "does not reach the output"),
         (lambda scores, *, rng: float(np.sum(scores)), "no noise reaches the output"),
     ],
 )

@@ -191,7 +191,7 @@ def test_a_trace_that_decides_nothing_says_why_and_names_no_def() -> None:
     (claim,) = found.claims
     assert claim.power is None
     for said in (repr(claim), repr(found)):
-        assert "Not decided: a trace bounds the loss of the release from above alone" in " ".join(
+        assert "Not decided: a trace bounds the loss of the release from above only" in " ".join(
             said.split()
         )
     first = noise_on_one_branch.__code__.co_firstlineno
