@@ -258,6 +258,16 @@ class Leak(Refusal):
         return Refusal(self.line, self.reason, self.hint, self.file)
 
 
+class Suspect(Refusal):
+    """A proof stops where records are compared with data without noise: a defect, perhaps."""
+
+    def made_at(self, line: int) -> Suspect:
+        """Return the same at the line on which what they are compared with is computed."""
+        where = f"records are compared with it at line {self.line}"
+        reason = f"what is computed here from the data has no noise, and {where}"
+        return Suspect(line, reason, self.hint, self.file)
+
+
 @dataclass(frozen=True, slots=True)
 class Public:
     """Public, its value unknown: released, or computed from released values.

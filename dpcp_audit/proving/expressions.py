@@ -24,6 +24,7 @@ from dpcp_audit.proving.distances import (
     Reference,
     SampledPlaces,
     Statistic,
+    Suspect,
     Value,
     is_iterator,
     is_known,
@@ -48,6 +49,7 @@ class Expressions(Loops):
 
     steps: int
     notes: Any
+    made: dict[tuple[int, str], int]
     _captured: set[int]
 
     # What the interpreter has beside them.
@@ -218,7 +220,11 @@ class Expressions(Loops):
             one = right if name in {"Is", "IsNot"} else self.gathered(right)
             if name in {"In", "NotIn"}:
                 one = self._looked_through(left, right)
-            found = order.compare(self._reader, name, self.gathered(left), one)
+            try:
+                found = order.compare(self._reader, name, self.gathered(left), one)
+            except Suspect as stop:
+                made = self.made_at(node)
+                raise stop.made_at(made) if made else stop from None
             self.for_some = outer
             result = self._both(result, found)
             if is_known(found) and not isinstance(found, np.ndarray) and not found:
@@ -227,6 +233,13 @@ class Expressions(Loops):
                 return found
             left = right
         return result
+
+    def made_at(self, node: ast.expr) -> int:
+        """Return the first line that computed data without noise for a name in this; else 0."""
+        names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+        return min(
+            filter(None, (self.made.get((self.frame, name), 0) for name in names)), default=0
+        )
 
     def _looked_through(self, one: Value, value: Value) -> Value:
         """Return what ``in`` looks through: of a dictionary its keys."""

@@ -94,6 +94,7 @@ class Reader(Expressions):
         self._captured: set[int] = set()
         self.returning: int = 0
         self.shown: Refusal | None = None
+        self.made: dict[tuple[int, str], int] = {}
 
     # ------------------------------------------------------------------ what is observed
 

@@ -26,6 +26,7 @@ from dpcp_audit.proving.distances import (
     Reference,
     Shifted,
     Statistic,
+    Suspect,
     Value,
     Weights,
     is_data,
@@ -110,6 +111,13 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
         return a.within(Fraction(0), Fraction(1), boolean=True)
     records, other = (a, b) if isinstance(a, Records) else (b, a)
     other = reading.release(other)
+    if is_data(other):
+        raise Suspect(
+            reading.line,
+            f"records are compared with {kind(other)} without noise",
+            "take a number that holds for all data, or add noise to it",
+            reading.file,
+        )
     if not is_public(other) or shape_of(other) != ():
         raise reading.refuse(f"records are compared with {kind(other)}, not with one number")
     if reading.for_some and not (is_known(other) or isinstance(other, PublicFloat)):

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving.distances import Leak, Line
+from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words.results import SourceLocation
 
@@ -85,7 +85,7 @@ class ProofResult:
     @property
     def leak(self) -> int | None:
         """The line at which noise is missing, or too little; None where another thing stops it."""
-        if self.proved or (self.stop is not None and not isinstance(self.stop, Leak)):
+        if self.proved or (self.stop is not None and not isinstance(self.stop, Leak | Suspect)):
             return None
         return self.line
 

@@ -123,8 +123,12 @@ class Statements(Accumulation):
 
     def _do_Assign(self, node: ast.Assign) -> None:
         value = self.read(node.value)
+        made = self.made_at(node.value) or node.lineno
         for target in node.targets:
             self.bind(target, value)
+            names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+            bare = is_data(value) and not isinstance(value, Records)
+            self.made |= {(self.frame, name): made if bare else 0 for name in names}
 
     def _do_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:

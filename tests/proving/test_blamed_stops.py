@@ -77,14 +77,26 @@ def noised(scores, *, rng) -> Any:
     return np.any(scores > 0.5) + rng.laplace(0, 0.5)
 
 
+def between_the_ends(scores, *, rng) -> Any:
+    low, high = np.min(scores), np.max(scores)  # BLAMED
+    for _ in range(3):
+        middle = (low + high) / 2
+        count = np.sum(scores <= middle) + rng.laplace(0, 3)
+        if count < 18:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def of_a_data_bound(scores, *, rng) -> Any:
-    middle = np.median(scores)
+    middle = np.median(scores)  # BLAMED
     return np.sum(scores <= middle) + rng.laplace(0, 0.5)
 
 
 FUNCTIONS = [
     bins, ends, end_of_a_gap, clipped, stopped, in_a_list, returned_at_once, returned_later,
-    returned_from_a_list, checked, noised, of_a_data_bound,
+    returned_from_a_list, checked, noised, between_the_ends, of_a_data_bound,
 ]  # fmt: skip
 
 
