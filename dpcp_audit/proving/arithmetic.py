@@ -42,7 +42,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, frozen, is_scalar, plain
 from dpcp_audit.proving.sources import NARROW, is_narrow
-from dpcp_audit.proving.thresholds import Difference, difference, shifted
+from dpcp_audit.proving.thresholds import Difference, difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,8 +105,7 @@ def binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
 def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return the result where an operand is of a kind that only one mechanism has."""
     if isinstance(a, Difference) or isinstance(b, Difference):
-        found = shifted(name, a, b)
-        return _processed(reading, name, a, b) if found is None else found
+        return _processed(reading, name, a, b)
     if isinstance(a, Shifted) or isinstance(b, Shifted):
         raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
     return gaps.binary(reading, name, a, b)
@@ -383,8 +382,6 @@ def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | Non
         return found.negative if size.sign < 0 else found
     if isinstance(x, Noise) and size.sign > 0 and x.law == "exponential":
         return replace(x, scale=x.scale.times(size))
-    if isinstance(x, Noisy) and size.sign:
-        return _scaled(reading, x, size)
     return None
 
 
@@ -399,14 +396,6 @@ def _multiple(
         return in_range(reading, x.times(size, keeps_integers=whole))
     scaled = in_range(reading, x.times(size))
     return replace(scaled, part=None, span=min(2 * scaled.linf, scaled.l1), topped=False)
-
-
-def _scaled(reading: Interpreter, x: Noisy, size: Surd) -> Noisy | None:
-    """Return a noisy value times a factor: the same release."""
-    if size.sign < 0 or x.noise.whole:
-        return None
-    noise = replace(x.noise, scale=x.noise.scale.times(size))
-    return Noisy(x.statistic.times(size), noise, x.line, x.token)
 
 
 def _factor(name: str, a: Value, b: Value) -> tuple[Surd, tuple[int, ...] | None] | None:

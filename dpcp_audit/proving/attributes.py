@@ -20,7 +20,6 @@ from dpcp_audit.proving.distances import (
     Generator,
     Noise,
     Noisy,
-    Once,
     Private,
     Public,
     Records,
@@ -117,8 +116,6 @@ def method(
         return noise_rules.variates(reader, owner, args, kw)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "list":
         return _list_method(reader, owner, name, args)
-    if isinstance(owner, Reference) and reader.cells(owner).kind == "dict":
-        return _dict_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
         return objects.method(reader, owner, name, args, kw)
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
@@ -192,12 +189,3 @@ def _list_method(reader: Interpreter, owner: Reference, name: str, args: list[Va
         raise reader.refuse(f"the method {name} of a list is not followed")
     reader.path.heap[owner.address] = Contents("list", items)
     return None
-
-
-def _dict_method(reader: Interpreter, owner: Reference, name: str, args: list[Value]) -> Value:
-    cells = reader.cells(owner)
-    if name == "items" and not args:
-        return Once(tuple(zip(cells.keys, cells.items, strict=True)), (owner,))
-    if name in {"keys", "values"} and not args:
-        return Once(cells.keys if name == "keys" else cells.items, (owner,))
-    raise reader.refuse(f"the method {name} of a dictionary is not followed")

@@ -183,7 +183,7 @@ class Expressions(Loops):
             if isinstance(x, Reference) and self.cells(x).kind == "list":
                 return self._of_lists(name, x, y, left=a is x)
             if isinstance(x, tuple) and not is_known((a, b)):
-                return self._of_tuples(name, x, y, left=a is x)
+                raise self.refuse(f"{name} of a tuple", "make it an array: np.array(...)")
         return arithmetic.binary(self._reader, name, self.gathered(a), self.gathered(b))
 
     def _of_lists(self, name: str, x: Reference, y: Value, *, left: bool) -> Value:
@@ -196,17 +196,6 @@ class Expressions(Loops):
             a, b = (self.gathered(x), y) if left else (y, self.gathered(x))
             return arithmetic.binary(self._reader, name, a, b)
         raise self.refuse(f"{name} of a list")
-
-    def _of_tuples(self, name: str, x: tuple[Value, ...], y: Value, *, left: bool) -> Value:
-        """Return two tuples after each other, or one several times."""
-        if name == "Add" and isinstance(y, tuple):
-            return (*x, *y) if left else (*y, *x)
-        if name == "Mult" and type(y) is int and len(x) * y < MOST_STEPS:
-            return x * y
-        if not isinstance(y, tuple) and shape_of(y):
-            a, b = (self.gathered(x), y) if left else (y, self.gathered(x))
-            return arithmetic.binary(self._reader, name, a, b)
-        raise self.refuse(f"{name} of a tuple", "make it an array: np.array(...)")
 
     def _read_Compare(self, node: ast.Compare) -> Value:
         left, result = self.read(node.left), True

@@ -197,7 +197,7 @@ def lengths(edges: Edges) -> Value:
 
 
 def element(reader: Interpreter, value: Value, index: Value) -> Value:
-    """Return an entry of the edges or of the lengths, or a slice of the edges."""
+    """Return an entry, or a slice, of the edges."""
     if isinstance(value, Edges) and isinstance(index, slice) and is_known(index):
         start, stop, step = index.indices(size(value))
         if step == 1 and start < stop:
@@ -209,20 +209,7 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     whole = isinstance(value, Edges) and size(value) == value.gaps + 1
     if isinstance(index, Chosen) and whole and index.token == value.token:
         return Edge(value.token, value.gaps, index)
-    if isinstance(index, Chosen) and isinstance(value, Gaps) and _plain_lengths(value):
-        return _length(reader, value, index)
     raise reader.refuse(f"an entry of {kind(value)} is taken out")
-
-
-def _length(reader: Interpreter, value: Gaps, index: Chosen) -> Length:
-    if index.token != value.token or index.offset:
-        raise reader.refuse("the length of another gap than the chosen one")
-    return Length(index)
-
-
-def _plain_lengths(value: Gaps) -> bool:
-    weights = value.log or value.common or value.noise or value.normalised or value.shifted
-    return not weights and value.place is None and not any(map(any, value.logs))
 
 
 def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -309,7 +296,7 @@ def _by_common(name: str, a: Gaps, b: Gaps) -> Gaps | None:
     if a.place is not None and b.common == "sum" and not b.log and name == "Div":
         own = (a.token, a.logs) == (b.token, b.logs[a.place : a.place + 1]) and not a.log
         return replace(a, normalised=True, name=b.name) if own else None
-    if not alike or (b.common == "sum" and a.log and not b.log):
+    if not alike:
         return None
     if b.common == "sum":
         return replace(a, normalised=True, name=next(tokens))
@@ -399,11 +386,6 @@ def common(value: Gaps, what: str) -> Value:
     if value.common or value.noise or value.place is not None or (value.log and what == "sum"):
         return NotImplemented
     return replace(value, common=what)
-
-
-def log_sum(value: Gaps) -> Value:
-    """``scipy.special.logsumexp``: the logarithm of the sum of the weights."""
-    return replace(value, common="sum") if value.log and not value.common else NotImplemented
 
 
 def softmax(reader: Interpreter, value: Gaps) -> Value:

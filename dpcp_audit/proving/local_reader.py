@@ -358,17 +358,6 @@ class LocalReader(PathReader):
         for each in old.values if isinstance(old, Drawn) else (old,):
             super()._check_in_place(each)
 
-    def _read_UnaryOp(self, node: ast.UnaryOp) -> Value:
-        name = type(node.op).__name__
-        value = None if name == "Not" else self.gathered(self.read(node.operand))
-        if value is None:
-            return super()._read_UnaryOp(node)
-        if not isinstance(value, Drawn | Entries):
-            return order.unary(self, name, value)
-        inverts = {(name, np.bool_): np.logical_not} if name == "Invert" else {}
-        usual = lambda x: order.unary(self, name, x)  # noqa: E731
-        return self.lift(lambda x: inverts.get((name, type(x)), usual)(x), value)
-
     def _read_IfExp(self, node: ast.IfExp) -> Value:
         condition, arms = self.read(node.test), (node.body, node.orelse)
         acts = [ast.Attribute, ast.Call, ast.NamedExpr, ast.Subscript]

@@ -393,9 +393,3 @@ def absolute(reader: Interpreter, a: Value) -> Value:
         kept: dict[str, Any] = {"says": a.says, "size": a.size, "floats": a.floats}
         return statistic(a.shape, a.l1, a.l2_squared, a.linf, **kept)
     return NotImplemented
-
-
-def absolute_double(reader: Interpreter, a: Value) -> Value:
-    """``np.fabs``: of conditions it is of half precision."""
-    doubles = isinstance(a, Records | Statistic) and a.floats
-    return absolute(reader, a) if doubles else NotImplemented

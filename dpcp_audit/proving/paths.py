@@ -183,8 +183,6 @@ class Joining:
     def merge(self, x: Value, y: Value) -> Value | None:
         """Return a fresh draw of either path as one; None where its law or use differs."""
         x, y = _public_if_used(self.a, x), _public_if_used(self.b, y)
-        if isinstance(x, Public) != isinstance(y, Public):
-            x, y = self._given_up(self.a, x), self._given_up(self.b, y)
         if isinstance(x, Public) and isinstance(y, Public):
             return Public(x.shape if x.shape == y.shape else None)
         if type(x) is not type(y) or not isinstance(x, Noise | Noisy):
@@ -192,13 +190,6 @@ class Joining:
         if (x, y) not in self._merged:
             self._merged[x, y] = self._fresh(x, y)
         return self._merged[x, y]
-
-    def _given_up(self, path: Path, value: Value) -> Value:
-        """Return a fresh uniform draw as public; it can hide nothing from then on."""
-        if not isinstance(value, Noise) or value.law != "uniform" or self._is_taken(path, value):
-            return value
-        self.moved.append(value.draw)
-        return Public(value.shape)
 
     def _is_taken(self, path: Path, noise: Noise) -> bool:
         """Tell whether a draw, or a part of it, was used on its path or joined already."""

@@ -431,11 +431,6 @@ def logarithm(reader: Interpreter, x: Value) -> Value:
     )
 
 
-def log_of_sum(reader: Interpreter, a: Value) -> Value:
-    """``scipy.special.logsumexp``: of the weights of gaps."""
-    return gaps.log_sum(a) if isinstance(a, gaps.Gaps) else NotImplemented
-
-
 def differences(reader: Interpreter, a: Value) -> Value:
     """``np.diff``: of the sorted records between two public ends."""
     return gaps.lengths(a) if isinstance(a, gaps.Edges) else NotImplemented

@@ -118,7 +118,6 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.minimum", order.smaller, _LIPSCHITZ, _ENTRYWISE),
     Rule("np.clip", order.clip, _LIPSCHITZ, _ENTRYWISE),
     Rule("np.abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.fabs", order.absolute_double, _LIPSCHITZ, _ENTRYWISE),
     Rule("abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
     Rule("math.fabs", order.absolute, _LIPSCHITZ, "scalar"),
     Rule("np.where", rules.where, "one of two for each record", _ENTRYWISE),
@@ -126,7 +125,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.histogram", rules.histogram, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
     Rule("np.exp", rules.exponential, "McSherry and Talwar 2007", _ENTRYWISE),
     Rule("scipy.special.softmax", rules.softmax, "McSherry and Talwar 2007"),
-    Rule("scipy.special.logsumexp", rules.log_of_sum, "Smith 2011, Algorithm 2", "scalar"),
+    Rule("scipy.special.logsumexp", gives="scalar"),
     Rule("np.log", rules.logarithm, "Smith 2011, Algorithm 2", _ENTRYWISE),
     Rule("np.diff", rules.differences, "Smith 2011, Algorithm 2"),
     Rule("np.concatenate", rules.concatenated, "Smith 2011, Algorithm 2"),
@@ -140,7 +139,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.argmax", rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
     Rule("print", rules.printed, "printing is release"),
     *_public(
-        "np.sqrt np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh "
+        "np.sqrt np.fabs np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh "
         "np.sign np.isnan np.isfinite np.add np.subtract np.multiply np.divide "
         "np.negative np.logical_and np.logical_or np.logical_not",
         _ENTRYWISE,

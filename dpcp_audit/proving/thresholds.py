@@ -71,15 +71,6 @@ def difference(reader: Interpreter, a: Value, b: Value) -> Difference | None:
     return None
 
 
-def shifted(name: str, a: Value, b: Value) -> Difference | None:
-    """Return a difference plus or minus a public number."""
-    x, y = (a, b) if isinstance(a, Difference) else (b, a)
-    if name not in {"Add", "Sub"} or not is_public(y) or shape_of(y) != ():
-        return None
-    flips = name == "Sub" and x is b
-    return Difference(x.query, x.threshold, -x.sign if flips else x.sign)
-
-
 def compared(reader: Interpreter, name: str, a: Value, b: Value) -> bool | None:
     """Return the answer that this path is read for; None where there is no threshold."""
     if name not in _SIDES:
@@ -104,7 +95,7 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
     """Return whether the query is above, and charge for the shifts that keep this answer."""
     answers = reader.answers
     if reader.each_record:
-        raise reader.refuse("a noisy threshold in a loop whose length is not known beforehand")
+        raise reader.refuse("a noisy threshold for each record")
     query, threshold = found.query, found.threshold
     if released(reader, found):
         return answers.next()  # of the gap, which stays as it is: both answers are free
