@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from dpcp_audit.extensions.claims import (
@@ -155,26 +155,10 @@ PANELS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BestMethod:
-    """The best calibrator of a case.
-
-    Parameters
-    ----------
-    row : ComparisonRow or None
-        What was measured of it; None where no calibrator covers with useful sets.
-    excess : float
-        Labels a set more than split conformal prediction's; nan where there is no row.
-    """
-
-    row: ComparisonRow | None
-    excess: float = math.nan
-
-
 def choose(
     comparison: Comparison, *, subject: str, n: int, alpha: float, epsilon: float, panel: Panel
-) -> BestMethod:
-    """Return the private calibrator with the smallest sets among those that cover.
+) -> ComparisonRow | None:
+    """Return the private calibrator with the smallest sets among those that cover, if any does.
 
     A calibrator covers where its mean coverage is at least 1−α within three standard errors,
     and its sets are useful where they hold less than 90 % of all labels. Among those within 2 %
@@ -196,20 +180,19 @@ def choose(
         and _eligible(method(row.method), panel)
     ]
     if not fit:
-        return BestMethod(row=None)
+        return None
     smallest = min(size for _, size in fit)
     tied = [(row, size) for row, size in fit if size <= smallest + _TIE * reference]
-    row, size = min(tied, key=lambda one: (shortfalls(comparison, one[0].method), one[1]))
-    return BestMethod(row=row, excess=size - reference)
+    return min(tied, key=lambda one: (shortfalls(comparison, one[0].method), one[1]))[0]
 
 
 def elected(comparison: Comparison, *, subject: str, alpha: float, panel: Panel) -> Counter[str]:
     """Return in how many cases over n and ε each calibrator is chosen; "" where none is."""
     return Counter(
-        choice.row.method if choice.row else ""
+        best.method if best else ""
         for n in comparison.grid.sizes
         for epsilon in comparison.grid.epsilons
-        for choice in [
+        for best in [
             choose(comparison, subject=subject, n=n, alpha=alpha, epsilon=epsilon, panel=panel)
         ]
     )
@@ -357,7 +340,7 @@ class Compared:
             if isinstance(runs, SkippedMethod):
                 found["skipped"].append([chosen.key, runs.reason])
                 continue
-            found["rows"].append(runs.row().as_plain())
+            found["rows"].append(asdict(runs.row()))
             if chosen.promise == MEAN_COVERAGE:
                 found["limits"].append(list(_limits(runs, epsilon, level=level)))
         return found

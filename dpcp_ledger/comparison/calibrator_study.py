@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -203,8 +203,6 @@ class Grid:
         δ of every budget.
     trials : int
         Runs of each method on each case; fewer where a run costs O(n).
-    failure : float
-        As in ``Case``.
     seed : int
         Keys every random stream, together with the case.
     """
@@ -216,7 +214,6 @@ class Grid:
     alphas: Sequence[float] = (0.05, 0.1, 0.2)
     delta: float = 1e-6
     trials: int = 1000
-    failure: float = 0.1
     seed: int = 0
 
 
@@ -263,10 +260,6 @@ class ComparisonRow:
     def covers(self) -> bool:
         """True if the mean coverage reaches 1−α, within three standard errors."""
         return self.coverage >= 1 - self.alpha - 3 * self.coverage_error
-
-    def as_plain(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +350,7 @@ def cases(grid: Grid, keys: Sequence[str], epsilon: float) -> Iterator[tuple[Met
     """Yield some methods on all of the grid's cases at one ε."""
     budget = ApproxDP(epsilon, grid.delta)
     for name, n, alpha, key in product(grid.subjects, grid.sizes, grid.alphas, keys):
-        chosen = Case(subject=subject(name), n=n, alpha=alpha, budget=budget, failure=grid.failure)
+        chosen = Case(subject=subject(name), n=n, alpha=alpha, budget=budget)
         yield method(key), chosen
 
 

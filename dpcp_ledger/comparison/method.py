@@ -254,16 +254,12 @@ class Case:
         Miscoverage level in (0, 1).
     budget : ApproxDP
         The privacy of the released threshold.
-    failure : float
-        The probability with which a promise that holds "with high probability" may fail: β of
-        P-COQS, δ of LDP-CP.
     """
 
     subject: _Subject
     n: int
     alpha: float
     budget: ApproxDP
-    failure: float = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,6 +375,8 @@ def shuffled_local_epsilon(budget: ApproxDP, *, users: int) -> float:
 
 _RESOLUTION = 1e-10
 _SEARCH_ROUNDS = 10
+FAILURE = 0.1
+"""The probability with which a promise "with high probability" may fail: β, and δ of LDP-CP."""
 
 
 class _Trials(Protocol):
@@ -413,7 +411,7 @@ def _pcoqs(case: Case, rho: float, *, resolution: float = _RESOLUTION) -> Calibr
 def _pcoqs_starred(case: Case, rho: float) -> Calibrated | SkippedMethod:
     """Build P-COQS at Corollary 1's α* = α − (τ* + 1)/(n+1), with Remark 3's τ*."""
     mechanism = PCOQS(alpha=case.alpha, rho=rho, resolution=_RESOLUTION)
-    error = noise_rank_error(mechanism, beta=case.failure, bound=NoiseBound.GAUSSIAN) + 1
+    error = noise_rank_error(mechanism, beta=FAILURE, bound=NoiseBound.GAUSSIAN) + 1
     spared = case.alpha - error / (case.n + 1)
     if spared <= 0:
         return SkippedMethod("where α* = 0 Corollary 1 does not hold: too few scores for the noise")
@@ -468,7 +466,7 @@ def _ldpcp_scores(case: Case, *, starred: bool, shuffled: bool) -> Calibrated:
         epsilon=epsilon,
         rounds=_SEARCH_ROUNDS,
         window_width=hoeffding_width(
-            n=whole, epsilon=epsilon, rounds=_SEARCH_ROUNDS, delta=case.failure
+            n=whole, epsilon=epsilon, rounds=_SEARCH_ROUNDS, delta=FAILURE
         ),
         on_miss=OnMiss.UPPER_END if starred else OnMiss.LAST_MIDPOINT,
         starred=starred,
@@ -487,7 +485,7 @@ def _ldpcp_labels(case: Case, *, starred: bool) -> Calibrated | SkippedMethod:
         epsilon=case.budget.epsilon,
         k=k,
         rounds=_SEARCH_ROUNDS,
-        window_width=dkw_width(n=case.n, beta=beta, delta=case.failure),
+        window_width=dkw_width(n=case.n, beta=beta, delta=FAILURE),
         on_miss=OnMiss.UPPER_END if starred else OnMiss.LAST_MIDPOINT,
         starred=starred,
     )
@@ -505,7 +503,7 @@ def _ldpcp_labels(case: Case, *, starred: bool) -> Calibrated | SkippedMethod:
 
 def _proved(case: Case, *, kind: type[PCOQS | ExponQ], starred: bool) -> Calibrated:
     """Build a calibrator of ``calibrators``, for the mean coverage or for that of most sets."""
-    confidence = 1 - case.failure if starred else 1.0
+    confidence = 1 - FAILURE if starred else 1.0
     found = calibrators(case.budget, n=case.n, alpha=case.alpha, confidence=confidence)
     (chosen,) = (each for each in found if isinstance(each.mechanism, kind))
 

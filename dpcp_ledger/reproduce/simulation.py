@@ -365,22 +365,7 @@ def tasks(demands: Iterable[Demand], effort: Effort, *, seed: int) -> list[Simul
     A demand's numbers depend on nothing but ``seed``. Demands whose model cannot be fitted here
     are left out.
     """
-    return list(_tasks(demands, effort, seed))
-
-
-def gathered(parts: Iterable[Mapping[Demand, Measured]]) -> dict[Demand, Measured]:
-    """Join what the tasks measured, in their order."""
-    chunks: dict[Demand, list[Measured]] = defaultdict(list)
-    for part in parts:
-        for demand, measured in part.items():
-            chunks[demand].append(measured)
-    return {
-        demand: Measured(*(np.concatenate(column) for column in zip(*found, strict=True)))
-        for demand, found in chunks.items()
-    }
-
-
-def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[SimulationTask]:
+    chunks: list[SimulationTask] = []
     by_size: dict[int, list[Demand]] = defaultdict(list)
     for demand in dict.fromkeys(demands):
         if not demand.model.missing:
@@ -393,9 +378,21 @@ def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[Sim
             trials[demand.model] = effort.trials(demand)
         last = max(trials.values())
         for start in range(0, last, _CHUNK):
-            yield SimulationTask(
-                n, start, min(start + _CHUNK, last), dict(conditions), trials, seed
-            )
+            stop = min(start + _CHUNK, last)
+            chunks.append(SimulationTask(n, start, stop, dict(conditions), trials, seed))
+    return chunks
+
+
+def gathered(parts: Iterable[Mapping[Demand, Measured]]) -> dict[Demand, Measured]:
+    """Join what the tasks measured, in their order."""
+    chunks: dict[Demand, list[Measured]] = defaultdict(list)
+    for part in parts:
+        for demand, measured in part.items():
+            chunks[demand].append(measured)
+    return {
+        demand: Measured(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        for demand, found in chunks.items()
+    }
 
 
 def perform(task: SimulationTask) -> dict[Demand, Measured]:

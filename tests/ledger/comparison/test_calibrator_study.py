@@ -25,6 +25,7 @@ from dpcp_ledger.comparison.calibrator_study import (
     released_one_by_one,
 )
 from dpcp_ledger.comparison.method import (
+    FAILURE,
     MEAN_COVERAGE,
     Case,
     SkippedMethod,
@@ -170,7 +171,7 @@ def test_the_calibrators_of_dp_calibrate_are_compared(starred: bool) -> None:
         asked.budget,
         n=asked.n,
         alpha=asked.alpha,
-        confidence=1 - asked.failure if starred else 1.0,
+        confidence=1 - FAILURE if starred else 1.0,
     )
     keys = {PCOQS: "pcoqs-proved", ExponQ: "exponq-proved"}
     assert {type(each.mechanism) for each in found} == set(keys)
