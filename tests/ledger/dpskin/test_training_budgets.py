@@ -14,7 +14,6 @@ from dpcp_ledger.dpskin.training_budgets import (
     Training,
     formula_budget,
     printed_formula,
-    single_release_epsilon,
     table_budget,
 )
 
@@ -50,12 +49,6 @@ def test_a_table_of_accounted_epsilons_is_not_refuted() -> None:
         found = table_budget(THESIS, table, delta=1e-5, sampling=Sampling.SHUFFLED)
         assert found.verdict is Verdict.PROVED
     assert printed_formula(honest, delta=1e-5).verdict is Verdict.REFUTED
-
-
-def test_the_printed_epsilons_are_of_a_single_release() -> None:
-    result = printed_formula(PRINTED, delta=1e-5)
-    assert result.verdict is Verdict.PROVED
-    assert single_release_epsilon(8.1, 1e-5) == pytest.approx(0.598124, abs=1e-6)
 
 
 def test_the_formula_with_epochs_for_steps_is_too_small() -> None:

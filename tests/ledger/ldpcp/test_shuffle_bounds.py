@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.randomized_response import hidden_laws
-from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.shuffling import (
-    ShuffleTable,
     amplification,
     clones_closed_form,
     clones_pair,
@@ -91,17 +89,6 @@ def test_two_counts_of_k_rr_are_no_upper_bound() -> None:
     attained = mechanism.pair(20, Others.THIRD, tail=0.0)
     assert two.delta_at(0.3) < attained.delta_at(0.3)
     assert mechanism.blanket_pair(20, tail=0.0).delta_at(0.3) >= attained.delta_at(0.3)
-
-
-def test_the_claimed_rate_is_refuted_and_the_bounds_hold() -> None:
-    table = ShuffleTable(epsilons=[1.0, 4.0], sizes=[100, 1000, 2452], delta=1e-6)
-    claim, bounds = table.against_claim(), table.against_bounds()
-    assert claim.verdict is Verdict.REFUTED
-    assert bounds.verdict is Verdict.CONSISTENT
-    assert claim.value == pytest.approx(
-        max(row.attained / row.claimed for row in table.rows()), rel=1e-12
-    )
-    assert [figure.series[0].x for figure in claim.figures] == [[100, 1000, 2452]] * 2
 
 
 def test_pruned_mass_counts_as_revealed() -> None:

@@ -128,18 +128,6 @@ def test_limits_over_runs_lie_below_the_mean_and_about_the_share() -> None:
     assert share["lower"] < 0.9**9 < share["upper"]
 
 
-def test_rank_errors_are_whole_numbers_and_distances_are_what_is_printed() -> None:
-    found = outcome("pcoqs.table-15[unit=ranks]")
-    assert found.evidence.value > 1
-    assert found.evidence.claimed == 0.0040
-
-
-def test_privacy_at_the_same_budget_is_not_the_same() -> None:
-    losses = outcome("pcoqs.tables[privacy=equal]").witness["delta"]
-    assert losses["P-COQS"] == pytest.approx(0.0641, abs=1e-4)
-    assert losses["HistLap"] > losses["P-COQS"] > losses["ExponQ"]
-
-
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)
 
 

@@ -13,13 +13,11 @@ from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import conformal_rank
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import Relation
-from dpcp_audit.words.results import Verdict
 from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.training.examples import DPSGD, Poisson
 from dpcp_ledger.training.training_pipeline import (
     DigitModels,
     PrivatePipeline,
-    trained_pipeline_budget,
 )
 
 CALIBRATION = PCOQS(alpha=0.1, rho=0.5)
@@ -74,15 +72,6 @@ def test_what_a_pipeline_refuses() -> None:
         PrivatePipeline(training=training(relation=Relation.ADD_REMOVE), calibration=CALIBRATION)
     pipeline = PrivatePipeline(training=training(), calibration=CALIBRATION)
     assert math.isinf(pipeline.epsilon_at(1e-13))
-
-
-def test_the_budget_says_what_each_part_spends() -> None:
-    pipeline = PrivatePipeline(training=training(), calibration=CALIBRATION)
-    budget = trained_pipeline_budget(pipeline, delta=1e-5)
-    assert budget.value < budget.claimed
-    assert budget.verdict is Verdict.PROVED
-    assert budget.value <= budget.evidence.upper < budget.claimed
-    assert budget.witness["epsilon_of_thresholds"] == pipeline.release.epsilon_at(1e-5)
 
 
 def models(**changes: object) -> DigitModels:
