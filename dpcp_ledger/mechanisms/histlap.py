@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammainccinv
 
 from dpcp_audit.extensions.claims import PureDP, Relation
 from dpcp_audit.extensions.claims import validate as _validate
@@ -67,28 +66,6 @@ class SplitConformal:
 
 _CHUNK_CELLS = 20_000
 """Counts that are held at a time: they stay in the processor's cache."""
-
-
-_NEVER = 1e-17
-"""A probability that makes no difference to any number of trials."""
-
-
-class _Columns(NamedTuple):
-    """The random draws for a histogram; arrays of shape (columns,).
-
-    Attributes
-    ----------
-    mass : ndarray
-        The mass of the bins of each column.
-    bins : ndarray of int
-        The number of bins of each column.
-    shift : int
-        The difference between the numbers of the bins about the threshold and of their columns.
-    """
-
-    mass: FloatArray
-    bins: IntArray
-    shift: int
 
 
 class EmptyHistogram(StrEnum):
@@ -193,7 +170,7 @@ class HistLap:
         It is b where no count is positive.
         """
         values = _validate.array(histograms, name="histograms", ndim=2)
-        return self._thresholds(values, shift=0)
+        return self._thresholds(values)
 
     def trials(
         self,
@@ -205,28 +182,22 @@ class HistLap:
     ) -> ThresholdTrials:
         """Run the mechanism ``trials`` times, each on n fresh i.i.d. scores.
 
-        Only the bin counts are drawn, and of bins that are full and far from the threshold only
-        their sums, so the cost of a trial does not grow with n; they do not tell the scores'
-        median.
+        Only the bin counts are drawn, so that the cost of a trial does not grow with n; they do
+        not tell the scores' median.
         """
         if self.empty is EmptyHistogram.MEDIAN:
             raise ValueError("empty must be upper-bound for trials, which draw bin counts alone")
         generator = _validate.generator(rng)
-        columns = self._columns(drawn_mass(population, self.edges, n=n, trials=trials), n)
-        rows = max(1, _CHUNK_CELLS // columns.mass.size)
+        mass = drawn_mass(population, self.edges, n=n, trials=trials)
+        rows = max(1, _CHUNK_CELLS // self.n_bins)
         parts: list[FloatArray] = []
         for start in range(0, trials, rows):
-            counts = generator.multinomial(n, columns.mass, size=min(rows, trials - start))
-            noise = self.noise_scale * _laplace_sums(columns.bins, len(counts), generator)
-            parts.append(self._thresholds(counts + noise, shift=columns.shift))
+            counts = generator.multinomial(n, mass, size=min(rows, trials - start))
+            parts.append(self._thresholds(self._noisy(counts, generator)))
         threshold = np.concatenate(parts)
         return ThresholdTrials(threshold, population.cdf(threshold))
 
-    def _thresholds(self, values: FloatArray, *, shift: int) -> FloatArray:
-        """Return the thresholds of noisy counts, of which column i is bin i + ``shift`` if within.
-
-        Before and after lie columns of counts that the threshold depends on through their sums.
-        """
+    def _thresholds(self, values: FloatArray) -> FloatArray:
         cumulative = np.cumsum(np.maximum(values, 0.0), axis=1)
         total = cumulative[:, -1:]
         level = (1 - self.alpha) * total
@@ -236,43 +207,8 @@ class HistLap:
         empty = total == 0
         inside = (level - lower) / np.where(empty, 1.0, upper - lower)
         low, high = self.bounds
-        result = low + (high - low) * (at + shift + inside) / self.n_bins
+        result = low + (high - low) * (at + inside) / self.n_bins
         return np.where(empty, high, np.minimum(result, high))[:, 0]
-
-    def _columns(self, mass: FloatArray, n: int) -> _Columns:
-        """Return what is drawn: bins whose counts, but for 1e-17, stay positive share a column.
-
-        If they surely lie on one side of the threshold. By Hoeffding's bound a cumulated count is
-        within n·√(log(2/p)/(2n)) of its mean but for p, and the noise, set to 0 or not, adds at
-        most the sum of its absolute values, a gamma variable.
-        """
-        noise = self.noise_scale * float(gammainccinv(self.n_bins, _NEVER))
-        reach = math.sqrt(math.log(2 / _NEVER) / (2 * n)) + noise / n
-        first, last = np.searchsorted(np.cumsum(mass), 1 - self.alpha + np.array([-reach, reach]))
-        with np.errstate(divide="ignore"):  # of a bin that holds all, where no noise is left
-            zero = n * np.log1p(mass * math.expm1(-1 / self.noise_scale))
-        sure = zero < math.log(_NEVER)
-        place = np.arange(self.n_bins)
-        below, above = sure & (place < first), sure & (place > last)
-        kept = np.flatnonzero(~below & ~above)
-        bins = np.concatenate([[below.sum()], np.ones(kept.size), [above.sum()]]).astype(np.int64)
-        merged = np.concatenate([[mass[below].sum()], mass[kept], [mass[above].sum()]])
-        shift = int(below.sum()) - 1
-        return _Columns(merged, bins, shift)
 
     def _noisy(self, counts: IntArray, rng: np.random.Generator) -> FloatArray:
         return counts + rng.laplace(scale=self.noise_scale, size=counts.shape)
-
-
-def _laplace_sums(numbers: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
-    """Draw sums of so many Laplace variables of scale 1, shape (size, columns).
-
-    As differences of gamma variables, which for one is two exponential variables.
-    """
-    shape = (size, numbers.size)
-    noise = rng.standard_exponential(shape)
-    noise -= rng.standard_exponential(shape)
-    for column in np.flatnonzero(numbers != 1):
-        gamma = rng.standard_gamma(numbers[column], size=(2, size))
-        noise[:, column] = gamma[0] - gamma[1]
-    return noise

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp
 
-from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform
-from dpcp_audit.mechanisms.quantiles import bin_probabilities
+from dpcp_audit.laws.populations import Beta, Pool, Uniform
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_ledger.mechanisms.histlap import HistLap, _laplace_sums
+from dpcp_ledger.mechanisms.histlap import HistLap
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0}
 QUARTERS = HistLap(alpha=0.25, epsilon=1.0, n_bins=4, bounds=(0.0, 8.0))
@@ -69,57 +67,10 @@ def test_trials_are_chunked_without_repeating_themselves() -> None:
     assert np.unique(result.threshold).size > 80_000
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "law", "n", "columns"),
-    [
-        (HistLap(**GOOD), Uniform(), 500, 52),
-        (HistLap(**GOOD), Uniform(), 5000, 13),
-        (HistLap(**GOOD), Uniform(), 10**6, 4),
-        (HistLap(alpha=0.33, epsilon=0.2), Beta(2, 5), 20_000, 37),
-        (HistLap(alpha=0.97, epsilon=1.0, bounds=(-1.0, 3.0)), Uniform(), 50_000, 41),
-    ],
-)
-@pytest.mark.statistical(false_alarm=5e-8)
-def test_bins_that_share_a_column_leave_the_law_as_it_is(
-    mechanism: HistLap, law: Population, n: int, columns: int
-) -> None:
-    """Against histograms whose every bin is drawn: two samples, false alarm 1e-8 each."""
-    mass = bin_probabilities(law, mechanism.edges)
-    assert mechanism._columns(mass, n).mass.size == columns
-    rng = np.random.default_rng(0)
-    counts = rng.multinomial(n, mass, size=4000)
-    noisy = counts + rng.laplace(scale=mechanism.noise_scale, size=counts.shape)
-    whole = mechanism.threshold(noisy)
-    merged = mechanism.trials(law, n=n, trials=4000, rng=1).threshold
-    assert ks_2samp(whole, merged).pvalue > 1e-8
-
-
-@pytest.mark.statistical(false_alarm=1e-8)
-def test_a_columns_noise_is_the_sum_of_its_bins_noise() -> None:
-    """By the mean 0 and the variance 2k of a sum of k, each within 6.5 standard errors."""
-    bins = np.array([1, 2, 7, 40])
-    drawn = _laplace_sums(bins, 100_000, np.random.default_rng(0))
-    fourth = 3 * (2 * bins) ** 2 + 12 * bins
-    error = np.sqrt((fourth - (2 * bins) ** 2) / len(drawn))
-    assert (np.abs((drawn**2).mean(axis=0) - 2 * bins) < 6.5 * error).all()
-    assert (np.abs(drawn.mean(axis=0)) < 6.5 * np.sqrt(2 * bins / len(drawn))).all()
-
-
 def test_one_full_bin_is_no_warning() -> None:
     mechanism = HistLap(alpha=0.1, epsilon=100.0)
     with np.errstate(all="raise"):
         assert mechanism.trials(Pool([0.5], "one"), n=100, trials=3, rng=0).threshold.shape == (3,)
-
-
-def test_the_columns_hold_all_of_the_mass() -> None:
-    mass = bin_probabilities(Beta(2, 5), HistLap(**GOOD).edges)
-    columns = HistLap(**GOOD)._columns(mass, 10**6)
-    assert columns.mass.sum() == pytest.approx(1.0, abs=1e-12)
-    assert columns.bins.sum() == 50
-    kept = columns.mass[1:-1]
-    first = columns.shift + 1
-    assert (np.isin(kept, mass)).all()
-    assert kept[0] == mass[first]
 
 
 def test_neighbours_name_their_relation() -> None:
