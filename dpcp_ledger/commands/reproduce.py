@@ -1,4 +1,4 @@
-"""``dpcp-audit reproduce``: the papers' tables and figures beside ours."""
+"""``dpcp-audit reproduce``: the papers' tables beside ours."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The papers' tables and figures, computed again."""
+"""The papers' tables, computed again."""

@@ -1,4 +1,4 @@
-"""Attacks on trained models: the loss threshold, the attack classifier, and LiRA.
+"""Attacks on trained models: the loss threshold, and LiRA.
 
 A cohort is models of one training, each on a random part of the same records. A view is what an
 attacker sees of a model behind a conformal predictor. An attack is fitted on shadow models, whose
