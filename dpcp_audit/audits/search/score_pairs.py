@@ -76,6 +76,8 @@ class TurningPairs:
         About where it turns, if that is known.
     ends : int or None
         The split at which it turns with scores at the two ends, once that is found.
+    repeated : bool
+        True once half of the outputs on one input were the same as others: those of few cells.
     """
 
     draw: Draw
@@ -84,6 +86,7 @@ class TurningPairs:
     outputs: int
     near: int | None = None
     ends: int | None = None
+    repeated: bool = False
 
     def pairs(self) -> Iterator[tuple[str, ScorePair]]:
         """Yield the pairs with their families: first one of each, then those beside them.
@@ -133,10 +136,9 @@ class TurningPairs:
         Around the split at which the output stops being what it is with all scores at that end;
         none where outputs hardly repeat, so that there are no cells.
         """
-        outputs = self._outputs(np.full(self.n, end))
-        if 2 * np.unique(outputs).size > outputs.size:
+        if not self.repeated:
             return
-        last = float(np.median(outputs))
+        last = float(np.median(self._outputs(np.full(self.n, end))))
         turn = last if end < other else np.nextafter(last, -math.inf)
         split = self._turn(self.bounds, turn, near=near)
         for offset, step in product(_BESIDE_TURN, _CELLS):
@@ -161,6 +163,7 @@ class TurningPairs:
             outputs = self._outputs(scores)
             if outputs.ndim != 1:
                 return None
+            self.repeated = self.repeated or 2 * np.unique(outputs).size <= outputs.size
             turned = float(np.median(outputs)) <= turn
             first, last = (first, k) if turned else (k, last)
         return last
