@@ -30,7 +30,7 @@ from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.errors import IncompleteError, UsageError, shown
+from dpcp_audit.words.errors import HINT, IncompleteError, UsageError, shown
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import SourceLocation
 
@@ -257,7 +257,12 @@ def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     if "unusable" in found:
         raise UsageError(found["unusable"])
     if "failed" in found:
-        raise IncompleteError(found["failed"])
+        tip = (
+            ""
+            if HINT in found["failed"]
+            else "no claim was tested; call it on such inputs yourself"
+        )
+        raise IncompleteError(found["failed"], hint=tip)
     return found | {"spent": 2 * elapsed - found["spent"]}  # the run starts a process, too
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
@@ -280,9 +281,7 @@ def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:
             f"--report must be FORMAT=PATH, got {argument!r}", hint="such as html=report.html"
         )
     if name not in names:
-        raise UsageError(
-            f"--report: unknown format {name!r}", hint=f"use one of {', '.join(names)}"
-        )
+        raise UsageError(f"--report: unknown format {name!r}", hint=_meant(name, names))
     known = report_format(name)
     known.require()
     render = known.render if formats is None else formats[name]
@@ -291,6 +290,13 @@ def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:
     path = Path(target)
     require_writable(path, option="--report")
     return Writer(render=render, path=path)
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    """Return the format that a word may stand for, by its suffix or its spelling, or all."""
+    by_suffix = [each for each in names if report_format(each).suffix == f".{name}"]
+    near = by_suffix or difflib.get_close_matches(name, names, n=1, cutoff=0.7)
+    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(names)}"
 
 
 def require_writable(path: Path, *, option: str) -> None:

@@ -372,7 +372,7 @@ def location_of(place: object) -> SourceLocation | None:
     return SourceLocation(
         file=Text().read(table.get("file"), "file"),
         line=Whole().read(table.get("line"), "line"),
-        text=Text().read(table.get("text", ""), "text"),
+        text=Text().read(text, "text") if (text := table.get("text")) else "",
     )
 
 

@@ -265,7 +265,7 @@ class CheckSpec:
         default=None,
         metadata=option(
             Whole(at_most=MOST_DRAWS),
-            "calls of the target for each claim",
+            "calls of the target for each claim, at least 600; of coverage alone 100",
             metavar="N",
             otherwise="as many as the violation to detect needs",
         ),

@@ -10,13 +10,13 @@ from dpcp_audit.extensions.runs import add_suite_options, run_suite
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from dpcp_audit.extensions.runs import Commands
+    from dpcp_audit.extensions.runs import Commands, Display
 
 
 _DESCRIPTION = """\
 Run the zoo: private calibrators with a planted bug whose true loss is known, and their correct
-twins. The table shows which check catches which bug, at which budget, with which witness. It is
-'dpcp-audit run --suite zoo --strict' with this table in place of a summary.
+twins. -v prints tables of which check catches which bug, at which budget, with which witness. It
+is 'dpcp-audit run --suite zoo --strict' with another summary.
 """
 _EPILOG = """\
 exit codes:
@@ -55,8 +55,15 @@ def execute(options: argparse.Namespace) -> int:
     return exit_code(run_suite(options, fixed=fixed, only=options.only, show=_show))
 
 
-def _show(document: dict[str, Any], *, stream: TextIO, **_others: object) -> None:
-    """Print the tables alone: a refutation is what a bug is planted for."""
-    from dpcp_audit.extensions.runs import print_tables
+def _show(document: dict[str, Any], *, stream: TextIO, display: Display, **others: Any) -> None:
+    """Print what went wrong and the sum; the tables too, where more is asked for."""
+    from dataclasses import replace
 
-    print_tables(document, stream=stream)
+    from dpcp_audit.extensions.runs import print_summary, print_tables
+    from dpcp_ledger.zoo.zoo_suite import failures
+
+    if display.verbose:
+        print_tables(document, stream=stream)
+    else:
+        print(*failures(document), "-v shows which check sees which bug.", sep="\n", file=stream)
+    print_summary(document, stream=stream, display=replace(display, quiet=True), **others)

@@ -368,13 +368,33 @@ def overview(document: Mapping[str, Any]) -> Overview:
     return Overview(
         figures=(heat_map(document),) if bad else (),
         tables=tuple(table for table in tables if table is not None),
+        headline=_headline(bad, good),
+        summary=f"{summary(document)} {_counted(document)}",
     )
+
+
+def _headline(bad: Sequence[_Line], good: Sequence[_Line]) -> str:
+    caught = sum(map(_caught, bad))
+    alarmed = sum(_has(line, Mark.ALARM) for line in good)
+    refuted = f"{alarmed or 'none'} of {len(good)} correct twins is refuted"
+    return f"{caught} of {len(bad)} planted bugs are caught; {refuted}"
+
+
+def _counted(document: Mapping[str, Any]) -> str:
+    """Return how the checks are counted: each bug and each twin has several."""
+    checks = len(document["findings"])
+    refuting = sum(finding["verdict"] == Verdict.REFUTED for finding in document["findings"])
+    return f"Each is tried by several checks, {checks} in all, of which {refuting} refute."
+
+
+def _caught(line: _Line) -> bool:
+    return _has(line, Mark.CAUGHT) and not _has(line, Mark.MISSED)
 
 
 def summary(document: Mapping[str, Any]) -> str:
     """Return the run in a sentence."""
     bad, good = (lines_of(document, of=of) for of in (mutants(), twins()))
-    caught = sum(_has(line, Mark.CAUGHT) and not _has(line, Mark.MISSED) for line in bad)
+    caught = sum(map(_caught, bad))
     alarmed = sum(_has(line, Mark.ALARM) for line in good)
     return (
         f"{caught} of {len(bad)} planted bugs are caught by every check that is meant to see them; "

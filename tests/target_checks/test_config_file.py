@@ -57,7 +57,7 @@ def test_every_key_is_read() -> None:
             "ties": False,
             "open-sets": True,
             "tolerance": 1e-6,
-            "location": {"file": "pack/mod.py", "line": 7},
+            "location": {"file": "pack/mod.py", "line": 7, "text": ""},
             "budget": "2m",
             "draws": 4096,
             "name": "mine",
@@ -86,7 +86,11 @@ def test_every_key_is_read() -> None:
         dict(QUANTILE) | {"approx-dp": [[1, 1e-6], [2, 0.5]], "n": 7, "alpha": 0.2},
         {"target": "m:f", "kind": "randomizer", "local-dp": [2, 3], "domain": 10},
         dict(QUANTILE)
-        | {"open-sets": True, "tolerance": 0.1, "location": {"file": "f", "line": 2}},
+        | {
+            "open-sets": True,
+            "tolerance": 0.1,
+            "location": {"file": "f", "line": 2, "text": "return 1"},
+        },
         {"command": "perl 'my file.pl' -x", "kind": "quantile", "coverage-at-least": 0.9},
         dict(QUANTILE) | {"coverage-at-least": 0.8, "with-confidence": 0.5, "ties": False},
     ],

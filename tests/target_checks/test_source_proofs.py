@@ -88,8 +88,9 @@ def test_a_tenth_less_noise_is_not_proved_and_names_the_line() -> None:
     start = inspect.getsourcelines(less_noise)[1]
     assert bad.verdict is not Verdict.PROVED
     unproved = bad.entry["unproved"]
-    place = str(FILE.relative_to(Path.cwd())), start + 1
-    assert (unproved["location"]["file"], unproved["location"]["line"]) == place
+    place = {"file": str(FILE.relative_to(Path.cwd())), "line": start + 1}
+    text = inspect.getsource(less_noise).splitlines()[1].strip()
+    assert unproved["location"] == place | {"text": text}
     assert unproved["hint"] == "σ ≥ 1 would prove it"
     assert audited(enough_noise, dp.ZCDP(0.5)).verdict is Verdict.PROVED
 

@@ -144,10 +144,10 @@ class HintingParser(argparse.ArgumentParser):
     """A parser whose errors have a second line, which says what to do."""
 
     def error(self, message: str) -> NoReturn:
-        """Print usage, error and hint, and exit with 2."""
+        """Print error and hint, and exit with 2."""
         if HINT not in message:
             message += HINT + (_near(message) or f"'{self.prog} --help' lists the arguments")
-        super().error(message)
+        self.exit(2, f"{self.prog}: error: {message}\n")
 
 
 def _near(message: str) -> str:

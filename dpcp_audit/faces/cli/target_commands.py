@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.target_checks.target_rows import ESTIMATE_OPTIONS
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.formatting import wrapped
 from dpcp_audit.words.options import RUN_OPTIONS, Group, dashed, read
 
 if TYPE_CHECKING:
@@ -351,9 +354,27 @@ def execute_prove(options: argparse.Namespace) -> int:
         if coverage is not None:
             setting = CoverageSetting(n=n, bounds=bounds, ties=spec.ties, open_sets=spec.open_sets)
             proofs.append(prove_coverage(function, coverage, setting, given))
-    print(*proofs, sep="\n\n")
+    print("\n\n".join(map(_fitted, map(str, proofs))))
     strict = values_of(options, RUN_OPTIONS).get("strict", False)
     return int(strict and not all(each.proved for each in proofs))
+
+
+def _fitted(text: str) -> str:
+    """Return lines that fit a terminal: long ones go on below, remarks on code under it."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    found: list[str] = []
+    for line in text.split("\n"):
+        code, mark, remark = line.partition("  # ")
+        if len(line) > width and mark:
+            found.append(code.rstrip())
+            line = f"      # {remark}"  # noqa: PLW2901
+        margin = line[: len(line) - len(line.lstrip(" #"))]
+        indent = {"initial_indent": margin, "subsequent_indent": margin}
+        folded = len(line) > width and not line[:4].strip().isdecimal()
+        found += wrapped(line[len(margin) :], width, **indent) if folded else [line]
+    return "\n".join(found)
 
 
 _TRACE = """\

@@ -14,6 +14,7 @@ from support.waiting import PATIENCE
 from dpcp_audit import __version__
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.cli.main import TRACEBACK, main
+from dpcp_audit.faces.cli.target_commands import _fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,15 +37,12 @@ LISTS = "lists the arguments"
 
 
 def refused(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the line that says what was wrong, and its hint; usage may stand before it."""
+    """Return the line that says what was wrong, and its hint."""
     code, out, err = outcome(arguments, capsys)
     assert code == 2, err
     assert not out
-    text, hint, said = err.rstrip("\n").partition("\nhint: ")
-    *usage, line = text.splitlines()
-    assert not usage or usage[0].startswith("usage: ")
-    assert all(more.startswith(" ") for more in usage[1:])
-    assert "\n" not in said
+    line, hint, said = err.rstrip("\n").partition("\nhint: ")
+    assert "\n" not in line + said
     assert line.startswith("dpcp-audit")
     assert "error: " in line
     return f"{line}{hint}{said}"
@@ -414,3 +412,18 @@ def test_a_misspelt_word_of_a_choice_is_told_with_the_nearest(
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     assert capsys.readouterr().err.splitlines()[-1] == f"hint: did you mean {meant!r}?"
+
+
+def test_a_proof_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    code = "  12      return np.mean(scores) + rng.laplace(scale=1 / n)"
+    text = f"{code}  # Laplace noise of scale 0.1 on a mean; costs ε 1\n  a rule {'of words ' * 9}"
+    found = _fitted(text).split("\n")
+    assert found[0] == code
+    assert " ".join(line.lstrip(" #") for line in found) == " ".join(
+        part.strip() for part in text.replace("  # ", "\n").split("\n")
+    )
+    assert all(len(line) <= 40 for line in found[1:])
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
+    assert _fitted(text) == text

@@ -84,3 +84,9 @@ def test_the_menu_imports_no_format() -> None:
         "sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("word", "meant"), [("md", "markdown"), ("markdwn", "markdown")])
+def test_a_format_that_is_misspelt_is_guessed(word: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"{word}'\nhint: did you mean '{meant}'"):
+        parse_reports([f"{word}=x"])

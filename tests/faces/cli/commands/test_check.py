@@ -199,6 +199,7 @@ def test_what_a_target_did_is_told_in_the_results(
     assert finding["location"] == {
         "file": "mine.py",
         "line": MINE.splitlines().index("def seeded(scores, *, rng):") + 2,
+        "text": "return float(np.mean(scores) + np.random.default_rng(7).laplace())",
     }
     assert "seed" in out
 

@@ -156,3 +156,17 @@ def test_the_json_report_may_go_to_stdout(capsys: pytest.CaptureFixture[str]) ->
     captured = capsys.readouterr()
     assert json.loads(captured.out)["suite"] == "zoo"
     assert "planted bug" in captured.err
+
+
+def test_a_run_prints_one_total_and_the_tables_where_asked(
+    results: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = ["--only", "zoo.wrong-k[check=exact]"]
+    assert main(["selftest", "--profile", "smoke", "--jobs", "1", *only]) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) < 10
+    assert "several checks, 1 in all, of which 1 refute" in out
+    assert main(["selftest", "--profile", "smoke", "--jobs", "1", *only, "-v"]) == 0
+    assert "Which check sees which planted bug" in capsys.readouterr().out
+    said = results["overview"]["headline"]
+    assert said == "2 of 2 planted bugs are caught; none of 1 correct twins is refuted"

@@ -44,7 +44,11 @@ def test_a_refutation_names_the_line(folder, capsys) -> None:
     assert "mine.py:3" in shown
     (finding,) = json.loads((folder / "a.json").read_text("utf-8"))["findings"]
     assert finding["verdict"] == "REFUTED"
-    assert finding["traced"]["draws"][0]["location"] == {"file": "mine.py", "line": 3}
+    assert finding["traced"]["draws"][0]["location"] == {
+        "file": "mine.py",
+        "line": 3,
+        "text": (folder / "mine.py").read_text("utf-8").splitlines()[2].strip(),
+    }
     assert "mine.py:3" in (folder / "a.html").read_text("utf-8")
 
 
