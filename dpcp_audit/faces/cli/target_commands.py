@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.arguments import Commands, Parser
     from dpcp_audit.proving.proof_result import ProofResult
+    from dpcp_audit.reports.terminal import Display
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.config_file import Config
     from dpcp_audit.words.checks import Row, Skipped
@@ -107,12 +108,25 @@ def config_of(
     return config_file.of_options(given, claimed=claimed)
 
 
-def show_tables(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
+def _show_tables(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
     """Print the tables of a run's results, and then the findings."""
     from dpcp_audit.reports.terminal import print_summary, print_tables
 
     print_tables(document, stream=stream)
     print_summary(document, stream=stream, **others)
+
+
+def _show_lines(
+    document: dict[str, Any], *, stream: TextIO, display: Display, **others: Any
+) -> None:
+    """Print the lines that a trace has seen, and the findings; all tables where more is asked."""
+    from dpcp_audit.reports.terminal import print_summary, print_tables
+
+    findings = document["findings"]
+    if not display.verbose:
+        findings = [each | {"tables": []} for each in findings]
+    print_tables(document | {"findings": findings}, stream=stream)
+    print_summary(document, stream=stream, display=display, **others)
 
 
 _CHECK = """\
@@ -436,7 +450,7 @@ def execute_trace(options: argparse.Namespace) -> int:
     )
     options.time_limit = max(map(time_limit, settings.targets))
     results = watch(rows_of_traces(settings.targets, options.scope), settings, options)
-    publish(results, writers, options, show=show_tables)
+    publish(results, writers, options, show=_show_lines)
     return exit_code(results)
 
 
@@ -494,5 +508,5 @@ def execute_estimate(options: argparse.Namespace) -> int:
     options.time_limit = max(map(time_limit, settings.targets))
     rows = rows_of_estimates(settings.targets, **settings.options)
     results = watch(rows, settings, options)
-    publish(results, writers, options, show=show_tables)
+    publish(results, writers, options, show=_show_tables)
     return exit_code(results)
