@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps
+from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
@@ -108,6 +108,8 @@ def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return _processed(reading, name, a, b)
     if isinstance(a, Shifted) or isinstance(b, Shifted):
         raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
+    if isinstance(a, dp_sgd.KINDS) or isinstance(b, dp_sgd.KINDS):
+        return dp_sgd.binary(reading, name, a, b)
     return gaps.binary(reading, name, a, b)
 
 

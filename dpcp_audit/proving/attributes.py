@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.proving import gaps, gathering, library_mechanisms, noise_rules, objects
+from dpcp_audit.proving import dp_sgd, gaps, gathering, library_mechanisms, noise_rules, objects
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     UNKNOWN,
@@ -88,6 +88,8 @@ def _shape_attribute(reader: Interpreter, value: Value, name: str) -> Value | No
     if isinstance(value, Records) and name in {"size", "shape"} and not value.single:
         size = reader.call(len, [value], {})
         return size if name == "size" else (size,)
+    if isinstance(value, dp_sgd.Rows) and name == "shape":
+        return reader.call(len, [value.records], {}), value.entries
     if isinstance(value, gaps.Edges | gaps.Gaps) and name in {"size", "shape"}:
         return gaps.size(value) if name == "size" else (gaps.size(value),)
     value = value if not isinstance(value, Noisy) else value.noise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps, record_samples
+from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     SCALAR,
@@ -22,6 +22,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Reference,
     SampledPlaces,
+    Shifted,
     Statistic,
     Value,
     disjoint,
@@ -83,6 +84,9 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     """Return an entry, or a slice."""
     if isinstance(value, gaps.KINDS) or isinstance(index, gaps.KINDS):
         return gaps.element(reader, value, index)
+    columns = isinstance(value, Records | Shifted) and dp_sgd.is_column(index)
+    if isinstance(value, dp_sgd.KINDS) or columns:
+        return dp_sgd.element(reader, value, index)
     if isinstance(value, Records):
         return _record(reader, value, index)
     if isinstance(index, Records | SampledPlaces):
@@ -170,7 +174,7 @@ def _of_cells(reader: Interpreter, value: Reference, index: Value) -> Value:
 
 def _record(reader: Interpreter, value: Records, index: Value) -> Value:
     if isinstance(index, SampledPlaces):
-        return record_samples.at(reader, value, index)
+        return dp_sgd.at(reader, value, index)
     if isinstance(index, Records):
         if index.boolean and index.order == value.order and not (value.single or index.single):
             return value.within(value.low, value.high, chosen=True, order=next(tokens))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import ctx
 
-from dpcp_audit.proving import gaps, record_samples
+from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import FIXED, binary, kind, noisy
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
@@ -260,8 +260,8 @@ def _scale(reader: Interpreter, scale: Value) -> tuple[Surd | None, Shape]:
 def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
     """Return a choice: by a public law, or by the exponential mechanism."""
     if isinstance(given.get("a"), Records):
-        return record_samples.sampled(reader, given["a"], given)
-    taken = record_samples.places(reader, given)
+        return dp_sgd.sampled(reader, given["a"], given)
+    taken = dp_sgd.places(reader, given)
     if taken is not None:
         return taken
     p = reader.gathered(given.get("p"))

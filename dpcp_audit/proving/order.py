@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps
+from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import SYMMETRIC, broadcast, kind, remedy
 from dpcp_audit.proving.distances import (
     SCALAR,
@@ -41,6 +41,7 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
+from dpcp_audit.proving.dp_sgd import poisson
 from dpcp_audit.proving.exact_numbers import (
     Surd,
     apply_to_array,
@@ -51,7 +52,6 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
     remember,
 )
-from dpcp_audit.proving.record_samples import poisson
 from dpcp_audit.proving.rules import ZERO, are_records, rational, whole_axis
 
 if TYPE_CHECKING:
@@ -301,11 +301,15 @@ def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
 
 def larger(reader: Interpreter, a: Value, b: Value) -> Value:
     """``np.maximum``: entry by entry, 1-Lipschitz."""
+    if isinstance(a, dp_sgd.Norms) or isinstance(b, dp_sgd.Norms):
+        return dp_sgd.bounded(reader, a, b, above=True)
     return _against(reader, a, b, max)
 
 
 def smaller(reader: Interpreter, a: Value, b: Value) -> Value:
     """``np.minimum``: entry by entry, 1-Lipschitz."""
+    if isinstance(a, dp_sgd.Norms) or isinstance(b, dp_sgd.Norms):
+        return dp_sgd.bounded(reader, a, b, above=False)
     return _against(reader, a, b, min)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gaps, noise_rules
+from dpcp_audit.proving import dp_sgd, gaps, noise_rules
 from dpcp_audit.proving.arithmetic import FIXED, LARGEST, in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     MOST_RECORDS,
@@ -175,6 +175,8 @@ def _is_table(a: Value) -> bool:
 
 def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -> Value:
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
+    if isinstance(a, dp_sgd.Rows):
+        return dp_sgd.summed(reader, a, axis) if start == 0 else NotImplemented
     along = _is_table(a) and type(axis) is int and axis in {0, 1, -1}
     if along and is_scalar(start) and start == 0:
         return _along(reader, a, axis % 2)
@@ -241,6 +243,8 @@ def some_or_all(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A mean over n records: the sum's change over n."""
+    if isinstance(a, dp_sgd.Rows):
+        return dp_sgd.summed(reader, a, axis, mean=True)
     if not whole_axis(axis):
         return NotImplemented
     if are_records(a):

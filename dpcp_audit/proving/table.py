@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gathering, order, rules
+from dpcp_audit.proving import dp_sgd, gathering, order, rules
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
@@ -135,6 +135,8 @@ TABLE: tuple[Rule, ...] = (
         Rule(name, rules.rounded, _WHOLE, _ENTRYWISE)
         for name in ("np.rint", "np.round", "np.floor", "np.ceil")
     ),
+    Rule("np.outer", dp_sgd.outer, "Abadi and others 2016, Algorithm 1"),
+    Rule("np.linalg.norm", dp_sgd.norm, "Abadi and others 2016, Algorithm 1"),
     Rule("np.cumsum", rules.cumulated, _SENSITIVITY, "same"),
     Rule("np.argmax", rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
     Rule("print", rules.printed, "printing is release"),
@@ -160,7 +162,7 @@ TABLE: tuple[Rule, ...] = (
         "np.bitwise_or np.bitwise_xor np.bincount np.average np.tril np.triu np.roll np.vstack "
         "np.hstack np.column_stack np.block np.kron np.isin np.identity np.trunc np.greater "
         "np.greater_equal np.less np.less_equal np.equal np.not_equal np.delete np.insert "
-        "np.logical_xor np.logaddexp np.partition np.outer np.linalg.norm",
+        "np.logical_xor np.logaddexp np.partition",
         "any",
     ),
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from proving import (
     attack_functions_arrays,
+    attack_functions_clipping,
     attack_functions_data,
     attack_functions_filled,
     attack_functions_flow,
@@ -43,6 +44,7 @@ ATTACKS = [
     *attack_functions_filled.ATTACKS,
     *attack_functions_flow.ATTACKS,
     *attack_functions_arrays.ATTACKS,
+    *attack_functions_clipping.ATTACKS,
     *attack_functions_memory.ATTACKS,
     *attack_functions_shapes.ATTACKS,
     *attack_functions_sizes.ATTACKS,
