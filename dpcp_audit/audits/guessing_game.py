@@ -39,7 +39,7 @@ from dpcp_audit.audits.guesser import (
     threshold,
 )
 from dpcp_audit.laws.losses import log_ratio, loss_of
-from dpcp_audit.stats.rates import delta_bound, epsilon_bound
+from dpcp_audit.stats.rates import delta_bound, epsilon_bound, filled
 from dpcp_audit.stats.roots import find_least, turn_by_factor
 from dpcp_audit.words.evidence import LEAST_LOSS, noise_factor, of_loss, violation_by
 from dpcp_audit.words.formatting import number
@@ -77,8 +77,8 @@ class Played:
     test : GuessingTest
     right, wrong : int
         Among the guesses that were made.
-    filled : int
-        Right ones among the missing guesses, which coins of the test's own probability fill.
+    coins : ndarray, shape (missing,)
+        Uniform draws that fill in the missing guesses: right where they lie below the test's θ.
     rule : LogOdds
         The rule by which the observer would go on guessing.
     """
@@ -86,13 +86,13 @@ class Played:
     test: GuessingTest
     right: int
     wrong: int
-    filled: int
+    coins: FloatArray
     rule: LogOdds
 
     @property
     def counted(self) -> int:
-        """The right guesses, filled ones among them."""
-        return self.right + self.filled
+        """The right guesses, filled ones of the claim among them."""
+        return self.right + filled(self.coins, self.test.share)
 
 
 class Pools:
@@ -164,7 +164,7 @@ def play(
         test=test,
         right=right,
         wrong=wrong,
-        filled=int(rng.binomial(test.guesses - right - wrong, test.share)),
+        coins=rng.random(test.guesses - right - wrong),
         rule=observer.rule(plan.tangent).above(plan.tangent.eased(observer.rounds)),
     )
 
@@ -250,13 +250,14 @@ def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: flo
     """
     test, rounds = played.test, played.test.rounds
     right, wrong = played.right / rounds, max(played.wrong, 0.5) / rounds
-    refuted = test.p_value(played.counted) <= significance
     linear, loss = linear_claim(guarantee), loss_of(guarantee)
     if linear is not None:
         value = log_ratio(right - linear.delta, wrong)
-        lower = epsilon_bound(test, played.counted, significance=significance)
+        lower = epsilon_bound(test, played.right, significance=significance, coins=played.coins)
+        refuted = lower >= test.epsilon
     else:
         value = loss.of_event(right, wrong) if right > wrong else 0.0
+        refuted = test.p_value(played.counted) <= significance
         bound = delta_bound(test, played.counted, significance=significance)
         lower = least_loss(loss, math.exp(test.epsilon), bound)
     return Judgement(

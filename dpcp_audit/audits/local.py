@@ -281,12 +281,12 @@ class Randomizer(Protocol):
 
 
 class _Played(NamedTuple):
-    """A game's test, and the guesses that were right, wrong, and filled and right."""
+    """A game's test, the guesses that were right and wrong, and coins for the missing ones."""
 
     test: GuessingTest
     right: int
     wrong: int
-    filled: int
+    coins: FloatArray
 
 
 def guess_bound(epsilon: float, k: int) -> float:
@@ -479,19 +479,18 @@ class LocalPrivacy:
             counted = np.flatnonzero(guessed != ABSTAINS)[: test.guesses - made]
             right += int((guessed[counted] == drawn[counted]).sum())
             made += counted.size
-        filled = int(rng.binomial(test.guesses - made, test.share))
-        return _Played(test, right, made - right, filled)
+        return _Played(test, right, made - right, rng.random(test.guesses - made))
 
     def _evidence(self, played: _Played, context: Context, level: float) -> Evidence:
-        test, counted = played.test, played.right + played.filled
-        made = played.right + played.wrong
+        test, made = played.test, played.right + played.wrong
         odds = log_ratio(played.right, max(played.wrong, 0.5))
+        lower = epsilon_bound(test, played.right, significance=level, coins=played.coins)
         guesses = Count(of="right guesses of the input", hits=played.right, trials=made)
         return of_loss(
             Quantity.EPSILON,
             odds + math.log(test.inputs - 1),
-            epsilon_bound(test, counted, significance=level),
-            refuted=test.p_value(counted) <= level,
+            lower,
+            refuted=lower >= test.epsilon,
             detail="from guesses of the input",
             claimed=self.guarantee.epsilon,
             confidence=1 - context.significance,

@@ -38,7 +38,8 @@ present batch. A poor rule guesses worse; no rule guesses better than θ.
 
 **Why M is fixed.** Were all guesses counted, an observer who abstains while it is ahead and goes
 on while it is behind would stop at its luckiest point: optional stopping. With M fixed, guesses
-that are missing at the end are filled with coins of probability θ, which keeps the size exact.
+that are missing at the end are filled with coins of probability θ, which keeps the size exact: of
+the θ of the ε that is tested, at each ε that a bound asks about.
 
 **Other guarantees.** If a guarantee has the privacy profile δ(·), it implies (ε, δ(ε))-DP at every
 ε ≥ 0: the tangents of its concave power curve. One that was chosen before the rounds that count
@@ -441,7 +442,8 @@ class RateSequence:
 
 _TAIL = 36.0
 LARGEST_EPSILON = 50.0
-_HALVINGS = 26
+NO_COINS = np.zeros(0)
+_HALVINGS, _FINEST = 26, 5e-7
 """They narrow a range of 50 to 1e-6."""
 
 
@@ -541,19 +543,59 @@ def guess_share(epsilon: float, inputs: int = 2) -> float:
     return float(expit(epsilon - math.log(inputs - 1)))
 
 
-def epsilon_bound(test: GuessingTest, right: int, *, significance: float) -> float:
-    """Return the largest ε that is refuted at the test's δ, to 1e-6; −∞ where not even 0 is.
+def filled(coins: FloatArray, share: float) -> int:
+    """Return how many missing guesses are right: those whose coin lies below the share."""
+    return int(np.count_nonzero(coins < share))
 
-    A lower confidence bound of ε at the level 1 − ``significance``: the p-value rises with ε.
+
+def epsilon_bound(
+    test: GuessingTest, right: int, *, significance: float, coins: FloatArray = NO_COINS
+) -> float:
+    """Return the ε up to which each one is refuted at the test's δ, to 1e-6; −∞ where 0 is not.
+
+    A lower confidence bound of ε at the level 1 − ``significance``.
+
+    Parameters
+    ----------
+    test : GuessingTest
+    right : int
+        The right ones among the guesses that were made.
+    coins : ndarray, shape (missing,)
+        Uniform draws, one for each missing guess. At each ε they fill in the guesses that are right
+        under *that* ε: the coins of another one would be right too often, or too seldom.
+
+    Notes
+    -----
+    Both the filled guesses and the p-value of a number of guesses rise with ε. All ε between two
+    are therefore refuted if the larger one is, at what is filled in at the smaller one. The test's
+    own ε is one of those that are asked for, so that it is refuted where the bound reaches it.
+
+    Examples
+    --------
+    >>> test = GuessingTest(rounds=100, guesses=50, epsilon=1.0)
+    >>> round(epsilon_bound(test, 49, significance=0.05), 4)
+    2.2967
     """
     _validate.open_unit(significance=significance)
 
-    def refuted(epsilon: float) -> bool:
-        return replace(test, epsilon=epsilon).p_value(right) <= significance
+    def refuted(low: float, high: float) -> bool:
+        counted = right + filled(coins, guess_share(low, test.inputs))
+        return replace(test, epsilon=high).p_value(counted) <= significance
 
-    if not refuted(0.0):
+    if not refuted(0.0, 0.0):
         return -math.inf
-    return turn(refuted, LARGEST_EPSILON, 0.0, steps=_HALVINGS).holds
+    reached = 0.0
+    for end in (test.epsilon, LARGEST_EPSILON):
+        step = end - reached
+        while reached < end and step > _FINEST:
+            ahead = min(end, reached + step)
+            if refuted(reached, ahead):
+                reached, step = ahead, 2 * step
+            else:
+                step /= 2
+        if reached < end:
+            break
+    return reached
 
 
 def delta_bound(test: GuessingTest, right: int, *, significance: float) -> float:

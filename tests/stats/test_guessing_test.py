@@ -14,6 +14,7 @@ from dpcp_audit.stats.rates import (
     GuessingTest,
     delta_bound,
     epsilon_bound,
+    filled,
     guess_share,
     guesses_needed,
 )
@@ -207,3 +208,41 @@ def test_impossible_counts_are_named() -> None:
 def test_odd_numbers_of_inputs_are_refused(arguments: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         GuessingTest(rounds=50, guesses=40, epsilon=1.5, **arguments)  # type: ignore[arg-type]
+
+
+REPETITIONS = 2_000
+MOST = 158
+"""Bounds above the truth: 2,000 repetitions at 5 % give more with probability 1.3e-8."""
+
+
+@pytest.mark.statistical(false_alarm=1.4e-8)
+@pytest.mark.parametrize("true", [0.0, 0.5])
+@pytest.mark.parametrize("made", [0, 60])
+def test_missing_guesses_do_not_raise_the_bound(made: int, true: float) -> None:
+    """Of 100 guesses some are made, each right as often as ε lets it; 4 is claimed.
+
+    Coins that are right as often as the claim lets them would show a loss that is not there.
+    """
+    rng = np.random.default_rng([made, round(10 * true)])
+    test = GuessingTest(rounds=300, guesses=100, epsilon=4.0)
+    above = 0
+    for _ in range(REPETITIONS):
+        right, coins = int(rng.binomial(made, guess_share(true))), rng.random(100 - made)
+        above += epsilon_bound(test, right, significance=LEVEL, coins=coins) > true
+    assert above <= MOST
+
+
+@pytest.mark.parametrize("missing", [0, 5, 40])
+def test_every_epsilon_below_the_bound_is_refuted(missing: int) -> None:
+    rng = np.random.default_rng(missing)
+    test, coins = GuessingTest(rounds=200, guesses=100, epsilon=1.0), rng.random(missing)
+    right = 100 - missing - 2
+    bound = epsilon_bound(test, right, significance=LEVEL, coins=coins)
+
+    def p_value(epsilon: float) -> float:
+        counted = right + filled(coins, guess_share(epsilon))
+        return GuessingTest(rounds=200, guesses=100, epsilon=epsilon).p_value(counted)
+
+    assert bound > 0.1
+    assert all(p_value(each) <= LEVEL for each in np.linspace(0.0, bound, 2_000).tolist())
+    assert p_value(bound + 2e-6) > LEVEL

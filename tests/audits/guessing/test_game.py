@@ -26,7 +26,7 @@ from dpcp_audit.audits.guessing_game import (
 )
 from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.laws.losses import loss_of
-from dpcp_audit.stats.rates import GuessingTest
+from dpcp_audit.stats.rates import NO_COINS, GuessingTest
 from dpcp_audit.words.evidence import refutes
 from dpcp_audit.words.guarantees import (
     ZCDP,
@@ -145,7 +145,7 @@ def played(guarantee: PrivacyGuarantee, shift: float) -> Played:
         round(ROUNDS * float(ndtr(side * shift / 2 - epsilon / shift))) for side in (1, -1)
     )
     test = GuessingTest(rounds=ROUNDS, guesses=right + wrong, epsilon=epsilon, delta=delta)
-    return Played(test=test, right=right, wrong=wrong, filled=0, rule=RULE)
+    return Played(test=test, right=right, wrong=wrong, coins=NO_COINS, rule=RULE)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_release_that_meets_its_claim_is_not_refuted(guarantee: PrivacyGuarant
 @pytest.mark.parametrize(("claim", "delta"), [(PureDP(0.9), 0.0), (ApproxDP(0.9, 0.01), 0.01)])
 def test_epsilon_is_the_log_ratio_of_right_and_wrong(claim: PureDP, delta: float) -> None:
     test = GuessingTest(rounds=40_000, guesses=20_000, epsilon=0.9, delta=delta)
-    game = Played(test=test, right=15_000, wrong=5000, filled=0, rule=RULE)
+    game = Played(test=test, right=15_000, wrong=5000, coins=NO_COINS, rule=RULE)
     evidence = judge_game(claim, game, significance=0.05).evidence
     assert evidence.value == pytest.approx(math.log((0.375 - delta) / 0.125))
     assert 0.9 < evidence.lower < evidence.value
@@ -205,7 +205,7 @@ def test_epsilon_is_the_log_ratio_of_right_and_wrong(claim: PureDP, delta: float
 
 def test_guesses_that_are_all_right_show_a_finite_loss() -> None:
     test = GuessingTest(rounds=1000, guesses=500, epsilon=1.0)
-    game = Played(test=test, right=500, wrong=0, filled=0, rule=RULE)
+    game = Played(test=test, right=500, wrong=0, coins=NO_COINS, rule=RULE)
     evidence = judge_game(PureDP(1.0), game, significance=0.05).evidence
     assert evidence.value == pytest.approx(math.log(1000))
     assert evidence.lower == pytest.approx(-math.log(math.expm1(-math.log(0.05) / 500)), rel=1e-4)

@@ -283,7 +283,8 @@ def test_the_first_guesses_count_and_missing_ones_are_filled() -> None:
         )
         assert played.test.guesses == 300
         assert (played.right, played.wrong) == (guesses, 0)
-        assert played.filled == pytest.approx(0.73 * (300 - guesses), abs=40)
+        assert played.coins.size == 300 - guesses
+        assert played.counted == pytest.approx(guesses + 0.73 * (300 - guesses), abs=40)
 
 
 def test_guesses_are_kept_for_the_outputs_that_tell_most() -> None:
