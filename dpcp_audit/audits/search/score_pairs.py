@@ -76,8 +76,8 @@ class TurningPairs:
         About where it turns, if that is known.
     ends : int or None
         The split at which it turns with scores at the two ends, once that is found.
-    repeated : bool
-        True once half of the outputs on one input were the same as others: those of few cells.
+    scattered : int
+        Inputs on which all outputs differed.
     """
 
     draw: Draw
@@ -86,7 +86,7 @@ class TurningPairs:
     outputs: int
     near: int | None = None
     ends: int | None = None
-    repeated: bool = False
+    scattered: int = 0
 
     def pairs(self) -> Iterator[tuple[str, ScorePair]]:
         """Yield the pairs with their families: first one of each, then those beside them.
@@ -134,9 +134,10 @@ class TurningPairs:
         """Yield splits of the ends, and a score that leaves one of them for a cell beside it.
 
         Around the split at which the output stops being what it is with all scores at that end;
-        none where outputs hardly repeat, so that there are no cells.
+        none where outputs scatter, also those of a bisection whose every round is a coin, so that
+        there are no cells.
         """
-        if not self.repeated:
+        if self.n == 1 or self.scattered > 1:
             return
         last = float(np.median(self._outputs(np.full(self.n, end))))
         turn = last if end < other else np.nextafter(last, -math.inf)
@@ -163,7 +164,7 @@ class TurningPairs:
             outputs = self._outputs(scores)
             if outputs.ndim != 1:
                 return None
-            self.repeated = self.repeated or 2 * np.unique(outputs).size <= outputs.size
+            self.scattered += np.unique(outputs).size == outputs.size
             turned = float(np.median(outputs)) <= turn
             first, last = (first, k) if turned else (k, last)
         return last

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -76,12 +78,17 @@ def test_a_score_steps_to_the_next_cell_of_a_histogram(cells: int) -> None:
     assert all(89 <= np.count_nonzero(x == 0) <= 92 for pair in nearest for x in pair.scores)
 
 
-def test_nothing_steps_where_outputs_hardly_repeat() -> None:
-    rng = np.random.default_rng(0)
-    pairs = ScorePairs(sizes=(20,)).balanced(
-        lambda x, m: np.mean(x) + rng.laplace(size=m), outputs=11
-    )
-    assert STEP not in {pair.family for pair in pairs}
+@pytest.mark.parametrize("sizes", [(1,), (100, 20)])
+def test_nothing_steps_where_outputs_scatter(sizes: tuple[int, ...]) -> None:
+    """Sums with noise, and a bisection: all of its outputs are the same where no round is open."""
+    bisection = PCOQS(alpha=0.1, rho=0.5)
+    for sample in (
+        lambda x, m, rng: np.mean(x) + rng.laplace(size=m),
+        lambda x, m, rng: bisection.sample(x, m, rng=rng),
+    ):
+        draw = partial(sample, rng=np.random.default_rng(0))
+        pairs = ScorePairs(sizes=sizes).balanced(draw, outputs=11)
+        assert STEP not in {pair.family for pair in pairs}
 
 
 def test_nothing_turns_where_outputs_are_vectors() -> None:
