@@ -49,6 +49,8 @@ _ISSUES = "https://github.com/dpcp-audit/dpcp-audit/issues"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; no error but a refutation is a 1."""
+    if arguments is None:
+        _make_stderr_safe()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # claims hold Greek; not every terminal does
             stream.reconfigure(errors="backslashreplace")
@@ -63,6 +65,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  (an exit code of 1 would be a refutation)
         return _unexpected("", error)
     return _executed(options)
+
+
+class _LossyStderr(io.TextIOWrapper):
+    """A stderr that loses what cannot be written, such as progress on a full disk."""
+
+    def write(self, text: str) -> int:
+        """Write a text if that is possible."""
+        with contextlib.suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what waits if that is possible."""
+        with contextlib.suppress(OSError):
+            super().flush()
+
+
+def _make_stderr_safe() -> None:
+    """Let no message that cannot be written change the exit code, or appear among the results."""
+    stream: Any = sys.stderr
+    if stream is None:  # it was closed: ``print`` would write to stdout
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
+    elif isinstance(stream, io.TextIOWrapper):
+        sys.stderr = _LossyStderr(stream.detach(), stream.encoding, line_buffering=True)
 
 
 def _require_environment() -> None:
@@ -100,6 +126,8 @@ def _executed(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _fail(options.command, "interrupted", 3)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (third-party code may exit with 0)
+        if isinstance(error.__context__, BrokenPipeError):  # which Rich makes an exit of
+            return _abandon_stdout()
         return _unexpected(options.command, error)
     return code
 

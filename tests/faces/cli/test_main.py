@@ -312,10 +312,21 @@ def test_a_reader_that_leaves_is_met_with_silence() -> None:
     assert done.stdout.splitlines()[-1] in {"0", "3"}  # 0 where all went into the pipe in time
 
 
+def test_a_reader_that_leaves_before_the_first_line_is_no_error_of_ours() -> None:
+    done = shell(
+        "dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr | exec <&-; echo ${PIPESTATUS[0]}"
+    )
+    assert done.stdout == "3\n"
+    assert "error" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "code", "error"),
     [
         ("dpcp-audit list > /dev/full", 3, "No space left on device"),
+        ("dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr 2> /dev/full", 0, ""),
+        ("dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr 2>&-", 0, ""),
+        ("dpcp-audit run --profil smoke 2> /dev/full", 2, ""),
         ("dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr >&-", 0, ""),
         ("dpcp-audit run --profile smoke --jobs 1 --only ldpcp.krr <&- >&- 2>&-", 0, ""),
         (
