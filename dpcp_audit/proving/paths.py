@@ -322,6 +322,7 @@ class Interpreter(Protocol):
     path: Path
     file: str
     frame: int
+    returning: int
     each_record: bool
     for_some: bool
     quiet: bool

@@ -61,8 +61,11 @@ class Statements(Accumulation):
     """The part of the interpreter that reads statements."""
 
     reports: Any
+    depth: int
     returning: int
     shown: Refusal | None
+    made: dict[tuple[int, str], int]
+    made_at: Any
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""

@@ -553,12 +553,12 @@ def _bare(finding: Mapping[str, Any]) -> str:
 
 
 def _unnamed(finding: Mapping[str, Any]) -> str:
-    """Return that no line is blamed, where the noise was followed, or the source was read."""
-    traced = lines_traced(finding)
-    if traced is None and not finding.get("unproved"):
+    """Return that no line is blamed, where the source was read."""
+    if not finding.get("unproved"):
         return ""
-    seen = () if traced is None else (*traced.draws, *traced.leaks)
-    if any(str(each.location) == _place(finding) for each in seen):
+    traced = lines_traced(finding)
+    seen = [] if traced is None else [each.location for each in traced.draws]
+    if any(str(each) == _place(finding) for each in seen):
         return ""
     return "No line can be named: the outputs alone show the loss."
 

@@ -166,10 +166,7 @@ def test_the_hint_of_a_proof_is_told_once() -> None:
     ("changed", "said"),
     [
         ({"mean_loss": "inf"}, ""),
-        (
-            {"location": {"file": "mine.py", "line": 14}},
-            "No line can be named: the outputs alone show the loss.",
-        ),
+        ({"location": {"file": "mine.py", "line": 14}}, ""),
         (
             {"draws": 20.0, "share": 0.25},
             "At mine.py:13, 20 draws of Laplace noise spend 25 % of the loss.",
@@ -273,3 +270,11 @@ def test_a_limit_beside_the_number_that_is_printed_is_told_apart(
 def test_the_name_of_a_file_keeps_its_letter() -> None:
     assert _capital("mine.py:none returned None") == "mine.py:none returned None"
     assert _capital("found nothing") == "Found nothing"
+
+
+@pytest.mark.parametrize(("line", "named"), [(13, True), (14, False)])
+def test_a_refutation_of_read_code_says_where_no_line_can_be_named(line: int, named: bool) -> None:
+    stopped = {"reason": "any of records is not followed", "location": None, "hint": ""}
+    traced = TRACED | {"draws": [LINE | {"location": {"file": "mine.py", "line": line}}]}
+    told = leak((270, 42)) | {"traced": traced, "location": PLACE, "unproved": stopped}
+    assert ("No line can be named" in sentence(told)) != named
