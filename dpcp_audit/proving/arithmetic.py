@@ -40,7 +40,15 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, frozen, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import (
+    Surd,
+    combine,
+    exact_of,
+    frozen,
+    is_scalar,
+    plain,
+    rational_of,
+)
 from dpcp_audit.proving.sources import NARROW, is_narrow
 from dpcp_audit.proving.thresholds import Difference, difference
 
@@ -139,7 +147,7 @@ def size_of(value: Value) -> int | None:
     """Return a bound of a public number's absolute value; None where it may not be finite."""
     if isinstance(value, PublicFloat):
         return value.size
-    exact = exact_of(value) if is_known(value) and is_scalar(value) else None
+    exact = exact_of(value)
     return None if exact is None else math.ceil(exact.size_above)
 
 
@@ -474,8 +482,7 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
             else records.within(-records.high, -records.low),
             size_of(other) is not None,
         )
-    exact = exact_of(other) if is_scalar(other) else None
-    value = None if exact is None else exact.rational
+    value = rational_of(other)
     if value is None:
         raise reading.refuse(f"{name} of records and {kind(other)}, not one known number")
     if records is a:

@@ -38,7 +38,7 @@ from dpcp_audit.proving.draw_outcomes import (
     moved,
     rounded,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain, rational_of
 from dpcp_audit.proving.interpreter import PathReader
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
@@ -127,10 +127,10 @@ class CoverageReader(PathReader):
         """
         for draw, level, first in ((a, b, True), (b, a, False)):
             if isinstance(draw, UniformDraw) and name in _BELOW:
-                exact = exact_of(level) if is_known(level) and is_scalar(level) else None
-                if exact is None or exact.rational is None:
+                number = rational_of(level)
+                if number is None:
                     raise self.refuse("a uniform draw is compared with what is no known number")
-                below = self.outcomes.is_below(draw, exact.rational)
+                below = self.outcomes.is_below(draw, number)
                 return PublicAnswer((), below is (_BELOW[name] is first))
         return None
 

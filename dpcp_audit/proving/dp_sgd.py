@@ -44,7 +44,14 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, form_of, is_scalar, numbers_of, root_above
+from dpcp_audit.proving.exact_numbers import (
+    exact_of,
+    form_of,
+    is_scalar,
+    numbers_of,
+    rational_of,
+    root_above,
+)
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.paths import Interpreter
@@ -251,8 +258,7 @@ def poisson(reader: Interpreter, name: str, a: Value, b: Value) -> SampledPlaces
     for draws, chance, first in ((a, b, True), (b, a, False)):
         if not isinstance(draws, Noise) or draws.law != "uniform" or name not in _BELOW:
             continue
-        exact = exact_of(chance) if is_known(chance) and is_scalar(chance) else None
-        share = None if exact is None else exact.rational
+        share = rational_of(chance)
         each = draws.shape == (reader.n,) and _BELOW[name] is first
         if not each or share is None or not 0 < share < 1 or reader.each_record:
             return None

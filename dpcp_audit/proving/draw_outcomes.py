@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.proving.distances import Hidden, Value, is_known, tokens
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, numbers_of
+from dpcp_audit.proving.distances import Hidden, Value, tokens
+from dpcp_audit.proving.exact_numbers import is_scalar, numbers_of, rational_of
+from dpcp_audit.proving.paths import Choices
 from dpcp_audit.stats.enclosures import ball, lower, normal_cdf
 
 if TYPE_CHECKING:
@@ -56,39 +57,6 @@ class RealDraw(Hidden):
 
 def _laplace_cdf(x: arb) -> arb:
     return x.exp() / 2 if x < 0 else 1 - (-x).exp() / 2
-
-
-class Choices:
-    """The ways taken where a path divides, one after the other.
-
-    Parameters
-    ----------
-    given : tuple of int
-        The way taken at each place, in order; at a further place the first one is.
-    """
-
-    def __init__(self, given: tuple[int, ...] = ()) -> None:
-        self._given = list(given)
-        self._numbers: list[int] = []
-
-    @property
-    def drawn(self) -> int:
-        """The number of places at which this path has divided."""
-        return len(self._numbers)
-
-    def following(self) -> tuple[int, ...] | None:
-        """Return how the next sequence of ways begins; None after the last one."""
-        given = self._given[: len(self._numbers)]
-        while given and given[-1] + 1 == self._numbers[len(given) - 1]:
-            given.pop()
-        return (*given[:-1], given[-1] + 1) if given else None
-
-    def choose(self, number: int) -> int:
-        """Return the way that is taken here, of 0, ..., number - 1."""
-        if len(self._numbers) == len(self._given):
-            self._given.append(0)
-        self._numbers.append(number)
-        return self._given[len(self._numbers) - 1]
 
 
 class DrawOutcomes(Choices):
@@ -154,10 +122,10 @@ def _real(reader: Interpreter, name: str, given: dict[str, Value]) -> RealDraw:
 
 
 def _number(reader: Interpreter, value: Value) -> Fraction:
-    exact = exact_of(value) if is_known(value) and is_scalar(value) else None
-    if exact is None or exact.rational is None:
+    number = rational_of(value)
+    if number is None:
         raise reader.refuse("the law of a draw is not known as rational numbers")
-    return exact.rational
+    return number
 
 
 def _whole(reader: Interpreter, value: Value) -> int:
@@ -286,8 +254,7 @@ def _rounded_chances(law: str, loc: Fraction, scale: Fraction, how: str) -> Chan
 def moved(name: str, a: Value, b: Value) -> RealDraw | None:
     """Return a real draw plus, minus or times a known number; None of anything else."""
     draw, other = (a, b) if isinstance(a, RealDraw) else (b, a)
-    exact = exact_of(other) if is_known(other) and is_scalar(other) else None
-    number = None if exact is None else exact.rational
+    number = rational_of(other)
     if number is None:
         return None
     if name == "Add":

@@ -203,8 +203,7 @@ def form_of(value: Any) -> ExponentialQuotient | None:
     """Return a known number as a quotient of sums of exponentials; None where it is none."""
     if isinstance(value, Real) and value.form is not None:
         return value.form
-    exact = exact_of(value) if is_scalar(value) else None
-    rational = None if exact is None else exact.rational
+    rational = rational_of(value)
     return None if rational is None else ExponentialQuotient.of(rational)
 
 
@@ -214,7 +213,7 @@ def is_scalar(value: object) -> bool:
 
 
 def exact_of(value: Any) -> Surd | None:
-    """Return the real number of a known scalar; None for infinities and NaN."""
+    """Return the real number of a known scalar; None of anything else, of infinities and NaN."""
     if isinstance(value, Real):
         return value.exact
     if isinstance(value, int | np.integer | np.bool_):
@@ -222,6 +221,12 @@ def exact_of(value: Any) -> Surd | None:
     if isinstance(value, float | np.floating) and math.isfinite(value):
         return Surd.of(Fraction(repr(float(value))))
     return None
+
+
+def rational_of(value: Any) -> Fraction | None:
+    """Return a known number where it is rational; None of anything else."""
+    exact = exact_of(value)
+    return None if exact is None else exact.rational
 
 
 def _near(value: float, exact: Surd) -> bool:

@@ -35,7 +35,7 @@ from dpcp_audit.proving.distances import (
     is_known,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, logs_of, numbers_of
+from dpcp_audit.proving.exact_numbers import Surd, logs_of, numbers_of, rational_of
 from dpcp_audit.stats.enclosures import ball, lower, upper
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def kind(value: Value) -> str:
 
 def between(reader: Interpreter, low: Value, records: Records, high: Value) -> Edges:
     """Return the sorted records between two public ends."""
-    ends = [exact_of(each) if is_scalar(each) else None for each in (low, high)]
-    known = [each.rational for each in ends if each is not None]
+    known = [rational_of(each) for each in (low, high)]
     if records.single or records.chosen or reader.n is None:
         raise reader.refuse("gaps between records whose number is not public")
     if not records.ordered:
@@ -162,7 +161,7 @@ def between(reader: Interpreter, low: Value, records: Records, high: Value) -> E
             "the ends beside the sorted records come from the data without noise",
             "take ends that hold for all data, such as 0 and 1, and clip the records to them",
         )
-    if len(known) < 2 or known[0] is None or known[1] is None:
+    if known[0] is None or known[1] is None:
         raise reader.refuse("the ends beside the sorted records are no known numbers")
     if not known[0] <= records.low <= records.high <= known[1]:
         raise reader.refuse(

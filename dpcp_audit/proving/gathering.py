@@ -321,7 +321,7 @@ def _size(value: Value) -> Fraction | None:
     """Return a bound of a number's absolute value."""
     if isinstance(value, Statistic):
         return value.size
-    exact = exact_of(value) if is_scalar(value) else None
+    exact = exact_of(value)
     return None if exact is None else exact.size_above
 
 

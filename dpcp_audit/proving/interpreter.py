@@ -42,7 +42,7 @@ from dpcp_audit.proving.distances import (
     tokens,
     type_of,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
+from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.expressions import Expressions
 from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path, ThresholdAnswers
 from dpcp_audit.proving.sources import locals_of
@@ -287,11 +287,11 @@ class Reader(Expressions):
             if not (isinstance(test, Records) and test.boolean and test.single):
                 raise self.refuse("records are chosen by what is no condition on each of them")
         if is_scalar(value):
-            exact = exact_of(value)
-            if exact is None or exact.rational is None:
+            number = rational_of(value)
+            if number is None:
                 raise self.refuse("a number for each record that is not known exactly")
             given = {"floats": isinstance(value, float), "entry_type": type_of(value)}
-            value = records.within(exact.rational, exact.rational, single=True, **given)
+            value = records.within(number, number, single=True, **given)
         if not isinstance(value, Records) or not value.single:
             raise self.refuse("a value for each record that is not followed")
         return value.within(

@@ -128,7 +128,7 @@ def _scale(reader: Interpreter, law: str, held: dict[str, Value]) -> Surd:
     """Return the scale of noise, from below; of geometric noise its rate."""
     numbers: list[Surd] = []
     for each in ("epsilon", "delta", "sensitivity"):
-        exact = exact_of(held[each]) if is_scalar(held[each]) else None
+        exact = exact_of(held[each])
         if exact is None:
             raise reader.refuse(f"{each} is no finite number")
         numbers.append(exact)

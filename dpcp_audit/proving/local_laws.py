@@ -31,7 +31,6 @@ from dpcp_audit.proving.distances import (
     is_known,
     tokens,
 )
-from dpcp_audit.proving.draw_outcomes import Choices
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.known_calls import returned_by
 from dpcp_audit.proving.local_reader import RAREST, LocalReader
@@ -45,6 +44,7 @@ from dpcp_audit.proving.local_values import (
     loss,
     typed,
 )
+from dpcp_audit.proving.paths import Choices
 from dpcp_audit.proving.sources import is_function
 
 if TYPE_CHECKING:

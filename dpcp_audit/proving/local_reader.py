@@ -32,13 +32,13 @@ from dpcp_audit.proving.distances import (
     is_known,
     tokens,
 )
-from dpcp_audit.proving.draw_outcomes import Choices, UniformDraw
+from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
-    exact_of,
     form_of,
     is_scalar,
     plain,
+    rational_of,
 )
 from dpcp_audit.proving.expressions import NO_DOUBLE
 from dpcp_audit.proving.interpreter import PathReader
@@ -64,7 +64,7 @@ from dpcp_audit.proving.table import GLOBAL_DRAWS
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-    from dpcp_audit.proving.paths import Contents
+    from dpcp_audit.proving.paths import Choices, Contents
 
 ZERO = ExponentialQuotient.of(0)
 RAREST = 2.0**-32
@@ -199,11 +199,11 @@ class LocalReader(PathReader):
 
     def _record_compared(self, record: RecordNumber, level: Value, less: bool, cut: int) -> Value:  # noqa: FBT001
         """Return whether a record's number is below a cut at a level, or whether it is not."""
-        exact = exact_of(level) if is_known(level) and is_scalar(level) else None
-        if exact is None or exact.rational is None or record.entry_type not in {NUMPY, PYTHON}:
+        number = rational_of(level)
+        if number is None or record.entry_type not in {NUMPY, PYTHON}:
             raise self.refuse("a record is compared with what is no known number, or has no type")
         whole = isinstance(plain(level), int | np.integer)
-        if abs(exact.rational) > NO_DOUBLE or (whole and float(plain(level)) != exact.rational):
+        if abs(number) > NO_DOUBLE or (whole and float(plain(level)) != number):
             raise self.refuse("a record is compared with what is no double")
         place = (Fraction(float(plain(level))) - record.offset) / record.factor
         rises = record.factor > 0

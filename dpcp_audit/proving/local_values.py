@@ -30,10 +30,10 @@ from dpcp_audit.proving.distances import NUMPY, Hidden, Value, is_known, tokens
 from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
-    exact_of,
     form_of,
     is_scalar,
     plain,
+    rational_of,
 )
 from dpcp_audit.proving.expressions import NO_DOUBLE
 
@@ -270,8 +270,7 @@ class RecordNumber(Hidden):
     def moved(self, reader: Any, name: str, a: Value, b: Value) -> RecordNumber:
         """Return the record's number plus, minus, times or over a known one."""
         other, first = (b, True) if a is self else (a, False)
-        exact = exact_of(other) if is_known(other) and is_scalar(other) else None
-        number = None if exact is None else exact.rational
+        number = rational_of(other)
         by, moved, adds = Fraction(1), Fraction(0), name in {"Add", "Sub"}
         if number is not None and adds:
             by = Fraction(1 if first or name == "Add" else -1)

@@ -44,7 +44,7 @@ from dpcp_audit.proving.distances import (
     require_one,
     shape_of,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
+from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
@@ -207,10 +207,10 @@ class Accumulation:
     def _amount(self, value: Value) -> tuple[Fraction, Fraction]:
         if isinstance(value, Records) and value.single:
             return value.low, value.high
-        exact = exact_of(value) if is_scalar(value) else None
-        if exact is None or exact.rational is None:
+        number = rational_of(value)
+        if number is None:
             raise self.refuse("what a record adds is not followed")
-        return exact.rational, exact.rational
+        return number, number
 
 
 _UNIFORM = {"random", "random_sample", "rand", "uniform"}

@@ -53,6 +53,7 @@ from dpcp_audit.proving.exact_numbers import (
     form_of,
     is_scalar,
     plain,
+    rational_of,
 )
 from dpcp_audit.stats.enclosures import ball, upper
 
@@ -348,8 +349,7 @@ def _log_rate(reader: Interpreter, p: Value) -> Fraction:
     rest = None if form is None else (ExponentialQuotient.of(1) - form).log
     if rest is not None:
         return -rest
-    exact = exact_of(p) if is_scalar(p) else None
-    value = None if exact is None else exact.rational
+    value = rational_of(p)
     if value is None or not 0 < value < 1:
         raise reader.refuse("geometric noise of a p that is no known number below 1")
     with ctx.workprec(192):

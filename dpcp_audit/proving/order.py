@@ -47,12 +47,12 @@ from dpcp_audit.proving.exact_numbers import (
     apply_to_array,
     exact_of,
     frozen,
-    is_scalar,
     numbers_of,
     plain,
+    rational_of,
     remember,
 )
-from dpcp_audit.proving.rules import ZERO, are_records, rational, whole_axis
+from dpcp_audit.proving.rules import ZERO, are_records, whole_axis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,7 +198,7 @@ def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
     if isinstance(found, np.ndarray):
         return apply_to_array("neg", found, value) if name == "USub" else found
-    exact = exact_of(value) if is_scalar(value) else None
+    exact = exact_of(value)
     if exact is None or not math.isfinite(found):
         return found
     return remember(found, Surd(-exact.sign if name == "USub" else exact.sign, exact.square))
@@ -316,7 +316,7 @@ def smaller(reader: Interpreter, a: Value, b: Value) -> Value:
 def _against(reader: Interpreter, a: Value, b: Value, choose: Any) -> Value:
     x, other = (a, b) if isinstance(a, Records | Statistic) else (b, a)
     if isinstance(x, Records):
-        value = rational(other)
+        value = rational_of(other)
         if value is None:
             return NotImplemented
         low, high = choose(x.low, value), choose(x.high, value)
@@ -362,12 +362,12 @@ def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None
         return NotImplemented
     low, high = a.low, a.high
     if a_min is not None:
-        least = rational(a_min)
+        least = rational_of(a_min)
         if least is None:
             return NotImplemented
         low, high = max(low, least), max(high, least)
     if a_max is not None:
-        most = rational(a_max)
+        most = rational_of(a_max)
         if most is None:
             return NotImplemented
         low, high = min(low, most), min(high, most)
@@ -382,7 +382,7 @@ def _clipped_anywhere(reader: Interpreter, a: Shifted, a_min: Value, a_max: Valu
             "a public number that may be NaN is added to scores: a sum shows if there are any",
             "add a known number, or a noisy one",
         )
-    low, high = rational(a_min), rational(a_max)
+    low, high = rational_of(a_min), rational_of(a_max)
     if low is None or high is None or low > high:
         return NotImplemented
     return a.records.within(low, high)

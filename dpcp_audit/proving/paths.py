@@ -285,7 +285,40 @@ def join_returns(
     return path, path.store(cells)
 
 
-class ThresholdAnswers:
+class Choices:
+    """The ways taken where a path divides, one after the other.
+
+    Parameters
+    ----------
+    given : tuple of int
+        The way taken at each place, in order; at a further place the first one is.
+    """
+
+    def __init__(self, given: tuple[int, ...] = ()) -> None:
+        self._given = list(given)
+        self._numbers: list[int] = []
+
+    @property
+    def drawn(self) -> int:
+        """The number of places at which this path has divided."""
+        return len(self._numbers)
+
+    def following(self) -> tuple[int, ...] | None:
+        """Return how the next sequence of ways begins; None after the last one."""
+        given = self._given[: len(self._numbers)]
+        while given and given[-1] + 1 == self._numbers[len(given) - 1]:
+            given.pop()
+        return (*given[:-1], given[-1] + 1) if given else None
+
+    def choose(self, number: int) -> int:
+        """Return the way that is taken here, of 0, ..., number - 1."""
+        if len(self._numbers) == len(self._given):
+            self._given.append(0)
+        self._numbers.append(number)
+        return self._given[len(self._numbers) - 1]
+
+
+class ThresholdAnswers(Choices):
     """The answers that comparisons with noisy thresholds give on the path that is read.
 
     Parameters
@@ -294,25 +327,15 @@ class ThresholdAnswers:
         1 where "above" is charged for, -1 where "below" is; 0 composes instead.
     """
 
-    def __init__(self, side: int = 0, given: tuple[bool, ...] = ()) -> None:
+    def __init__(self, side: int = 0, given: tuple[int, ...] = ()) -> None:
+        super().__init__(given)
         self.side, self.met = side, False
-        self.given, self.asked = list(given), 0
         self.shifts: dict[tuple[int, ...], tuple[Fraction, Surd, int]] = {}
         self.kept: dict[tuple[object, ...], int] = {}
 
     def next(self) -> bool:
         """Return the next answer: whether it is the one that is charged for."""
-        if self.asked == len(self.given):
-            self.given.append(True)
-        self.asked += 1
-        return self.given[self.asked - 1]
-
-    def following(self) -> tuple[bool, ...] | None:
-        """Return how the next sequence of answers begins; None after the last one."""
-        given = self.given[: self.asked]
-        while given and not given[-1]:
-            given.pop()
-        return (*given[:-1], False) if given else None
+        return self.choose(2) == 0
 
 
 class Interpreter(Protocol):

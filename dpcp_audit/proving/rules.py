@@ -40,7 +40,7 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain, rational_of
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.paths import Interpreter
@@ -220,7 +220,7 @@ def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
 
 def _size(value: Value) -> Fraction:
     """Return a bound of a known number's absolute value; 0 where it is none."""
-    exact = exact_of(value) if is_scalar(value) else None
+    exact = exact_of(value)
     return ZERO if exact is None else exact.size_above
 
 
@@ -287,12 +287,6 @@ def size(reader: Interpreter, a: Value) -> Value:
     return length(reader, a) if one else NotImplemented
 
 
-def rational(value: Value) -> Fraction | None:
-    """Return a known number where it is rational, else None."""
-    exact = exact_of(value) if is_scalar(value) else None
-    return None if exact is None else exact.rational
-
-
 def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
     """``np.where``: of one record it is an array of no dimension, which changes in place."""
     found = by_condition(condition, x, y) if are_records(condition) else NotImplemented
@@ -312,7 +306,7 @@ def by_condition(condition: Value, x: Value, y: Value) -> Value:
                 return NotImplemented
             ends += [each.low, each.high]
             continue
-        value = rational(each)
+        value = rational_of(each)
         if value is None:
             return NotImplemented
         ends.append(value)

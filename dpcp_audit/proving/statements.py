@@ -230,8 +230,9 @@ class Statements(Accumulation):
             return high.targets == [use] and fresh
         if isinstance(high, ast.Attribute):
             call = above[high]
-            whole = isinstance(call, ast.Call) and call.func is high
-            return whole and high.attr in {"sum", "min", "max"} and not (call.args or call.keywords)
+            if not isinstance(call, ast.Call) or call.func is not high:
+                return False
+            return high.attr in {"sum", "min", "max"} and not (call.args or call.keywords)
         operand = isinstance(high, ast.BinOp | ast.UnaryOp | ast.Compare)
         return operand or (isinstance(high, ast.AugAssign) and high.target is use)
 

@@ -86,7 +86,7 @@ def _make_stderr_safe() -> None:
     """Let no message that cannot be written change the exit code, or appear among the results."""
     stream: Any = sys.stderr
     if stream is None:  # it was closed: ``print`` would write to stdout
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     elif isinstance(stream, io.TextIOWrapper):
         sys.stderr = _LossyStderr(stream.detach(), stream.encoding, line_buffering=True)
 
@@ -111,7 +111,7 @@ def _spare_the_search_for_garbage() -> None:
     atexit.register(gc.freeze)
 
 
-def _executed(options: argparse.Namespace) -> int:
+def _executed(options: argparse.Namespace) -> int:  # noqa: PLR0911  (one a way to end)
     """Run the command that was parsed."""
     try:
         code = int(options.execute(options))
