@@ -7,6 +7,7 @@ import abc
 import ast
 import inspect
 import linecache
+import sys
 import types
 import warnings
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 _PLAIN = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis)}
+_PLAIN |= set(np.sctypeDict.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,14 +84,18 @@ _FUNCTIONS = {
 
 def is_function(value: Any) -> bool:
     """Tell whether a value is a function, a class or a law, and its operators no program's own."""
-    law = type(value).__module__ == "scipy.stats._continuous_distns"
-    return type(value) in _FUNCTIONS or type(value) is abc.ABCMeta or law
+    return type(value) in _FUNCTIONS or type(value) is abc.ABCMeta or is_law(value)
+
+
+def is_law(value: Any) -> bool:
+    """Tell whether a value is a law of scipy.stats, of a class of SciPy's own."""
+    home = sys.modules.get("scipy.stats._continuous_distns")
+    return home is not None and vars(home).get(type(value).__name__) is type(value)
 
 
 def is_plain(value: Any) -> bool:
     """Tell whether a value is an immutable number or text of Python's or NumPy's own types."""
-    numpys = isinstance(value, np.generic) and type(value).__module__ == "numpy"
-    return type(value) in _PLAIN or numpys
+    return type(value) in _PLAIN
 
 
 def admitted(value: Any, name: str, line: int) -> Any:

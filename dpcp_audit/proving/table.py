@@ -44,7 +44,7 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_narrow
+from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_law, is_narrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -250,9 +250,8 @@ def scipy_law(value: Any) -> Distribution | None:
     stats = sys.modules.get("scipy.stats")
     for name, law in _LAWS.items():
         if stats is not None and getattr(stats, name, None) is value and value is not None:
-            home = type(value).__module__ == "scipy.stats._continuous_distns"
             changed = "rvs" in vars(value) or "rvs" in vars(type(value))
-            return Distribution(law) if home and not changed else None
+            return Distribution(law) if is_law(value) and not changed else None
     return None
 
 

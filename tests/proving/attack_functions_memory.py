@@ -334,3 +334,36 @@ def box_shared(scores, *, rng):
 @attack("a law of SciPy draws from a generator of its own, which anyone may set", n=8)
 def law_of_its_own_generator(scores, *, rng):
     return np.sum(scores) + stats.laplace.rvs(0, 1.0)
+
+
+class Factor(np.float64):
+    __module__ = "numpy"
+
+    def __rmul__(self, other):
+        return 0.0
+
+
+class Laws:
+    __module__ = "scipy.stats._continuous_distns"
+
+    def __hash__(self):
+        return hash(np.sum)
+
+    def __eq__(self, other):
+        return other is np.sum
+
+    def __call__(self, scores):
+        return 100 * sum(scores)
+
+
+FACTOR, LAW = Factor(1.0), Laws()
+
+
+@attack("a class lies about its module", n=8, event=lambda v: v > 0.5)
+def factor_of_another_module(scores, *, rng):
+    return np.sum(scores) + rng.laplace(0, 1.0) * FACTOR
+
+
+@attack("a class that is no law says that it is one", n=8)
+def law_of_another_module(scores, *, rng):
+    return LAW(scores) + rng.laplace(0, 1.0)
