@@ -48,12 +48,13 @@ class Expressions(Loops):
     """The part of the interpreter that reads expressions."""
 
     steps: int
-    notes: Any
     made: dict[tuple[int, str], int]
     _captured: set[int]
 
     # What the interpreter has beside them.
-    release: Any
+    cells: Any
+    gathered: Any
+    public: Any
     doubt: Any
     opened: Any
     listed: Any

@@ -71,13 +71,10 @@ class Accumulation:
     read: Any
     refuse: Any
     truth: Any
-    public: Any
     entries: Any
     entries_or_none: Any
     operate: Any
     closure: Any
-    cells: Any
-    gathered: Any
     read_index: Any
     for_each_record: Any
     single: Any
@@ -85,7 +82,6 @@ class Accumulation:
     iterated: list[Value]
     bind: Any
     note: Any
-    doubt: Any
 
     @property
     def line(self) -> int:

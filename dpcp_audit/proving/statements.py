@@ -60,7 +60,6 @@ class Ends:
 class Statements(Accumulation):
     """The part of the interpreter that reads statements."""
 
-    reports: Any
     depth: int
     returning: int
     shown: Refusal | None
