@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from dpcp_audit.extensions.mechanisms import LDPCPScores
 
 
-_LARGEST_EPSILON = 300.0
-
-
 @dataclass(frozen=True, slots=True)
 class ShuffledBinaryResponse:
     """n users randomise one bit each; a shuffler releases the reports in random order.

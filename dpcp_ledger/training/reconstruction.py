@@ -356,15 +356,8 @@ class Reconstruction:
         return power, detect
 
     def _witness(self) -> PlainData:
-        training = self.attack.training
         return {
-            "sampling_rate": self.attack.rate,
-            "lot_size": training.lot_size,
-            "steps": training.steps,
-            "noise_multiplier": training.noise_multiplier,
-            "clip_norm": training.clip_norm,
-            "learning_rate": training.learning_rate,
-            "flaw": str(training.flaw),
+            "settings": repr(self.attack.training),
             "assumed_noise": self.attack.assumed_noise,
             "guarantee": str(self.guarantee),
             "known": len(self.attack.known),
