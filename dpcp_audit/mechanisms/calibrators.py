@@ -25,6 +25,7 @@ the upper end of the bracket is 1, or has an estimate of at least 1−α+Δ.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -361,11 +362,7 @@ class _UpperEnd:
     @property
     def least_rank(self) -> int:
         """The lowest rank that promises the coverage; n + 1 where none up to n does."""
-        low, high = 0, self.n + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.keeps(middle) else (middle, high)
-        return high
+        return 1 + bisect_left(range(1, self.n + 1), True, key=self.keeps)
 
     @property
     def _step(self) -> int:
@@ -452,12 +449,11 @@ def _tuned(asked: _Asked, nominal: float) -> ExponQ | None:
 
 def _sure_rank(n: int, level: float, failure: float) -> int:
     """Return the least k with P(Beta(k, n+1−k) < level) at most ``failure``; n + 1 where none."""
-    low, high = 0, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        sure = betainc(middle, n + 1 - middle, level) <= failure
-        low, high = (low, middle) if sure else (middle, high)
-    return high
+
+    def is_sure(rank: int) -> bool:
+        return bool(betainc(rank, n + 1 - rank, level) <= failure)
+
+    return 1 + bisect_left(range(1, n + 1), True, key=is_sure)
 
 
 def _local_search(asked: _Asked, epsilon: float) -> ProvedCalibrator:

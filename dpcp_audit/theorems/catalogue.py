@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import hashlib
 import os
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial, singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -454,14 +455,12 @@ def likely_crowd(population: Population, *, n: int, length: float, chance: float
     _validate.integer(n=n, at_least=1)
     _validate.open_unit(chance=chance)
     mass = min(1.0, largest_interval_mass(population, length))
-    low, high = 0, n  # m = n is enough, for there are n − 1 others
-    while high - low > 1:
-        middle = (low + high) // 2
-        if n * betainc(middle, n - middle, mass) <= chance:
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def is_enough(others: int) -> bool:
+        return bool(n * betainc(others, n - others, mass) <= chance)
+
+    # m = n is enough, for there are n − 1 others
+    return 1 + bisect_left(range(1, n), True, key=is_enough)
 
 
 def _starts(population: Population) -> _Starts:

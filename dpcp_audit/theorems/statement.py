@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from dpcp_audit.stats.roots import turn
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import Computation, Computed
@@ -155,14 +156,8 @@ def least_multiple(
         return 0.0
     if low == most:
         return math.inf
-    high = low + most / _COARSE
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if failure(middle) <= allowed:
-            high = middle
-        else:
-            low = middle
-    return high
+    step = most / _COARSE
+    return turn(lambda by: failure(by) <= allowed, low, low + step, steps=_HALVINGS).holds
 
 
 def tightness_of(theorem: Scalable) -> Tightness:

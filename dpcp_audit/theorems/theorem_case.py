@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpcp_audit.stats.rates import draws_needed
+from dpcp_audit.stats.roots import fewest
 from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.catalogue import (
     CATALOGUE,
@@ -522,15 +523,7 @@ class TheoremGrid:
             except ValueError:  # fewer users than rounds
                 return False
 
-        low, high = 0, 1
-        while not says_something(high):
-            low, high = high, 2 * high
-            if high > MOST_USERS:
-                return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if says_something(middle) else (middle, high)
-        return high
+        return fewest(says_something, most=MOST_USERS)
 
 
 def several(options: tuple[Option, ...]) -> tuple[Option, ...]:

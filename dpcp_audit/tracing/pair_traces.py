@@ -32,6 +32,7 @@ from scipy.special import logsumexp
 
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.stats.roots import turn
 from dpcp_audit.tracing.draws import (
     LAPLACE,
     NORMAL,
@@ -182,12 +183,11 @@ class LossSample:
         ordered = np.sort(self.losses)
         if delta == 0 or math.isinf(ordered[-1]):
             return max(0.0, float(ordered[-1]))
-        low, high = 0.0, max(0.0, float(ordered[-1]))
-        for _ in range(60):
-            middle = (low + high) / 2
-            above = float(np.mean(self.exceedances(middle, upper=True))) > delta
-            low, high = (middle, high) if above else (low, middle)
-        return float(high)
+
+        def is_below(epsilon: float) -> bool:
+            return float(np.mean(self.exceedances(epsilon, upper=True))) <= delta
+
+        return turn(is_below, 0.0, max(0.0, float(ordered[-1])), steps=60).holds
 
     def renyi(self, alpha: float) -> float:
         """Return an estimate of D_α, for ``alpha`` >= 1 (1 is the mean loss); not certified."""
