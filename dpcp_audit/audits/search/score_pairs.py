@@ -140,7 +140,7 @@ class TurningPairs:
         if self.n == 1 or self.scattered > 1:
             return
         last = float(np.median(self._outputs(np.full(self.n, end))))
-        turn = last if end < other else np.nextafter(last, -math.inf)
+        turn = last if end < other else math.nextafter(last, -math.inf)
         split = self._turn(self.bounds, turn, near=near)
         for offset, step in product(_BESIDE_TURN, _CELLS):
             if split is not None and 0 <= split + offset <= self.n - 1:
