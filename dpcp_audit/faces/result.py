@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpcp_audit.reports.document import agree, format_for, require_writable
-from dpcp_audit.reports.entry import OWN, STANDINGS
+from dpcp_audit.reports.entry import OWN, STANDINGS, WORST_FIRST
 from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate
 from dpcp_audit.reports.severity import headline, named, proof_text
 from dpcp_audit.reports.summary import read
@@ -41,14 +41,6 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import Evidence, Finding, PlainData, Power, Proof, Table
 
 
-_WORST_FIRST = (
-    Verdict.REFUTED,
-    Verdict.ERROR,
-    Verdict.VACUOUS,
-    Verdict.INCONCLUSIVE,
-    Verdict.CONSISTENT,
-    Verdict.PROVED,
-)
 _SAME = ("verdict", "evidence", "witness")
 """The fields that a replay must reproduce, up to the rounding of other machines."""
 
@@ -232,7 +224,7 @@ class Result:
         ERROR where nothing was checked.
         """
         found = [each.verdict for each in self.claims]
-        return min(found, key=_WORST_FIRST.index, default=Verdict.ERROR)
+        return min(found, key=WORST_FIRST.index, default=Verdict.ERROR)
 
     def to_frame(self, library: str = "pandas") -> Any:
         """Return a table with a row for each claim, as a data frame.
@@ -259,7 +251,7 @@ class Result:
         drawn = drawn or [each for each in self.claims if each.entry["evidence"] is not None]
         if not drawn:
             raise ValueError("result has no figures: its checks failed")
-        worst = min(drawn, key=lambda each: _WORST_FIRST.index(each.verdict))
+        worst = min(drawn, key=lambda each: WORST_FIRST.index(each.verdict))
         return worst.plot(ax, figure=figure)
 
     def report(self, path: str | Path) -> Path:
@@ -311,14 +303,14 @@ class Result:
         raise TypeError(NO_TRUTH)
 
     def __repr__(self) -> str:
-        return results_text(self.document, self._rows)
+        return _results_text(self.document, self._rows)
 
     def _repr_html_(self) -> str:
         return html_table(self.document, self._rows)
 
     @property
     def _rows(self) -> list[PlainData]:
-        worst = sorted(self.claims, key=lambda each: _WORST_FIRST.index(each.verdict))
+        worst = sorted(self.claims, key=lambda each: WORST_FIRST.index(each.verdict))
         return [row_of(each.key, each.entry) for each in worst]
 
 
@@ -358,7 +350,7 @@ def row_of(key: str, entry: Mapping[str, Any]) -> PlainData:
     }
 
 
-def results_text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+def _results_text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the results as a text: what a reader must know first, then the claims.
 
     Few claims have a sentence each, many a line of a table.
@@ -419,14 +411,14 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
 
 def aligned(table: Table) -> str:
     """Return a table as aligned text, numbers flush right, its notes below."""
-    head, texts = texts_of(table)
+    head, texts = _texts_of(table)
     columns = zip(table.columns, zip(head, *texts, strict=True), strict=True)
     rows = zip(*(_column(cells, right=bool(each.values)) for each, cells in columns), strict=True)
     notes = [part for note in table.notes for part in textwrap.wrap(note, _WIDTH)]
     return "\n".join([table.title, *("  ".join(row).rstrip() for row in rows), *notes, ""])
 
 
-def texts_of(table: Table) -> tuple[list[str], list[tuple[str, ...]]]:
+def _texts_of(table: Table) -> tuple[list[str], list[tuple[str, ...]]]:
     """Return the head and the cells of a table as texts."""
     columns = [each.texts or [number(value) for value in each.values] for each in table.columns]
     return [each.name for each in table.columns], list(zip(*columns, strict=True))
@@ -478,7 +470,7 @@ def _number(value: object) -> float | None:
     return None if value is None else to_float(value)
 
 
-class FrameLibrary(StrEnum):
+class _FrameLibrary(StrEnum):
     """Whose data frames a table becomes."""
 
     PANDAS = "pandas"
@@ -502,8 +494,8 @@ def frame_of(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
     ImportError
         If it is not installed.
     """
-    wanted = FrameLibrary(library) if library in set(FrameLibrary) else library
-    _validate.choice(FrameLibrary, library=wanted)
+    wanted = _FrameLibrary(library) if library in set(_FrameLibrary) else library
+    _validate.choice(_FrameLibrary, library=wanted)
     try:
         frames = importlib.import_module(wanted)
     except ImportError as error:

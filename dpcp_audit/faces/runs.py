@@ -324,7 +324,7 @@ def watch(
     findings: dict[str, Finding] = {}
     complete = False
     with ExitStack() as stack:
-        progress = stack.enter_context(Progress(display_of(options)))
+        progress = stack.enter_context(Progress(_display_of(options)))
         past, listeners = _listeners(rows, settings, options, progress, stack)
         stack.enter_context(_termination_as_interrupt())
         events = run(rows, settings, engine=engine, limits=limits, past=past)
@@ -461,7 +461,7 @@ def publish(
     that was stopped the reports have no figures, since whoever stopped it waits; ``dpcp-audit
     report`` draws them from the results.
     """
-    display = display_of(options)
+    display = _display_of(options)
     to_stdout = any(writer.path is None for writer in writers)
     written = (writer.path for writer in writers if writer.render is documents.dump)
     try:
@@ -475,7 +475,7 @@ def publish(
         )
 
 
-def display_of(options: argparse.Namespace) -> Display:
+def _display_of(options: argparse.Namespace) -> Display:
     """Return how much the options of ``arguments.add_display`` ask to show."""
     return Display(
         quiet=options.quiet, verbose=options.verbose, show=tuple(map(str.upper, options.show))

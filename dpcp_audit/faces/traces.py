@@ -129,16 +129,12 @@ class Trace:
 
     def renyi(self, alpha: float) -> float:
         """Return the Rényi divergence D_α: of a whole law exactly, else estimated."""
-        if self.pair.exact is not None:
-            return max(each.renyi(alpha) for each in self._laws(self.pair.exact))
-        return max(each.renyi(alpha) for each in self._samples())
+        return max(each.renyi(alpha) for each in self._ways)
 
     @property
     def rho(self) -> float:
         """The ρ of zCDP: of a whole law exactly, else estimated over small orders."""
-        if self.pair.exact is not None:
-            return max(each.rho() for each in self._laws(self.pair.exact))
-        return max(each.rho() for each in self._samples())
+        return max(each.rho() for each in self._ways)
 
     def report(self, path: str) -> None:
         """Write a report of the guarantees, in the format of the path's suffix."""
@@ -150,6 +146,11 @@ class Trace:
         """Return the lines that draw as a data frame of pandas or "polars", a row for each."""
         table = lines_table(self.lines)
         return frame_of(columns_of(table), library)
+
+    @property
+    def _ways(self) -> tuple[FinitePair | LossSample, FinitePair | LossSample]:
+        """Both directions of the loss: as laws, or as samples of paths."""
+        return self._samples() if self.pair.exact is None else self._laws(self.pair.exact)
 
     @staticmethod
     def _laws(pair: FinitePair) -> tuple[FinitePair, FinitePair]:

@@ -35,36 +35,16 @@ ROW = 0.21
 _MOST_POINTS = 1200
 _MOST_BINS = 200
 _MOST_CHARACTERS = 160
-_SPIKE = 0.03
-"""A histogram whose full bins take up no more of its axis is one spike."""
 _LINEAR = 10.0
 """The ratio of its ends below which a logarithmic axis is labelled as a linear one."""
 
 
-def rows_above(figure: Mapping[str, Any]) -> int:
+def _rows_above(figure: Mapping[str, Any]) -> int:
     """Return the number of lines that legend and marks take above the plot."""
     return len(_marks(figure)) + (0 if _speaks_for_itself(figure) else len(figure["series"]))
 
 
-def one_place(figure: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return between which values a histogram has everything, where that is one spike on its axis.
-
-    Such a histogram is a line and a number; its counts say nothing. None of any other figure.
-    """
-    if FigureKind(figure["kind"]) is not FigureKind.HISTOGRAM or len(figure["series"]) != 1:
-        return None
-    series = figure["series"][0]
-    edges, counts = _numbers(series["x"]), _numbers(series["y"])
-    full = np.flatnonzero(counts)
-    if not full.size or edges.size != counts.size + 1:
-        return None
-    low, high = float(edges[full[0]]), float(edges[full[-1] + 1])
-    shown = [low, high, *(v for v in _marks(figure).values() if math.isfinite(v))]
-    spike = full.size == 1 or high - low <= _SPIKE * (max(shown) - min(shown))
-    return (low, high) if spike else None
-
-
-def draw_chart(axes: Axes, figure: Mapping[str, Any], *, height: float) -> None:
+def _draw_chart(axes: Axes, figure: Mapping[str, Any], *, height: float) -> None:
     """Draw a figure of lines or a histogram; legend and marks stand above the plot.
 
     Parameters
@@ -75,11 +55,7 @@ def draw_chart(axes: Axes, figure: Mapping[str, Any], *, height: float) -> None:
     marks = _marks(figure)
     on_scale = {k: v for k, v in marks.items() if _drawable(v, figure.get("log_x"))}
     _dress(axes, figure)
-    place = one_place(figure)
-    if place is None:
-        _draw_series(axes, figure)
-    else:
-        _draw_place(axes, figure, place)
+    _draw_series(axes, figure)
     for label in marks.keys() - on_scale.keys():
         axes.plot([], [], " ", label=f"{label} = {number(marks[label])} (off the scale)")
     _draw_marks(axes, on_scale)
@@ -131,29 +107,6 @@ def _draw_series(axes: Axes, figure: Mapping[str, Any]) -> None:
     for axis, log in ((axes.xaxis, figure.get("log_x")), (axes.yaxis, figure.get("log_y"))):
         if log:
             _label_decades(axis)
-
-
-def _draw_place(axes: Axes, figure: Mapping[str, Any], place: tuple[float, float]) -> None:
-    """Draw where everything is, and say how much it is; there is no scale of counts."""
-    series = figure["series"][0]
-    middle, count = sum(place) / 2, _numbers(series["y"]).sum()
-    axes.yaxis.set_visible(False)
-    axes.spines["left"].set_visible(False)
-    axes.set_ylim(0, 1)
-    axes.axvspan(*place, color=_COLOURS[0], linewidth=2.5)
-    said = f"all {number(count)} {figure['y_label']}: {number(place[0])} to {number(place[1])}"
-    limits = [v for v in _marks(figure).values() if math.isfinite(v)]
-    right = bool(limits) and middle > (min([middle, *limits]) + max([middle, *limits])) / 2
-    axes.annotate(
-        said,
-        (place[0] if right else place[1], 0.5),
-        xytext=(-8 if right else 8, 0),
-        textcoords="offset points",
-        ha="right" if right else "left",
-        va="center",
-        color=INK,
-        annotation_clip=False,
-    )
 
 
 def _lines(
@@ -317,8 +270,8 @@ def plot_figure(figure: Mapping[str, Any], axes: Axes | None = None) -> Axes:
         rows = 1
     else:
         height = axes.bbox.height / axes.figure.dpi
-        draw_chart(axes, figure, height=height)
-        rows = rows_above(figure)
+        _draw_chart(axes, figure, height=height)
+        rows = _rows_above(figure)
     drawn: Any = axes  # not all of its keywords have types
     drawn.set_title(printable(figure["title"]), pad=(ROW * rows + 0.1) * _POINTS, fontsize=10)
     return axes
@@ -343,8 +296,6 @@ _PLAIN = " =:;,/()!$*+-._~@?"
 """Characters that stand for themselves in an address within double quotes."""
 # Inches; the SVG's user unit is 1/72 of one.
 _WIDTH, _LEFT, _RIGHT, _PLOT, _BOTTOM = 5.6, 0.8, 0.15, 2.4, 0.5
-_STRIP = 0.6
-"""The height of a plot of one place."""
 
 
 def figure_svg(figure: Mapping[str, Any]) -> str:
@@ -393,17 +344,16 @@ def image(figure: Mapping[str, Any]) -> str:
 def _chart(figure: Mapping[str, Any]) -> Canvas:
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    top = ROW * rows_above(figure) + 0.1
-    plot = _PLOT if one_place(figure) is None else _STRIP
-    height = top + plot + _BOTTOM
+    top = ROW * _rows_above(figure) + 0.1
+    height = top + _PLOT + _BOTTOM
     canvas: Canvas = Figure(figsize=(_WIDTH, height))
     share = (_WIDTH - _LEFT - _RIGHT) / _WIDTH
-    axes = canvas.add_axes((_LEFT / _WIDTH, _BOTTOM / height, share, plot / height))
-    draw_chart(axes, figure, height=plot)
+    axes = canvas.add_axes((_LEFT / _WIDTH, _BOTTOM / height, share, _PLOT / height))
+    _draw_chart(axes, figure, height=_PLOT)
     return canvas
 
 
-SUFFIXES = (".pdf", ".png", ".svg")
+_SUFFIXES = (".pdf", ".png", ".svg")
 _DOTS, _INCHES = 150, (6.4, 4.4)
 _FILE_STYLE: Mapping[Any, Any] = {
     "svg.fonttype": "none",
@@ -422,9 +372,9 @@ def require_figure_file(path: Path) -> None:
     MissingExtraError
         If matplotlib is not installed.
     """
-    if path.suffix not in SUFFIXES:
+    if path.suffix not in _SUFFIXES:
         raise UsageError(
-            f"--figure must end in one of {', '.join(SUFFIXES)}, got {str(path)!r}",
+            f"--figure must end in one of {', '.join(_SUFFIXES)}, got {str(path)!r}",
             hint="such as figure.svg",
         )
     if os.path.isdir(path) or not os.access(os.path.dirname(path) or ".", os.W_OK):  # noqa: PTH112, PTH120

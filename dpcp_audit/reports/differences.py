@@ -124,8 +124,8 @@ def cells_of(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         standing(row),
         row["id"],
-        quantity_of(row),
-        *map(shown_side, sides),
+        _quantity_of(row),
+        *map(_shown_side, sides),
         *trend,
         DASH if row["p_value"] is None else number(row["p_value"], digits=2),
         row["remark"],
@@ -137,7 +137,7 @@ def sides_of(row: Mapping[str, Any]) -> list[PlainData | None]:
     return [row["old"], *row["between"], row["new"]]
 
 
-def quantity_of(row: Mapping[str, Any]) -> str:
+def _quantity_of(row: Mapping[str, Any]) -> str:
     """Return what the numbers are of; "" where nothing was measured."""
     finding: Mapping[str, Any] = row["new"] or row["old"] or {}
     evidence = finding.get("evidence")
@@ -161,7 +161,7 @@ def standing(row: Mapping[str, Any]) -> str:
     return f"{moved.pop()}{' elsewhere' if elsewhere else ''}"
 
 
-def shown_side(side: Mapping[str, Any] | None) -> str:
+def _shown_side(side: Mapping[str, Any] | None) -> str:
     """Return a run's verdict on a claim and its number; a dash where it has none."""
     return DASH if side is None else " ".join([side["verdict"], *numbers_of(side)])
 

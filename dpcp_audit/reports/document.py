@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.run_settings import RunSettings
 
 
-NOTHING_ASSUMED = "none"
+_NOTHING_ASSUMED = "none"
 """The assumption of a proof that covers every case of its claim."""
-IN_MEMORY = "# no command can: its scores are arrays in memory; result.replay() where they are"
+_IN_MEMORY = "# no command can: its scores are arrays in memory; result.replay() where they are"
 """Shown in place of the command that replays a finding."""
 RESULTS = "RESULTS.json"
 """Stands for the results file in the command that replays a finding."""
@@ -137,7 +137,7 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         else asdict(outcome.unproved),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} {RESULTS}"
         if replayable
-        else IN_MEMORY,
+        else _IN_MEMORY,
         "error": finding.error,
         "hint": finding.hint,
         "seconds": round(finding.seconds, 3),
@@ -152,7 +152,7 @@ def _assumed(finding: Finding) -> str:
     if finding.verdict is not Verdict.PROVED or outcome is None or outcome.proof is None:
         return claimed
     found: list[str] = [claimed, *outcome.proof.parameters.get("assumptions", ())]
-    return "; ".join(each for each in found if each) or NOTHING_ASSUMED
+    return "; ".join(each for each in found if each) or _NOTHING_ASSUMED
 
 
 def _location(finding: Finding) -> PlainData | None:

@@ -70,7 +70,7 @@ def findings_of(document: Mapping[str, Any]) -> list[PlainData]:
     return findings if recorded(document) else [each | {"expected": None} for each in findings]
 
 
-def surprises(document: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
+def _surprises(document: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
     """Tell whether a verdict contradicts what is recorded: by a suite, or by a baseline."""
     return bool(finding["contradicts"]) and (recorded(document) or bool(finding.get("worse")))
 
@@ -106,7 +106,7 @@ def told(document: Mapping[str, Any]) -> str:
     >>> told({"suite": "targets", "findings": [{"contradicts": True}]})
     ''
     """
-    surprising = [each for each in document["findings"] if surprises(document, each)]
+    surprising = [each for each in document["findings"] if _surprises(document, each)]
     worse = sum(bool(each.get("worse")) for each in surprising)
     count = len(surprising) - worse
     verb = "verdict contradicts" if count == 1 else "verdicts contradict"
@@ -118,8 +118,8 @@ def told(document: Mapping[str, Any]) -> str:
 
 
 WORST_FIRST = (
-    Verdict.ERROR,
     Verdict.REFUTED,
+    Verdict.ERROR,
     Verdict.VACUOUS,
     Verdict.INCONCLUSIVE,
     Verdict.CONSISTENT,
@@ -347,7 +347,7 @@ def _entry(
         section=printable(finding["source"]["section"]),
         verdict=Verdict(finding["verdict"]),
         expected=printable(finding["expected"] or ("open" if recorded(document) else "")),
-        contradicts=surprises(document, finding),
+        contradicts=_surprises(document, finding),
         worse=printable(finding.get("worse") or ""),
         sentence=printable(sentence(finding)),
         reason=_reason(finding),

@@ -31,7 +31,7 @@ _EXPECTED = (
     "A claim that is known to be false is expected to be refuted; a verdict that contradicts what "
     "is expected is marked with an exclamation mark."
 )
-LEGEND = (_MEASURED, _VERDICTS, _EXPECTED)
+_LEGEND = (_MEASURED, _VERDICTS, _EXPECTED)
 _SAID = {
     Verdict.REFUTED: "refuted",
     Verdict.VACUOUS: "vacuous",
@@ -44,7 +44,7 @@ _RUN_COLUMNS = ("suite", "date", "with", "profile", "seed", "false alarm", "clai
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerPage:
+class _LedgerPage:
     """The contents of the page.
 
     Parameters
@@ -68,7 +68,7 @@ class LedgerPage:
     missing: tuple[tuple[str, str], ...]
 
 
-def ledger_of(data: Mapping[str, Any]) -> LedgerPage:
+def ledger_of(data: Mapping[str, Any]) -> _LedgerPage:
     """Return the ledger of ``runs``, results documents, and ``missing``, summaries by suite."""
     documents: Sequence[Mapping[str, Any]] = data["runs"]
     entries = [
@@ -79,7 +79,7 @@ def ledger_of(data: Mapping[str, Any]) -> LedgerPage:
     papers: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda each: each.paper.casefold()):
         papers.setdefault(entry.paper, []).append(entry)
-    return LedgerPage(
+    return _LedgerPage(
         papers=papers,
         counted=tuple(_counted(entries)),
         runs=(_RUN_COLUMNS, *map(_run, documents)),
@@ -119,7 +119,7 @@ def _run(document: Mapping[str, Any]) -> tuple[str, ...]:
 def render_markdown(data: Mapping[str, Any]) -> str:
     """Return the page as Markdown: a section a paper, a table row a claim."""
     ledger = ledger_of(data)
-    parts = [f"# {TITLE}\n", *(f"- {line}" for line in LEGEND), ""]
+    parts = [f"# {TITLE}\n", *(f"- {line}" for line in _LEGEND), ""]
     parts += [f"{escaped(said)}\n" for said in ledger.said]
     parts += [*_table(ledger.counted), "\n## Runs\n", *_table(ledger.runs)]
     if ledger.missing:
@@ -162,4 +162,4 @@ def render_page(data: Mapping[str, Any]) -> str:
         If jinja2 is not installed.
     """
     template = page_environment().get_template("ledger.html.jinja")
-    return template.render(title=TITLE, legend=LEGEND, ledger=ledger_of(data))
+    return template.render(title=TITLE, legend=_LEGEND, ledger=ledger_of(data))

@@ -24,7 +24,7 @@ from dpcp_audit.engine.tasks import (
     StillRunning,
 )
 from dpcp_audit.reports.document import replay_from
-from dpcp_audit.reports.entry import overall_of, recorded, sampled, told
+from dpcp_audit.reports.entry import WORST_FIRST, overall_of, recorded, sampled, told
 from dpcp_audit.reports.terminal_findings import (
     console_of,
     plain_line,
@@ -48,7 +48,6 @@ _FEW, _FEWER = 4, 2
 _WITNESS = 190
 _PIPED = 140
 """The width where there is no terminal."""
-_WORST_FIRST = ("REFUTED", "ERROR", "INCONCLUSIVE", "VACUOUS", "CONSISTENT", "PROVED")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +257,7 @@ def _witnesses(
 def summary_line(document: dict[str, Any]) -> str:
     """Return the run in one sentence."""
     summary = document["summary"]
-    counts = ", ".join(f"{summary[v]} {v.lower()}" for v in _WORST_FIRST if summary.get(v))
+    counts = ", ".join(f"{summary[v]} {v.lower()}" for v in WORST_FIRST if summary.get(v))
     parts = [
         f"{counted(len(document['findings']), 'claim')}: {counts or 'none'}",
         told(document),
@@ -271,7 +270,7 @@ def summary_line(document: dict[str, Any]) -> str:
 
 def _worst_first(finding: dict[str, Any]) -> tuple[bool, int]:
     """Return the sort key; claims of one verdict stay in the order of their suite."""
-    return (not finding["contradicts"], _WORST_FIRST.index(finding["verdict"]))
+    return (not finding["contradicts"], WORST_FIRST.index(finding["verdict"]))
 
 
 NOTHING = ""

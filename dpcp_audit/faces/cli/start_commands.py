@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.cli.arguments import Commands
 
 
-TEMPLATE = '''\
+_TEMPLATE = '''\
 """What PAPER claims of its mechanism, tested: run ``python FILE`` or ``pytest FILE``.
 
 Replace the mechanism, the claims and the words of the paper by yours.
@@ -109,7 +109,7 @@ def execute_new_claim(options: argparse.Namespace) -> int:
             f"--paper must be a title without quotes, got {options.paper!r}",
             hint="edit the title in the file",
         )
-    text = TEMPLATE.replace("PAPER", options.paper).replace("FILE", path.name)
+    text = _TEMPLATE.replace("PAPER", options.paper).replace("FILE", path.name)
     write_whole(path, text)
     print(f"{path}: run it by 'python {path.name}', or as a test by 'pytest {path.name}'")
     return 0

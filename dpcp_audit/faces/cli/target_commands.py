@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.options import Option
 
 
-def no_target() -> UsageError:
+def _no_target() -> UsageError:
     """Return the error that there is nothing to be checked."""
     return UsageError(
         "TARGET must be given: package.module:function or file.py:function",
@@ -90,7 +90,7 @@ def values_of(options: argparse.Namespace, table: Sequence[Option]) -> dict[str,
     return read(table, arguments.given(options, table), dashed)
 
 
-def config_of(
+def _config_of(
     options: argparse.Namespace, what: str, *, programs: bool = False, claimed: bool = True
 ) -> Config:
     """Return the checks of the target that was given, with ``programs`` also of a --command.
@@ -104,7 +104,7 @@ def config_of(
     if options.resume is not None:
         raise UsageError(f"--resume is not for {what}", hint="run the command again without it")
     if "target" not in given and not (programs and "command" in given):
-        raise no_target()
+        raise _no_target()
     return config_file.of_options(given, claimed=claimed)
 
 
@@ -250,7 +250,7 @@ def _config_given(options: argparse.Namespace) -> Config:
             )
         path = options.config or config_file.found()
         if path is None:
-            raise no_target()
+            raise _no_target()
         return config_file.load(path)
     if options.config is not None:
         raise UsageError(
@@ -331,7 +331,7 @@ def execute_prove(options: argparse.Namespace) -> int:
     from dpcp_audit.targets.answers import DataForm
     from dpcp_audit.targets.loading import load
 
-    (spec,) = config_of(options, "proofs").checks
+    (spec,) = _config_of(options, "proofs").checks
     privacy, coverage = spec.privacy, spec.coverage
     local = spec.target.kind is Kind.RANDOMIZER
     known = len(privacy) + (coverage is not None) == len(spec.guarantees)
@@ -440,7 +440,7 @@ def execute_trace(options: argparse.Namespace) -> int:
     from dpcp_audit.target_checks.target_rows import rows_of_traces, without_coverage
 
     writers = parse_reports(options.report)
-    config = config_of(options, "traces")
+    config = _config_of(options, "traces")
     rows_of_traces(config.checks, options.scope)
     settings = RunSettings(
         suite="traces",
@@ -496,7 +496,7 @@ def execute_estimate(options: argparse.Namespace) -> int:
     from dpcp_audit.target_checks.target_rows import FALSE_ALARM, privacy_alone, rows_of_estimates
 
     writers = parse_reports(options.report)
-    config = config_of(options, "estimates", programs=True, claimed=False)
+    config = _config_of(options, "estimates", programs=True, claimed=False)
     rows_of_estimates(config.checks)
     defaults: dict[str, Any] = {"false_alarm": FALSE_ALARM}
     settings = RunSettings(

@@ -354,7 +354,7 @@ def _require_proof(finding: Finding, where: str) -> None:
     if finding.outcome is None:
         _fail(f"{where} is not proved for every input: {finding.failure}")
     if finding.outcome.unproved is not None:
-        _fail(not_proved(where, finding.claim, finding.outcome, finding.outcome.unproved))
+        _fail(_not_proved(where, finding.claim, finding.outcome, finding.outcome.unproved))
 
 
 def _calls(spec: CheckSpec) -> int:
@@ -431,7 +431,7 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
     return "\n".join(lines)
 
 
-def not_proved(where: str, claim: Claim, outcome: Outcome, unproved: Unproved) -> str:
+def _not_proved(where: str, claim: Claim, outcome: Outcome, unproved: Unproved) -> str:
     """Return the lines of the failure of a claim that must be proved and is not."""
     return "\n".join(
         [

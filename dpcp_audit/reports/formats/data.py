@@ -63,24 +63,24 @@ def render_csv(document: Mapping[str, Any]) -> str:
         evidence: PlainData = shown_estimate(finding) if finding["evidence"] else {}
         writer.writerow(
             [
-                safe_text(finding["id"]),
+                _safe_text(finding["id"]),
                 finding["verdict"],
                 finding["expected"] or "",
                 str(finding["contradicts"]).lower(),
                 finding["standing"],
                 evidence.get("quantity", ""),
-                safe_text(evidence.get("detail", "")),
+                _safe_text(evidence.get("detail", "")),
                 *(_number_text(evidence.get(name)) for name in _NUMBERS),
                 evidence.get("kind", ""),
                 document["seed"],
                 _number_text(finding["seconds"]),
-                safe_text(finding.get("worse", "")),
+                _safe_text(finding.get("worse", "")),
             ]
         )
     return stream.getvalue()
 
 
-def safe_text(text: object) -> str:
+def _safe_text(text: object) -> str:
     """Return a text on one line, which no spreadsheet takes for a formula."""
     cell = " ".join(printable(text).split())
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
@@ -108,7 +108,7 @@ def render_cells(document: Mapping[str, Any]) -> str:
     stream = io.StringIO()
     names = dict.fromkeys(name for row in rows for name in row)
     writer = csv.DictWriter(stream, list(names) or ["finding", "table"], restval="")
-    writer.writerow({name: safe_text(name) for name in writer.fieldnames})
+    writer.writerow({name: _safe_text(name) for name in writer.fieldnames})
     for row in rows:
         writer.writerow({name: _cell_text(text) for name, text in row.items()})
     return stream.getvalue()
@@ -118,7 +118,7 @@ def _cell_text(text: str) -> str:
     try:
         float(text)
     except ValueError:
-        return safe_text(text)
+        return _safe_text(text)
     return text
 
 

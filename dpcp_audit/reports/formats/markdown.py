@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit.reports.summary import Reading
 
 
-MOST_CHARACTERS = 65_000
+_MOST_CHARACTERS = 65_000
 """GitHub takes 65,536 in a comment."""
 _SPECIAL = re.compile(r"([\\`*_\[\]~|$#])")
 _LINE_START = re.compile(r"^(\d*)([-+=.)])")
@@ -80,7 +80,7 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     return (
         "\n\n".join(
             [
-                *_fitting([*_parts(reading, origin), *tables], MOST_CHARACTERS - len(foot) - 200),
+                *_fitting([*_parts(reading, origin), *tables], _MOST_CHARACTERS - len(foot) - 200),
                 foot,
             ]
         )

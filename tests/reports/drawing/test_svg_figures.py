@@ -128,17 +128,6 @@ def test_decades_are_labelled() -> None:
     assert {"1", "2"} <= set(texts(figure_svg(lines(series=narrow, log_x=True, marks={}))))
 
 
-def test_a_histogram_of_one_spike_says_what_it_holds() -> None:
-    spike = {"name": "n", "x": [0.80, 0.81, 0.82, 0.83], "y": [0, 4000, 0]}
-    figure = COVERAGE | {"series": [spike], "marks": {"1−α": 0.9}, "y_label": "trials"}
-    shown = texts(figure_svg(figure))
-    assert "all 4000 trials: 0.81 to 0.82" in shown
-    assert "1−α = 0.9" in shown
-    assert "4000" not in shown  # no scale of counts
-    wide = spike | {"y": [10, 4000, 10]}
-    assert "all" not in " ".join(texts(figure_svg(figure | {"series": [wide]})))
-
-
 @pytest.mark.parametrize("ends", [(1.0, 1.02), (0.7, 3.3), (900.0, 2452.0), (1e-7, 3e-7)])
 def test_a_short_logarithmic_axis_has_more_than_one_tick(ends: tuple[float, float]) -> None:
     series = [{"name": "s", "x": [0.0, 1.0], "y": list(ends)}]

@@ -177,7 +177,7 @@ def test_a_refuted_claim_of_a_user_still_fails_its_test_case() -> None:
 def test_users_refutations_are_ranked_by_severity_alone() -> None:
     run = document(refuted(), finding("other", "ERROR", "PROVED", evidence=None), suite="targets")
     reading = read(run)
-    assert [entry.id for entry in reading.entries] == ["other", "mine[pure_dp]"]
+    assert [entry.id for entry in reading.entries] == ["mine[pure_dp]", "other"]
     assert not reading.contradicting
 
 

@@ -29,7 +29,7 @@ def test_contradictions_stand_first_then_the_worst_verdicts_then_the_documents_o
             finding("x", "PROVED", "REFUTED", contradicts=True),
         )
     )
-    assert [entry.id for entry in reading.entries] == ["x", "e", "r2", "r1", "i", "c", "p"]
+    assert [entry.id for entry in reading.entries] == ["x", "r2", "r1", "e", "i", "c", "p"]
 
 
 def test_ids_that_look_alike_get_anchors_of_their_own() -> None:
