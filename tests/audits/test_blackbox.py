@@ -56,6 +56,9 @@ def test_no_more_outputs_are_drawn_than_asked_for(draws: int) -> None:
     outcome = search(target, PureDP(1.0), SMALL, draws=draws)
     assert 0.5 * draws < target.drawn <= draws
     assert f"{target.drawn:,} outputs drawn" in outcome.note
+    assert outcome.extent is not None
+    assert (outcome.extent.calls, outcome.extent.planned) == (target.drawn, draws)
+    assert outcome.extent.sizes == ((2, 20) if draws > 600 else (20,))
     assert ("families, at n = 2 and 20; " in outcome.note) == (draws > 600)
     assert "Certified there, at the level of the verdict: ε ≥ " in outcome.note
 

@@ -185,6 +185,15 @@ def test_a_witness_of_short_lists_is_json() -> None:
     assert json.loads(plain(witness)) == witness
 
 
+def test_runs_of_one_number_are_written_as_python_repeats_them() -> None:
+    value = [0.0] * 45 + [1.0] * 4 + [0.5]
+    text = plain({"value": value})
+    assert text == '{\n  "value": [0.0] * 45 + [1.0] * 4 + [0.5]\n}'
+    assert eval(text) == {"value": value}  # noqa: S307  (a witness can be pasted)
+    whole = [i / 7 for i in range(1000)]
+    assert eval(plain(whole)) == whole  # noqa: S307
+
+
 def test_a_long_list_says_how_much_it_leaves_out() -> None:
     text = plain({"scores": list(range(100_000))})
     assert "… 99,980 more" in text
@@ -319,3 +328,31 @@ def test_a_run_of_proofs_speaks_of_no_false_alarms() -> None:
         assert any("false-alarm" in limit for limit in reading.limits) is said
         assert ("false-alarm" in summary_line(found)) is said
         assert "rests on the assumptions and rules" in reading.assurance
+
+
+def test_what_a_search_has_tried_and_the_line_stand_in_every_report() -> None:
+    pytest.importorskip("jinja2")
+    searched = {"cases": 3, "of": "pairs of neighbours", "sizes": [1, 20], "calls": 600}
+    place = {"file": "mine.py", "line": 3, "text": "q + rng.laplace(0, 1)"}
+    found = finding("a", "REFUTED", "CONSISTENT", contradicts=True, location=place)
+    run = document(found | {"extent": searched | {"planned": 2000}})
+    for shown in (render_markdown(run), render_html(run)):
+        assert "3 pairs of neighbours at n = 1 and 20, in 600 of 2,000 calls" in shown
+        assert "mine.py:3: q + rng.laplace(0, 1)" in shown
+
+
+def test_what_is_not_decided_says_why_unfolded() -> None:
+    stopped = {"reason": "a loop is not followed", "location": None, "hint": ""}
+    open_ = finding("a", "INCONCLUSIVE", "CONSISTENT", unproved=stopped, note="Few calls.")
+    shown = render_markdown(document(open_)).partition("<details>")[0]
+    assert "Not decided" in shown
+    assert "Few calls. Not proved for every input: a loop is not followed." in shown
+
+
+def test_reports_begin_with_their_date_command_and_commit() -> None:
+    pytest.importorskip("jinja2")
+    origin = {"finished": "2026-01-02T03:04:05Z", "command": "dpcp-audit run", "revision": "abc"}
+    run = document(provenance=origin)
+    heads = render_markdown(run).partition("Claims of")[0], render_html(run).partition("<main>")[0]
+    for head in heads:
+        assert all(said in head for said in origin.values())
