@@ -65,6 +65,7 @@ class Statements(Accumulation):
     shown: Refusal | None
     made: dict[tuple[int, str], int]
     made_at: Any
+    public: Any
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""
