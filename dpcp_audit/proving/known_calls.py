@@ -250,8 +250,13 @@ def _check_no_alias(
     if "out" in kw or (isinstance(target, np.ufunc) and len(args) > target.nin):
         raise reader.refuse("a function writes into an array that it is given")
 
-    filled = any(_is_filled(reader, each) for each in (*args, *kw.values()))
-    if filled and not _copies(target, rule, len(args), kw):
+    given = (*args, *kw.values())
+    held = any(_holds_filled(reader, each) for each in given)
+    if held and not any(_is_filled(reader, each) for each in given):  # such as [a]
+        held = rule.name not in _COPYING - {"min", "max"}
+    elif held:
+        held = not _copies(target, rule, len(args), kw)
+    if held:
         raise reader.refuse("an array that is filled gets another name, perhaps", "use np.copy")
     for place, each in enumerate(args):
         read_only = rule.name in _READS_ALL or place <= (rule.name == "np.clip") + 1
@@ -261,6 +266,15 @@ def _check_no_alias(
 
 def _is_filled(reader: Interpreter, value: Value) -> bool:
     return isinstance(value, Reference) and reader.cells(value).kind == "array"
+
+
+def _holds_filled(reader: Interpreter, value: Value) -> bool:
+    """Tell whether a value is an array that is filled, or holds one."""
+    if isinstance(value, Reference):
+        items = reader.cells(value).items
+        return _is_filled(reader, value) or any(_holds_filled(reader, each) for each in items)
+    parts = value.items if isinstance(value, Once) else value
+    return isinstance(parts, tuple) and any(_holds_filled(reader, each) for each in parts)
 
 
 def _may_be_array(reader: Interpreter, value: Value) -> bool:

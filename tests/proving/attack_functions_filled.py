@@ -278,3 +278,19 @@ def larger_of_one_entry(scores, *, rng):
     shown = max(a, 0)
     a[0] = np.sum(scores)
     return shown
+
+
+@attack("the largest of a list of one array is the array", n=8)
+def largest_of_one(scores, *, rng):
+    a = np.zeros(3)
+    shown = max([a])
+    a[0] = np.sum(scores)
+    return shown
+
+
+@attack("a sorted list holds the same arrays", n=8)
+def sorted_list_of_arrays(scores, *, rng):
+    a = np.zeros(3)
+    shown = sorted([a], key=len)[0]
+    a[0] = np.sum(scores)
+    return shown
