@@ -253,7 +253,8 @@ def _check_no_alias(
     given = (*args, *kw.values())
     held = any(_holds_filled(reader, each) for each in given)
     if held and not any(_is_filled(reader, each) for each in given):  # such as [a]
-        held = rule.name not in _COPYING - {"min", "max"}
+        numpys = rule.name.startswith("np.") and _copies(target, rule, len(args), kw)
+        held = rule.name != "len" and not (numpys and "dtype" not in kw)
     elif held:
         held = not _copies(target, rule, len(args), kw)
     if held:

@@ -294,3 +294,19 @@ def sorted_list_of_arrays(scores, *, rng):
     shown = sorted([a], key=len)[0]
     a[0] = np.sum(scores)
     return shown
+
+
+@attack("a sum of tuples holds the same arrays", n=8)
+def sum_of_tuples(scores, *, rng):
+    a = np.zeros(3)
+    shown = sum(((a,),), ())
+    a[0] = np.sum(scores)
+    return shown[0]
+
+
+@attack("an array of objects holds the same arrays", n=8)
+def array_of_objects(scores, *, rng):
+    a = np.zeros(3)
+    shown = np.array((a, 0), dtype=object)
+    a[0] = np.sum(scores)
+    return shown[0]
