@@ -587,12 +587,14 @@ def epsilon_bound(
     reached = 0.0
     for end in (test.epsilon, LARGEST_EPSILON):
         step = end - reached
-        while reached < end and step > _FINEST:
+        while reached < end:
             ahead = min(end, reached + step)
             if refuted(reached, ahead):
                 reached, step = ahead, 2 * step
-            else:
+            elif step > _FINEST:
                 step /= 2
+            else:
+                break
         if reached < end:
             break
     return reached

@@ -246,3 +246,11 @@ def test_every_epsilon_below_the_bound_is_refuted(missing: int) -> None:
     assert bound > 0.1
     assert all(p_value(each) <= LEVEL for each in np.linspace(0.0, bound, 2_000).tolist())
     assert p_value(bound + 2e-6) > LEVEL
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1e-7, 1e-3])
+def test_guesses_that_are_all_right_refute_the_smallest_claims(epsilon: float) -> None:
+    test = GuessingTest(rounds=1000, guesses=500, epsilon=epsilon)
+    share = 0.01 ** (1 / 500)
+    expected = math.log(share / (1 - share))
+    assert epsilon_bound(test, 500, significance=0.01) == pytest.approx(expected, abs=2e-6)
