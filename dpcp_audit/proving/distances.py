@@ -268,6 +268,13 @@ class Suspect(Refusal):
         return Suspect(line, reason, self.hint, self.file)
 
 
+class Redraw(Refusal):
+    """A proof stops at noise on data that is drawn again until the result is accepted.
+
+    How often it is accepted depends on the data, which the result shows too.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Public:
     """Public, its value unknown: released, or computed from released values.

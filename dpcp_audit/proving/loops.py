@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.proving import loop_forms
 from dpcp_audit.proving.arithmetic import kind
-from dpcp_audit.proving.distances import Public, Records, Refusal, Value, sources_of
+from dpcp_audit.proving.distances import Public, Records, Redraw, Refusal, Value, sources_of
 from dpcp_audit.proving.paths import join_paths
 from dpcp_audit.proving.statements import Ends, Statements
 
 if TYPE_CHECKING:
+    from dpcp_audit.proving.charges import Ledger
     from dpcp_audit.proving.paths import Path
 
 MOST_STEPS = 200_000
@@ -82,10 +83,13 @@ class Loops(Statements):
 
     def _do_While(self, node: ast.While) -> Ends:
         left, exits = Ends(), 0
+        before = self.path.ledger
         for _ in range(_MOST_ROUNDS):
             known = self.truth(self.read(node.test))
             if known is None:
-                raise self._unknown_length()
+                self.block(node.body)
+                self.truth(self.read(node.test))
+                raise self._redrawn(node, before) or self._unknown_length()
             if not known:
                 return self._left(left, self.path, node)
             found = self.block(node.body)
@@ -97,7 +101,19 @@ class Loops(Statements):
             exits += found.broken is not None or found.returned is not None
             if exits == _MOST_EXITS:
                 break
-        raise self.refuse("a loop is not seen to end", "bound its rounds: for _ in range(k)")
+        stop = self.refuse("a loop is not seen to end", "bound its rounds: for _ in range(k)")
+        raise (self._redrawn(node, before) if exits else None) or stop
+
+    def _redrawn(self, node: ast.While, before: Ledger) -> Refusal | None:
+        """Return the refusal of a loop whose rounds use noise on data, and are all alike."""
+        if self.path.ledger.paths == before.paths or _carries(node):
+            return None
+        return Redraw(
+            node.lineno,
+            "noise on data is drawn again until the result is accepted: on some data more often",
+            "clip what the noise gives: np.clip(x, low, high)",
+            self.file,
+        )
 
     def _unknown_length(self) -> Refusal:
         refusal: Refusal = self.refuse(
@@ -105,6 +121,21 @@ class Loops(Statements):
             "bound the number of rounds: for _ in range(k)",
         )
         return refusal
+
+
+def _carries(node: ast.While) -> bool:
+    """Tell whether a round of a loop reads what an earlier one has assigned."""
+    names = [each for part in node.body for each in ast.walk(part) if isinstance(each, ast.Name)]
+    assigned = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    made: set[str] = set()
+    for part in node.body:
+        here = [each for each in ast.walk(part) if isinstance(each, ast.Name)]
+        read = {each.id for each in here if isinstance(each.ctx, ast.Load)}
+        added = isinstance(part, ast.AugAssign)
+        if added or read & (assigned - made):
+            return True
+        made |= {each.id for each in here if isinstance(each.ctx, ast.Store)}
+    return False
 
 
 def _least_steps(node: ast.For) -> int:

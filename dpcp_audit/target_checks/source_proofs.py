@@ -21,7 +21,7 @@ from dpcp_audit.proving.coverage import (
     total_of,
 )
 from dpcp_audit.proving.coverage_reader import OrderStatistic
-from dpcp_audit.proving.distances import Leak, Refusal
+from dpcp_audit.proving.distances import Leak, Redraw, Refusal
 from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.proving.known_calls import GENERATORS
 from dpcp_audit.proving.proof_result import place_of
@@ -100,6 +100,10 @@ _UNVARIED = (
 _LEFT_OPEN = (
     "The proof leaves a loss of up to {factor:.3g} times the claim, and the calls do not "
     "contradict the claim: nothing is decided, since pairs that were not tried may lose more."
+)
+_REDRAWN = (
+    "Noise that is drawn again until its result is accepted can lose up to twice as much as one "
+    "draw of it: the calls do not contradict the claim, but nothing is decided."
 )
 _GROWTH = {"ε": 1, "ρ": 2, "D": 2, "μ": 2}
 """The power of a factor of the noise by which each unit of an account grows; that of μ is μ²."""
@@ -193,7 +197,7 @@ class SourceProof:
         line = outcome.location
         left = self._left_open()
         if left and outcome.verdict is Verdict.CONSISTENT:
-            note = f"{outcome.note} {_LEFT_OPEN.format(factor=left)}"
+            note = f"{outcome.note} {left}"
             outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, power=None, note=note)
         if outcome.verdict is Verdict.REFUTED and not self.proved:
             leaks = outcome.traced.leaks if outcome.traced is not None else ()
@@ -203,13 +207,16 @@ class SourceProof:
                 line = unproved.location
         return replace(outcome, unproved=unproved, location=line)
 
-    def _left_open(self) -> float:
-        """Return how many times the claim the proof ends at; 0 if less than is to be detected."""
+    def _left_open(self) -> str:
+        """Return what the proof says against a search that found nothing; "" where nothing."""
+        if not self.proved and isinstance(self.stopped.stop, Redraw):
+            return _REDRAWN
         total = next(iter(self.stopped.totals), None) if not self.proved else None
         if total is None or total.unit not in _GROWTH or total.value is None or not total.limit:
-            return 0.0
+            return ""
         factor = float(total.value / total.limit)
-        return factor if factor >= self.spec.detect ** _GROWTH[total.unit] else 0.0
+        detected = factor >= self.spec.detect ** _GROWTH[total.unit]
+        return _LEFT_OPEN.format(factor=factor) if detected else ""
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""

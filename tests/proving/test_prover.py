@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from support import proved_functions, refused_functions, seeded_module
 from support.proof_marks import PROVED, REFUSED
 
 import dpcp_audit as dp
+from dpcp_audit.proving.distances import Redraw
 from dpcp_audit.targets.loading import load
 
 assert proved_functions, refused_functions
@@ -137,3 +139,47 @@ def test_bad_settings_are_named(settings, named) -> None:
 def test_what_is_no_privacy_claim_is_refused(claim) -> None:
     with pytest.raises(ValueError, match="guarantee must be a privacy claim"):
         dp.prove(proved_functions.pcoqs, claim)
+
+
+def again_while(scores, *, rng) -> Any:
+    noisy = np.mean(scores) + rng.laplace(0, 1)
+    while not 0 <= noisy <= 1:
+        noisy = np.mean(scores) + rng.laplace(0, 1)
+    return noisy
+
+
+def again_until(scores, *, rng) -> Any:
+    while True:
+        noisy = np.mean(scores) + rng.laplace(0, 1)
+        if noisy < 0:
+            continue
+        break
+    return noisy
+
+
+def first_above(scores, *, rng) -> Any:
+    place = 0
+    while True:
+        if np.count_nonzero(scores <= place / 20) + rng.laplace(0, 4) >= 10:
+            return place
+        place += 1
+
+
+def polar(scores, *, rng) -> Any:
+    """Make normal noise of pairs of uniform numbers, whose rounds do not depend on the data."""
+    while True:
+        u, v = 2 * rng.random() - 1, 2 * rng.random() - 1
+        s = u * u + v * v
+        if 0 < s < 1:
+            break
+    return np.mean(scores) + u * np.sqrt(-2 * np.log(s) / s)
+
+
+@pytest.mark.parametrize(
+    ("function", "again"),
+    [(again_while, True), (again_until, True), (first_above, False), (polar, False)],
+)
+def test_noise_on_data_that_is_drawn_again_is_told_from_other_loops(function, again) -> None:
+    found = dp.prove(function, dp.PureDP(1.0), n=20)
+    assert not found.proved
+    assert isinstance(found.stop, Redraw) is again

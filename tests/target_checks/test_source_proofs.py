@@ -11,6 +11,7 @@ import pytest
 from support import quantiles_to_prove
 from support.quantiles_to_prove import (
     constant,
+    drawn_again,
     enough_noise,
     less_noise,
     noisy_histogram,
@@ -106,6 +107,14 @@ def test_outputs_do_not_support_a_claim_of_which_a_proof_leaves_twice_as_much() 
     assert alone.verdict is Verdict.CONSISTENT
     nearly = audited(spare_noise, dp.PureDP(1.5), draws=20_000, trace=False)
     assert nearly.verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.known_bad
+def test_outputs_do_not_support_noise_that_is_drawn_again() -> None:
+    found = audited(drawn_again, dp.PureDP(1.0), draws=20_000, trace=False)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "drawn again" in found.entry["unproved"]["reason"]
+    assert "can lose up to twice as much" in found.entry["note"]
 
 
 @pytest.mark.known_bad
