@@ -303,7 +303,7 @@ def _broken(finding: Mapping[str, Any]) -> str:
     likelier, rarer = max(first, second), min(first, second)
     shows = _event(witness["event"], outside=outside)
     times = (
-        f"makes {shows} about {number(likelier / rarer, digits=2)} times as likely "
+        f"makes {shows} about {_ratio(likelier / rarer, evidence)} times as likely "
         f"({share(likelier)} against {share(rarer)})"
         if rarer
         else f"makes {shows} possible ({share(likelier)} against none in "
@@ -320,7 +320,7 @@ def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
     likelier, rarer = max(first, second), min(first, second)
     output = f"the output {_output(odds['output'])}"
     shows = (
-        f"makes {output} about {number(likelier / rarer, digits=2)} times as likely "
+        f"makes {output} about {_ratio(likelier / rarer, evidence)} times as likely "
         f"({share(likelier)} against {share(rarer)})"
         if rarer
         else f"makes {output} possible ({share(likelier)}), which was impossible"
@@ -332,6 +332,18 @@ def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
 
 def _output(output: object) -> str:
     return number(output) if isinstance(output, int | float) else short(output)
+
+
+def _ratio(ratio: float, evidence: Mapping[str, Any]) -> str:
+    """Return a ratio of probabilities, in as many digits as tell it from what ε allows."""
+    epsilon = to_float(evidence["claimed"])
+    digits = 2
+    if Quantity(evidence["quantity"]) is Quantity.EPSILON and epsilon < min(
+        _LARGEST_EXPONENT, math.log(ratio)
+    ):
+        allowed = float(f"{math.exp(epsilon):.3g}")
+        digits = next((n for n in range(2, 7) if float(f"{ratio:.{n}g}") > allowed), digits)
+    return number(ratio, digits=digits)
 
 
 def _allowed(evidence: Mapping[str, Any]) -> str:

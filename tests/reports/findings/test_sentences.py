@@ -204,6 +204,18 @@ def test_an_event_of_one_number_is_that_output() -> None:
     assert " makes the output about 0.5 about 6.4 times" in sentence(few)
 
 
+@pytest.mark.parametrize(
+    ("hits", "said"), [(629, "2.75 times as likely"), (640, "2.8 times as likely")]
+)
+def test_a_ratio_beside_what_is_allowed_has_the_digits_that_tell_them_apart(hits, said) -> None:
+    """Of 2.72 that ε = 1 allows, 2.7 would be less."""
+    finding_of = leak((hits, 229))
+    counts = finding_of["evidence"]["sample"]["counts"]
+    wide = [each | {"trials": 10_000} for each in counts]
+    finding_of["evidence"]["sample"] |= {"counts": wide}
+    assert said in sentence(finding_of)
+
+
 @pytest.mark.parametrize(("verdict", "shown"), [("CONSISTENT", "≥ 0.7"), ("REFUTED", "≥ 0.2")])
 def test_of_a_claim_that_withstands_the_larger_lower_end_is_shown(verdict: str, shown: str) -> None:
     test = evidence(kind="certified", value=0.4, lower=0.2, upper="inf", confidence=0.999)
