@@ -168,7 +168,6 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (scores.hps, {"probabilities": TABLE}),
     (label_scores.aps, {"probabilities": TABLE, "u": [[0.5, 0.5], [0.1, 0.2]]}),
     (scores.true_label_scores, {"scores": TABLE, "labels": [0, 1]}),
-    (label_scores.prediction_sets, {"scores": TABLE, "threshold": 0.5}),
     (ProbabilityPool, {"name": "p", "probabilities": np.array(TABLE), "labels": np.array([0, 1])}),
     (Beta, {"a": 1.0, "b": 2.0}),
     (audited,

@@ -649,6 +649,7 @@ class SourceLocation:
 
 def _line_of(file: str, line: int) -> str:
     """Return a line of a file without its indentation; "" where there is none."""
+    linecache.checkcache(file)  # another file may have had this name, in another folder
     return linecache.getline(file, line).strip()[:_LONGEST_LINE]
 
 

@@ -237,7 +237,7 @@ def test_a_traced_failure_shows_the_line_that_spends(pytester) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "  found     With * records, *",
+            "  found     Already with * record*, *",
             "  line      test_it.py:*: count = np.sum(scores <= middle) + rng.normal(scale=sigma)",
             "  note      test_it.py:* spends 0.5 in each of 10 normal draws*",
         ]
