@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FunctionNode = ast.FunctionDef | ast.Lambda
-_PLAIN = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis)}
-_PLAIN |= set(np.sctypeDict.values())
+_PLAIN = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis)} | set(
+    np.sctypeDict.values()
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

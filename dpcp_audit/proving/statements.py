@@ -370,7 +370,9 @@ def _holds(node: ast.Return, held: Mapping[str, Value]) -> bool:
     """Tell whether a variable that is returned, or a part of it, was computed from data before."""
     names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
     values = [held[name] for name in names if name in held]
-    parts = [part for each in values for part in (each if isinstance(each, tuple) else (each,))]
+    parts: list[Value] = []
+    for each in values:
+        parts.extend(each if isinstance(each, tuple) else (each,))
     raw = Records, gaps.Edges, gaps.Chosen
     return any(
         isinstance(part, Reference) or (is_data(part) and not isinstance(part, raw))

@@ -204,7 +204,8 @@ def path_loss(
 
 def _shown_seed(path: PathRun, output: tuple[Atom, ...]) -> _Divergence | None:
     """Return that the output holds a seed that noise was drawn from, where it does."""
-    seeds = {each for each in output if isinstance(each, int) and each in path.seeded}
+    shown = {float(each) for each in output if isinstance(each, int | float | np.number)}
+    seeds = {each for each in path.seeded if float(each) in shown}
     for found in path.seen:
         if _is_seed(found) and seeds.intersection(np.ravel(found.result).tolist()):
             says = "the output holds the seed that its noise is drawn from"

@@ -94,12 +94,25 @@ def test_their_twins_are_followed_to_the_exact_loss(right: Any) -> None:
     assert found.forward.epsilon(0.0) == pytest.approx(1.0)
 
 
-def test_noise_whose_seed_is_returned_hides_nothing() -> None:
-    found = _traced(returns_its_seed)
+def returns_its_seed_as_a_float(x: list[float], *, rng: Generator) -> list[float]:
+    seed = int(rng.integers(2**32))
+    return [float(seed), sum(x) + np.random.default_rng(seed).laplace()]
+
+
+def returns_its_seed_in_an_array(x: list[float], *, rng: Generator) -> Any:
+    seed = rng.integers(2**32)
+    return np.array([seed, sum(x) + np.random.default_rng(seed).laplace()])
+
+
+@pytest.mark.parametrize(
+    "leaking", [returns_its_seed, returns_its_seed_as_a_float, returns_its_seed_in_an_array]
+)
+def test_noise_whose_seed_is_returned_hides_nothing(leaking: Any) -> None:
+    found = _traced(leaking)
     assert found.followed
     assert found.released
     assert np.isinf(found.forward.losses).all()
-    assert found.leaks[0].location.line == returns_its_seed.__code__.co_firstlineno + 1
+    assert found.leaks[0].location.line == leaking.__code__.co_firstlineno + 1
 
 
 def seeds_with_many_bits(x: list[float]) -> float:

@@ -87,8 +87,9 @@ def _make_stderr_safe() -> None:
     stream: Any = sys.stderr
     if stream is None:  # it was closed: ``print`` would write to stdout
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    elif isinstance(stream, io.TextIOWrapper):
-        sys.stderr = _LossyStderr(stream.detach(), stream.encoding, line_buffering=True)
+    elif type(stream) is io.TextIOWrapper:
+        binary = cast(io.BufferedWriter, stream.detach())  # noqa: TC006
+        sys.stderr = _LossyStderr(binary, stream.encoding, line_buffering=True)
 
 
 def _require_environment() -> None:
