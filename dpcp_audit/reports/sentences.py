@@ -366,7 +366,8 @@ def _at(evidence: Mapping[str, Any]) -> str:
 
 _FEATURES = {
     "coordinate": "an output whose entry {index} is ",
-    "ones": "an output whose number of ones, among its bits in a bisection, is ",
+    "ones": "an output whose number of steps to the upper half, in a bisection, is ",
+    "decimals": "an output whose number of decimals is ",
 }
 """Outputs by a number that tells of them, for the numbers that have a name beyond the search."""
 

@@ -97,6 +97,8 @@ def _changed_client(first: Any, second: Any) -> str:
     --------
     >>> _changed_client({"parts": [[0.5], [0.0, 0.0]]}, {"parts": [[0.5], [1.0, 1.0]]})
     'With 2 clients, changing all records of the last from 0 to 1'
+    >>> _changed_client({"parts": [[0.5], [0.1], [0, 0]]}, {"parts": [[0.5], [0.1], [0, 1]]})
+    'With 3 clients, changing one record of the last from 0 to 1'
     """
     clients, others = _parts(first), _parts(second)
     flat = all(is_list(each) and not any(map(is_list, each)) for each in (*clients, *others))
@@ -104,10 +106,13 @@ def _changed_client(first: Any, second: Any) -> str:
     if not flat or len(clients) != len(others) or len(places) != 1:
         return ""
     old, new = clients[places[0]], others[places[0]]
-    if sum(a != b for a, b in zip(old, new, strict=False)) < 2:
-        return ""
     which = "the last" if places[0] == len(clients) - 1 else f"client {places[0] + 1}"
     start = f"With {counted(len(clients), 'client')}, changing"
+    moved = [(a, b) for a, b in zip(old, new, strict=False) if a != b]
+    if len(old) == len(new) and len(moved) == 1 and len(clients) > 2:
+        return f"{start} one record of {which} from {_shown(moved[0][0])} to {_shown(moved[0][1])}"
+    if len(moved) < 2:
+        return ""
     if len(set(old)) == len(set(new)) == 1:
         return f"{start} all records of {which} from {_shown(old[0])} to {_shown(new[0])}"
     return f"{start} the records of {which}"

@@ -80,7 +80,11 @@ def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None
         ),
         (
             {"event": {"feature": {"kind": "ones"}, "intervals": [["-inf", 0.0]]}},
-            "makes an output whose number of ones, among its bits in a bisection, is at most 0 ",
+            "makes an output whose number of steps to the upper half, in a bisection, is at most 0",
+        ),
+        (
+            {"event": {"feature": {"kind": "decimals", "most": 6}, "intervals": [["-inf", 0.0]]}},
+            "makes an output whose number of decimals is at most 0 ",
         ),
         ({"event": [[-5e-324, 0.0]]}, "makes the output 0 about"),
         ({"scores": [0.5] * 19}, "With 20 scores, removing one of 1 makes"),
