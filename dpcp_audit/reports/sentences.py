@@ -295,10 +295,8 @@ def _broken(finding: Mapping[str, Any]) -> str:
         on = f"on {evidence['detail']}: " if "law" in witness and evidence.get("detail") else ""
         return f"{on}{_found(finding)}"
     first, second = [each["hits"] / each["trials"] for each in counts[:2]]
-    outside = bool(witness.get("complement"))
-    if outside:
-        first, second = 1 - first, 1 - second
-    on_neighbour = bool(witness["swapped"]) != (first < second)
+    outside = bool(witness.get("complement"))  # counted in its place, on the inputs in turn
+    on_neighbour = bool(witness["swapped"]) != ((first < second) != outside)
     change = changed_records(witness, to_neighbour=on_neighbour)
     likelier, rarer = max(first, second), min(first, second)
     shows = _event(witness["event"], outside=outside)

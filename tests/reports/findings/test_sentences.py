@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.report_document import evidence, finding
 
+from dpcp_audit.audits.certificates import Hits, certify
 from dpcp_audit.reports.sentences import (
     _capital,
     _event,
@@ -19,6 +20,7 @@ from dpcp_audit.reports.sentences import (
     shown_numbers,
 )
 from dpcp_audit.words.formatting import number
+from dpcp_audit.words.guarantees import PureDP
 
 PLACE = {"file": "mine.py", "line": 13}
 LINE = {
@@ -97,8 +99,15 @@ def test_the_change_and_the_event_are_those_of_the_witness(
 
 
 def test_of_a_complement_the_outputs_outside_are_told() -> None:
-    told = sentence(leak((730, 958), complement=True))
-    assert "makes an output of at most 0.5 about 6.4 times as likely (27 % against 4.2 %)" in told
+    """Above 0.5 are 958 outputs of the scores and 730 of their neighbour."""
+    hits = Hits(958, 730, 1000)
+    found = certify(PureDP(1.0), hits, significance=0.001, complement=True).evidence
+    counts = found.sample.counts
+    told = sentence(leak((counts[0].hits, counts[1].hits), complement=True))
+    assert told.startswith(
+        "With 20 scores, changing one from 0 to 1 makes an output of at most 0.5"
+    )
+    assert "about 6.4 times as likely (27 % against 4.2 %)" in told
 
 
 def test_what_never_happened_on_one_input_is_no_ratio() -> None:
