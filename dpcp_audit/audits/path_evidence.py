@@ -64,8 +64,11 @@ def leaking_line(trace: PairTrace) -> SourceLocation | None:
     lost = any(math.isinf(line.mean_loss) for line in trace.lines)
     if (lost and not trace.released) or _is_unexplained(trace):
         return None
-    spent = [line.location for line in trace.lines if line.mean_loss > 0]
-    return spent[0] if spent else None
+    spent = [line for line in trace.lines if line.mean_loss > 0]
+    joined = sum(line.joined for line in trace.lines) > 1
+    if not spent or (spent[0].joined and joined):
+        return None
+    return spent[0].location
 
 
 def _is_unexplained(trace: PairTrace) -> bool:

@@ -242,10 +242,17 @@ class Line(int):
 
 
 class Refusal(Exception):  # noqa: N818  (the result of a reading, not an error in it)
-    """A proof stops: the line, the reason, and what would help."""
+    """A proof stops: the line, the reason, and what would help.
 
-    def __init__(self, line: int, reason: str, hint: str = "", file: str = "") -> None:
+    ``unpaid`` is True where noise is used in a way that costs more than it does once: again, in
+    more answers than are claimed, or drawn again until the result is accepted.
+    """
+
+    def __init__(
+        self, line: int, reason: str, hint: str = "", file: str = "", *, unpaid: bool = False
+    ) -> None:
         super().__init__(reason)
+        self.unpaid = unpaid
         self.line, self.reason, self.hint = line, reason, hint
         self.file: str = file or getattr(line, "file", "")
 
@@ -255,7 +262,7 @@ class Leak(Refusal):
 
     def unblamed(self) -> Refusal:
         """Return the same where the line may be in order, and the defect another."""
-        return Refusal(self.line, self.reason, self.hint, self.file)
+        return Refusal(self.line, self.reason, self.hint, self.file, unpaid=self.unpaid)
 
 
 class Suspect(Refusal):
@@ -266,13 +273,6 @@ class Suspect(Refusal):
         where = f"records are compared with it at line {self.line}"
         reason = f"what is computed here from the data has no noise, and {where}"
         return Suspect(line, reason, self.hint, self.file)
-
-
-class Redraw(Refusal):
-    """A proof stops at noise on data that is drawn again until the result is accepted.
-
-    How often it is accepted depends on the data, which the result shows too.
-    """
 
 
 @dataclass(frozen=True, slots=True)

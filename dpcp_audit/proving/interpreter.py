@@ -135,10 +135,12 @@ class Reader(Expressions):
         try:
             return self.path.use(draw, token)
         except LookupError:
-            raise self.leak(
+            leak = self.leak(
                 "noise that was used before is used again: its second use hides nothing",
                 "draw fresh noise for each value",
-            ) from None
+            )
+            leak.unpaid = True
+            raise leak from None
 
     def release(self, value: Value) -> Value:
         """Observe a value: charge for its noise, and return what is public then."""

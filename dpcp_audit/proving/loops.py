@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.proving import loop_forms
 from dpcp_audit.proving.arithmetic import kind
-from dpcp_audit.proving.distances import Public, Records, Redraw, Refusal, Value, sources_of
+from dpcp_audit.proving.distances import Public, Records, Refusal, Value, sources_of
 from dpcp_audit.proving.paths import join_paths
 from dpcp_audit.proving.statements import Ends, Statements
 
@@ -108,11 +108,12 @@ class Loops(Statements):
         """Return the refusal of a loop whose rounds use noise on data, and are all alike."""
         if self.path.ledger.paths == before.paths or _carries(node):
             return None
-        return Redraw(
+        return Refusal(
             node.lineno,
             "noise on data is drawn again until the result is accepted: on some data more often",
             "clip what the noise gives: np.clip(x, low, high)",
             self.file,
+            unpaid=True,
         )
 
     def _unknown_length(self) -> Refusal:

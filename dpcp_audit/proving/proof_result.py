@@ -173,7 +173,7 @@ def _scaled(charges: list[Charge], factor: float, symbol: str) -> str:
     scales = sorted({each.scale for each in charges})
     if len(scales) == 1 and scales[0]:
         return f"{symbol} ≥ {_up(scales[0] * factor)} would prove it"
-    return f"noise {_up(factor)} times as large would prove it"
+    return f"all noise {_up(factor)} times as large would prove it"
 
 
 def _up(value: float) -> str:

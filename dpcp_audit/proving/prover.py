@@ -253,6 +253,7 @@ class ProofAttempt:
                     reader.line,
                     "the answers of a noisy threshold cost more than is claimed",
                     "stop after c answers beyond it; the queries' noise grows with c",
+                    unpaid=True,
                 )
         raise Refusal(
             reader.line,

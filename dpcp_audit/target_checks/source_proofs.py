@@ -21,7 +21,7 @@ from dpcp_audit.proving.coverage import (
     total_of,
 )
 from dpcp_audit.proving.coverage_reader import OrderStatistic
-from dpcp_audit.proving.distances import Leak, Redraw, Refusal
+from dpcp_audit.proving.distances import Leak, Refusal
 from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.proving.known_calls import GENERATORS
 from dpcp_audit.proving.proof_result import place_of
@@ -101,9 +101,9 @@ _LEFT_OPEN = (
     "The proof leaves a loss of up to {factor:.3g} times the claim, and the calls do not "
     "contradict the claim: nothing is decided, since pairs that were not tried may lose more."
 )
-_REDRAWN = (
-    "Noise that is drawn again until its result is accepted can lose up to twice as much as one "
-    "draw of it: the calls do not contradict the claim, but nothing is decided."
+_UNPAID = (
+    "The proof stops at noise that costs more than one use of it: the calls do not contradict the "
+    "claim, but nothing is decided, since pairs that were not tried may lose more."
 )
 _GROWTH = {"ε": 1, "ρ": 2, "D": 2, "μ": 2}
 """The power of a factor of the noise by which each unit of an account grows; that of μ is μ²."""
@@ -183,15 +183,19 @@ class SourceProof:
         place = None
         if line and file:
             place = SourceLocation.of(file, line)
-        return Unproved(reason=stopped.reason or "", location=place, hint=stopped.hint)
+        return Unproved(reason=stopped.reason or "", location=place, hint=self._asked(stopped).hint)
+
+    def _asked(self, stopped: ProofResult) -> ProofResult:
+        """Return the result at the size that was asked for, which needs its own scale."""
+        same = [each for each in self.results if not each.proved and each.stop is stopped.stop]
+        return next((each for each in same if each.n in self.spec.n), stopped)
 
     def beside(self, outcome: Outcome) -> Outcome:
         """Return an outcome with what stopped the proof, and of a refutation the line to blame.
 
         INCONCLUSIVE in place of CONSISTENT where the proof ends at a loss that the audit says it
         would have seen: the power of a search is of other code, of which other pairs are worst.
-        A line that uses data without noise goes before one that draws noise, unless the trace has
-        seen another one leak.
+        A line that uses data without noise goes before the one that the trace names.
         """
         unproved = self.unproved()
         line = outcome.location
@@ -200,17 +204,15 @@ class SourceProof:
             note = f"{outcome.note} {left}"
             outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, power=None, note=note)
         if outcome.verdict is Verdict.REFUTED and not self.proved:
-            leaks = outcome.traced.leaks if outcome.traced is not None else ()
-            seen = any(leak.blames and leak.location == line for leak in leaks)
-            bare = isinstance(self.stopped.stop, Leak) and not seen
+            bare = isinstance(self.stopped.stop, Leak)
             if bare or (line is None and self.stopped.leak is not None):
                 line = unproved.location
         return replace(outcome, unproved=unproved, location=line)
 
     def _left_open(self) -> str:
         """Return what the proof says against a search that found nothing; "" where nothing."""
-        if not self.proved and isinstance(self.stopped.stop, Redraw):
-            return _REDRAWN
+        if not self.proved and self.stopped.stop is not None and self.stopped.stop.unpaid:
+            return _UNPAID
         total = next(iter(self.stopped.totals), None) if not self.proved else None
         if total is None or total.unit not in _GROWTH or total.value is None or not total.limit:
             return ""

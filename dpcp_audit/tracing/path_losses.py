@@ -26,7 +26,7 @@ from dpcp_audit.tracing.draws import (
 from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
 from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import ForcedRun, changed_run
+from dpcp_audit.tracing.path_tree import MORE_OBSERVED, ForcedRun, changed_run
 from dpcp_audit.words.results import LineLoss, Remark, SourceLocation
 
 if TYPE_CHECKING:
@@ -503,7 +503,9 @@ def remarks(
                 *written.get(line, line) if kind is _Departure.OUTPUT else line
             ),
             paths=len(found),
-            blames=line in written if kind is _Departure.OUTPUT else found[0].says != _NOT_SEEN,
+            blames=line in written
+            if kind is _Departure.OUTPUT
+            else found[0].says not in {_NOT_SEEN, MORE_OBSERVED},
         )
         for (line, kind), found in departed.items()
     ]

@@ -105,7 +105,7 @@ def bins_of_data(scores, *, rng):
     return np.histogram(scores, 10)[1]
 
 
-@refused("length is not known|in each round")
+@refused("drawn again until the result is accepted")
 def until(scores, *, rng):
     x = 0.0
     while x < 10:
