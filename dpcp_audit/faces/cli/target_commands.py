@@ -331,6 +331,11 @@ def execute_prove(options: argparse.Namespace) -> int:
     from dpcp_audit.targets.answers import DataForm
     from dpcp_audit.targets.loading import load
 
+    if options.report:
+        raise UsageError(
+            "prove prints its account, and writes no reports",
+            hint="dpcp-audit check tries the same proof, and writes them",
+        )
     (spec,) = _config_of(options, "proofs").checks
     privacy, coverage = spec.privacy, spec.coverage
     local = spec.target.kind is Kind.RANDOMIZER

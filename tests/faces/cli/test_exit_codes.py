@@ -149,6 +149,6 @@ def test_a_command_exits_as_the_table_says(case: tuple[str, int], folder: Path) 
 def test_a_proof_that_stops_and_a_right_one_exit_alike(folder: Path) -> None:
     assert main(f"prove code.py:count {PRIVATE} --pure-dp 1 --strict".split()) == 0
     assert main(["prove", "code.py:count", "--kind", "quantile"]) == 2
-    for other in ("--as list", "--vectorised", "--randomness seed"):
+    for other in ("--as list", "--vectorised", "--randomness seed", "--report html=x.html"):
         assert main(f"prove code.py:count {PRIVATE} --pure-dp 1 {other}".split()) == 2
     assert ("prove", 3) not in told()
