@@ -575,6 +575,8 @@ def _hint(answer: Any) -> str:
         return ": return the one that is to be audited"
     if isinstance(answer, list):
         return ": return one, or say kind vector"
+    if isinstance(answer, str | bytes):
+        return ": texts are outputs of the kinds vector, local and federated"
     shape: Sequence[int] | None = getattr(answer, "shape", None)
     if shape is not None and len(shape):
         return (

@@ -67,7 +67,7 @@ def test_a_conformal_threshold_may_be_infinite() -> None:
         (np.array([0.5]), "array of shape (1,) and type float64, not a number: if it returns many"),
         (0.5 + 1j, "returned the complex number (0.5+1j), not a number"),
         (np.complex128(1), "returned the complex number (1+0j), not a number"),
-        ("0.5", "returned the text '0.5', not a number"),
+        ("0.5", "returned the text '0.5', not a number: texts are outputs of the kinds"),
         (True, "returned True, not a number"),
         (np.bool_(False), "returned False, not a number"),
         ({}, "returned a dict, not a number"),
