@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from dpcp_audit.words.validate import BoolArray, FloatArray
 
     Deal = Callable[[int], tuple[BoolArray, FloatArray]]
-    from dpcp_audit.words.validate import FloatArray
 
 
 _FIRST_BATCH = 100

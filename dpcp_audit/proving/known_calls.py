@@ -258,7 +258,9 @@ def _check_no_alias(
     elif held:
         held = not _copies(target, rule, len(args), kw)
     if held:
-        raise reader.refuse("an array that is filled gets another name, perhaps", "use np.copy")
+        raise reader.refuse(
+            "the call may keep an array that is filled, under another name", "use np.copy"
+        )
     for place, each in enumerate(args):
         read_only = rule.name in _READS_ALL or place <= (rule.name == "np.clip") + 1
         if not read_only and _may_be_array(reader, each):

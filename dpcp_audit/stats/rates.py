@@ -551,9 +551,9 @@ def filled(coins: FloatArray, share: float) -> int:
 def epsilon_bound(
     test: GuessingTest, right: int, *, significance: float, coins: FloatArray = NO_COINS
 ) -> float:
-    """Return the ε up to which each one is refuted at the test's δ, to 1e-6; −∞ where 0 is not.
+    """Return the largest ε below which all are refuted, to 1e-6; −∞ where not even 0 is.
 
-    A lower confidence bound of ε at the level 1 − ``significance``.
+    A lower confidence bound of ε at the test's δ, at the level 1 − ``significance``.
 
     Parameters
     ----------

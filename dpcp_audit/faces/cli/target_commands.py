@@ -327,8 +327,7 @@ def execute_prove(options: argparse.Namespace) -> int:
     """Load the target, read its source and print the proof for each number of scores."""
     from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
     from dpcp_audit.proving.prover import prove
-    from dpcp_audit.targets import Kind, RandomStyle, TargetError
-    from dpcp_audit.targets.answers import DataForm
+    from dpcp_audit.targets import Kind, TargetError
     from dpcp_audit.targets.loading import load
 
     if options.report:
@@ -337,24 +336,9 @@ def execute_prove(options: argparse.Namespace) -> int:
             hint="dpcp-audit check tries the same proof, and writes them",
         )
     (spec,) = _config_of(options, "proofs").checks
+    _require_provable(spec)
     privacy, coverage = spec.privacy, spec.coverage
     local = spec.target.kind is Kind.RANDOMIZER
-    known = len(privacy) + (coverage is not None) == len(spec.guarantees)
-    if not known or not (local or spec.target.kind is Kind.QUANTILE):
-        raise UsageError(
-            "prove takes --kind quantile, and claims of privacy or of coverage; or --kind "
-            "randomizer, and claims of local privacy",
-            hint="dpcp-audit check tests all other kinds and claims",
-        )
-    if (
-        spec.target.vectorised
-        or spec.target.given_as is not DataForm.ARRAY
-        or spec.target.randomness is RandomStyle.SEED
-    ):
-        raise UsageError(
-            "prove reads functions of NumPy arrays, of one output a call, that take no seed",
-            hint="dpcp-audit check tests those with --as, --vectorised or --randomness seed",
-        )
     try:
         function = load(spec.target.target)
     except TargetError as error:
@@ -376,6 +360,26 @@ def execute_prove(options: argparse.Namespace) -> int:
     print("\n\n".join(map(_fitted, map(str, proofs))))
     strict = values_of(options, RUN_OPTIONS).get("strict", False)
     return int(strict and not all(each.proved for each in proofs))
+
+
+def _require_provable(spec: CheckSpec) -> None:
+    """Refuse the kinds, claims and ways of calling a target that ``prove`` does not read."""
+    from dpcp_audit.targets import Kind, RandomStyle
+    from dpcp_audit.targets.answers import DataForm
+
+    known = len(spec.privacy) + (spec.coverage is not None) == len(spec.guarantees)
+    if not known or spec.target.kind not in {Kind.RANDOMIZER, Kind.QUANTILE}:
+        raise UsageError(
+            "prove takes --kind quantile, and claims of privacy or of coverage; or --kind "
+            "randomizer, and claims of local privacy",
+            hint="dpcp-audit check tests all other kinds and claims",
+        )
+    array = spec.target.given_as is DataForm.ARRAY
+    if spec.target.vectorised or not array or spec.target.randomness is RandomStyle.SEED:
+        raise UsageError(
+            "prove reads functions of NumPy arrays, of one output a call, that take no seed",
+            hint="dpcp-audit check tests those with --as, --vectorised or --randomness seed",
+        )
 
 
 def _fitted(text: str) -> str:
