@@ -76,29 +76,33 @@ _MOST_CERTIFIED = MOST_STAGES + CERTIFICATIONS + 1
 class BlackBoxPrivacy(SearchedPrivacy):
     """Test a guarantee against code whose law and whose worst neighbours are unknown.
 
-    In stages of growing size a race over candidate pairs chooses a pair and what to hold
-    against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn
-    afterwards certify it, unless they are seen to depend on each other, for which a millionth
-    of the check's significance is set aside. Stage k of K has the significance s_k; they sum to
-    0.9 times the rest, most of which the last one has. A refutation ends the search; the witness
-    is then shrunk, and the rest of the outputs goes into the bound of its loss: the event that
-    promises to certify most is counted on them.
+    The search runs in stages of growing size. In each stage a race among candidate pairs chooses a
+    pair and a rule, and outputs drawn afterwards test the claim by that rule. The first refutation
+    ends the search. The witness is then made simpler, and the remaining outputs certify how large
+    the loss is, by the event that promises the largest bound.
 
     Where one pair is given, nothing is searched for: a part of the first stage's outputs chooses
-    the test, all further ones judge, and where the last stage is sure to refute it counts the
-    event of the largest bound.
+    the rule, and all further outputs test it. If the last stage is sure to refute, it counts the
+    event of the largest bound instead.
 
-    A true claim is refuted with probability at most the check's significance. In each stage
-    the pair, the test and the numbers of outputs are functions of earlier outputs only, and
-    the outputs that certify are independent of those; given the past, the test refutes a true
-    claim with probability at most s_k, and Σ s_k ≤ 0.9 of the significance. After a refutation
-    in stage k no later stage takes place: what s_1, …, s_k leave of the significance is shared by
-    the certifications of at most 12 simpler pairs, on fresh outputs, and the last bound. Whatever
-    stage ends the search, the significances of all that is certified sum to at most the check's:
-    with probability at least 1 − significance, the pair that is printed in the end does break the
-    claim, and by as much as is printed. All of this is of outputs on a public grid
-    (``PublicGrid``). If nothing is refuted, the last bits of the outputs of the last stage, and
-    of a standard pair, are tested at the remaining 0.1 of the significance (``written_leak``).
+    The level holds for everything that is certified, at most 12 simpler pairs and the last bound
+    included. In each stage the pair, the rule and the numbers of outputs are functions of earlier
+    outputs only, and the outputs that certify are independent of those. After a refutation in
+    stage k the simpler pairs and the bound share what s_1, …, s_k leave of the significance. So
+    with probability at least 1 − significance the pair that is printed in the end does break the
+    claim, and by as much as is printed. Outputs are first rounded to a public grid
+    (``PublicGrid``); their last bits are tested apart, if nothing is refuted (``written_leak``).
+
+    :Null hypothesis: The guarantee holds on every pair of neighbours that the search may choose.
+    :Statistic: In each stage, that of the rule that a pilot selects (``EventTest``, ``MomentTest``
+        or ``GameTest``), on the pair that won the race, on outputs drawn afterwards.
+    :Level: At most the check's significance, by a union bound: stage k has the share s_k, and the
+        shares sum to at most 0.9 of it. The last bits of outputs have the remaining 0.1, and a
+        millionth probes for serial dependence.
+    :Power: That against a planted twin: a mechanism of the claim's own notion with 1/f of the
+        noise, searched for with the same outputs. ``smallest_violation`` gives the loss that is
+        refuted with probability 0.95.
+    :Reference: Karnin, Koren and Somekh (2013), for the race; the rules name their own.
 
     Parameters
     ----------

@@ -303,6 +303,18 @@ _FEWEST = 30
 class GameTest:
     """A guessing game whose observer has learned from a pilot, and goes on learning.
 
+    :Null hypothesis: (ε, δ)-DP on one pair of inputs, so that each guess of the input is right with
+        probability at most θ = e^ε/(1 + e^ε), unless δ shows the input. For any other claim: the
+        (ε, δ) that one tangent of its power curve implies, chosen beforehand.
+    :Statistic: The number of right guesses among M, which is fixed beforehand (``GuessingTest``).
+        Missing guesses are filled in by coins that are right with probability θ.
+    :Level: At most the significance, and exact for ε-DP, where the number is Binomial(M, θ). The
+        observer may learn from all earlier rounds: no rule guesses better than θ.
+    :Power: It finds many outcomes in no order, each a little likelier on one input.
+        ``smallest_violation`` states the loss that a well-chosen event refutes with probability
+        0.95.
+    :Reference: Kairouz, Oh and Viswanath (2015), Theorem 3.4, for the law under the claim.
+
     Parameters
     ----------
     observer : Guesser

@@ -304,11 +304,21 @@ def guess_bound(epsilon: float, k: int) -> float:
 class LocalPrivacy:
     """Test ε-LDP against samples of a randomiser on every one of its inputs.
 
-    Half of the outputs are a pilot, equally many of each input, which chooses a contest and a rule
-    (``choose_rule``); the other half is played by it. A true claim is refuted with probability at
-    most the check's significance, of which a millionth probes the pilot of every input for serial
-    dependence. The pilot is a sample of fixed size on every input, and bounds the loss of the whole
-    randomiser from both sides (``channel_loss``), beside the verdict.
+    Half of the outputs, equally many of each input, are a pilot: it chooses a contest and a rule
+    (``choose_rule``). The other half is guessed by that rule. The pilot also bounds the loss of the
+    whole randomiser from both sides (``channel_loss``), beside the verdict.
+
+    :Null hypothesis: ε-LDP: each output is at most e^ε times as likely on one input as on any
+        other.
+    :Statistic: The number of right guesses of the input, among a number of guesses that is fixed
+        beforehand, in the contest that a pilot chose: one pair of inputs, or all s of them.
+    :Level: At most the significance, and exact: under the claim a guess is right with probability
+        at most e^ε/(e^ε + s − 1), so that the number is Binomial. A millionth probes for serial
+        dependence.
+    :Power: ``smallest_violation``: the ε of randomised response that is refuted with probability
+        0.95, where the pilot has found the rule.
+    :Reference: Kairouz, Oh and Viswanath (2015), Theorem 3.4; Warner (1965), for randomised
+        response.
 
     Parameters
     ----------

@@ -236,10 +236,20 @@ _SEARCH_STREAM, _TRACE_STREAM = 10**6, 10**6 + 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossEstimation:
-    """Estimates the loss on a pair, and compares it with a claim where there is one.
+    """Estimate the loss on a pair, and compare it with a claim where there is one.
 
     A share of the outputs searches for the pair and learns a partition of its outputs; fresh ones
     are counted. Where the noise can be followed, traces bound the loss from above, or enumerate it.
+
+    :Null hypothesis: The guarantee, on the pair that the search chose. Without a guarantee nothing
+        is tested: the numbers are estimates.
+    :Statistic: The claim's own loss, read off a confidence band of the ROC curve of the two laws:
+        over a partition of the outputs that other outputs chose, or of the whole law where all
+        paths were enumerated.
+    :Level: At most the significance: with at least the confidence 1 − significance the band holds
+        the whole curve. No false alarms where the law is enumerated.
+    :Power: The claim moved by the width of the interval.
+    :Reference: Clopper and Pearson (1934); Neyman and Pearson (1933).
 
     Parameters
     ----------

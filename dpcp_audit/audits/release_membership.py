@@ -238,12 +238,20 @@ class _Fitted(NamedTuple):
 class MembershipInference:
     """Test a guarantee against the best of several membership attacks on one pair.
 
-    The attacks are fitted on a quarter of the games; a second quarter chooses among them and
-    sets four thresholds; the last half tests two of these, each at half of the significance, but
-    for the millionth that probes the pilot for serial dependence. The advantage, by
-    Clopper–Pearson limits of its two rates; and the threshold that the pilot finds most telling,
-    by the exact test of the claim's own curve (``certify``). A true claim is refuted with
-    probability at most the significance. The rates of the other thresholds are described, at 95 %.
+    The attacks are fitted on a quarter of the games. A second quarter chooses among them and sets
+    four thresholds. The last half tests two of these; the rates at the other two are described, at
+    95 % confidence.
+
+    :Null hypothesis: The guarantee, on one pair: with the target and without it. It bounds the
+        true-positive rate of every attack at each false-positive rate.
+    :Statistic: Two, each with half of the significance: the attack's advantage, TPR − FPR, by
+        Clopper–Pearson limits; and the counts at the threshold that the pilot finds most telling,
+        by the test of ``EventTest``.
+    :Level: At most the significance, by a union bound. A millionth probes for serial dependence.
+    :Power: ``smallest_violation``: the loss that the best attack refutes with probability 0.95. An
+        attack that stays below the bound says nothing about other attacks.
+    :Reference: Neyman and Pearson (1933), for the score; Yeom et al. (2018), for the advantage;
+        Clopper and Pearson (1934).
 
     Parameters
     ----------

@@ -344,7 +344,21 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedPrivacy:
-    """Traces a target on two neighbours and tests a guarantee.
+    """Trace a target on two neighbours and test a guarantee.
+
+    :Null hypothesis: The guarantee, on one pair, for the scope of the claim: what the function
+        returns, or all noisy numbers that it acts on.
+    :Statistic: The exact loss where all paths were enumerated. Otherwise, for a pure guarantee, the
+        largest loss of a path; for others, the mean excess of the paths' losses, δ(ε), at an ε that
+        half of the paths choose, on the other half.
+    :Level: At most the significance, by betting limits (``MeanBets``); none where the law is
+        enumerated or a pure guarantee fails on a path. In the scope ``transcript`` half of it is
+        for the mean cost of composed noises.
+    :Power: For a pure guarantee: any larger loss, if one path in the stated number reaches it. For
+        others: the loss that so many paths refute with probability 0.95, assuming the largest δ(ε)
+        that the claim allows.
+    :Reference: Waudby-Smith and Ramdas (2024), for the limits; the chain rule of divergences, for
+        the mean cost.
 
     Parameters
     ----------

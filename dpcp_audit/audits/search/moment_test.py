@@ -53,6 +53,17 @@ _DETECTION_QUANTILE = 1.645
 class MomentTest:
     """A step function g, an order and a bet, against a claimed limit of D_α.
 
+    :Null hypothesis: D_α(P‖Q) ≤ L at one order α, for claims that bound a Rényi divergence (ρ-zCDP:
+        L = ρ·α). P and Q are the laws of the output on the two inputs.
+    :Statistic: The largest capital of bets on X, whose mean is at most 0 under the claim (see the
+        module). The p-value is 1 divided by that capital.
+    :Level: At most the significance, at every sample size, by Ville's inequality. Conservative:
+        bets on fixed steps rarely spend the whole level.
+    :Power: It finds a loss that is spread over many cells, which no single event shows.
+        ``smallest_violation`` states a lower bound: the loss of a Gaussian release that one event
+        refutes with probability 0.95.
+    :Reference: Birrell et al. (2021); Donsker and Varadhan (1983), for α = 1; Ville (1939).
+
     Parameters
     ----------
     feature : Feature

@@ -257,6 +257,19 @@ class PairTest(Protocol):
 class EventTest:
     """An event that is too much likelier on one input than on the other.
 
+    :Null hypothesis: P(E) ≤ e^ε·Q(E) + δ, for one event E that was fixed before the outputs were
+        drawn. For a claim that is no single (ε, δ): P(E) ≤ F(Q(E)), with F the claim's power curve.
+        P and Q are the laws of the output on the two inputs.
+    :Statistic: The counts of E among equally many outputs of either input: the score statistic T
+        (``RatioTest``), or for a curve the least level at which the Clopper–Pearson limits refute
+        (``CurveTest``).
+    :Level: At most the significance, at every sample size. The p-value is the largest probability
+        over the unknown Q(E), which is confined to an interval whose error is added.
+    :Power: Nearly exact: where the claim holds with equality, false alarms come close to the
+        significance. It finds rare events that the other two rules miss. ``smallest_violation``
+        states the loss that a well-chosen event refutes with probability 0.95.
+    :Reference: Farrington and Manning (1990); Berger and Boos (1994); Clopper and Pearson (1934).
+
     Parameters
     ----------
     event : Event

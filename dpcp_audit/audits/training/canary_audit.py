@@ -65,16 +65,23 @@ _NO_UPPER_END = "canaries of one run may depend on each other, and better attack
 class CanaryAudit:
     """Test the guarantee of a training against canaries in it.
 
-    Half of the significance goes to the region that the claim allows, held against the guesses
-    of all runs, by blocks of them (``one_run``). The other half certifies a lower bound of ε(δ)
-    that assumes nothing of the mechanism: from 500 runs on by bets on independent runs, which a
-    fifth of them has chosen (``run_bets``), below by the guesses again, against (ε, δ)-DP. Either
-    may refute; a true claim is refuted with probability at most the significance. The evidence is
-    the bound, or where only the region refutes, which does not speak of this δ, its p-value.
+    Either statistic may refute. The evidence is the bound of ε(δ); where only the region refutes,
+    which says nothing at this δ, it is the region's p-value. For every eight chunks a few runs
+    without noise are played too. They give the power: what as large a share of right guesses as
+    theirs, at its 5 % quantile, would have certified, if it would have refuted.
 
-    One chunk in eight plays a few runs without noise, too, for all of the eight. The power is what
-    as large a share of right guesses as theirs, at its 5 % quantile, would have certified, if it
-    would have refuted.
+    :Null hypothesis: The claim of the training, under add/remove: a subsampled Gaussian mechanism
+        with its power curve; and (ε, δ)-DP at the ε that is accounted.
+    :Statistic: Two, each with half of the significance: the number of right guesses of canaries,
+        against the region that the claim's curve allows; and a lower bound of ε(δ) that assumes
+        nothing about the mechanism. From 500 runs on that bound is by bets on independent runs,
+        below by the guesses.
+    :Level: At most the significance, by a union bound, however the canaries of a run depend on one
+        another.
+    :Power: What the same training without its noise would have certified: some runs without noise
+        measure it.
+    :Reference: Mahloujifar, Melis and Chaudhuri (2024), Theorem 9; Steinke, Nasr and Jagielski
+        (2023), Theorem 5.2; Waudby-Smith and Ramdas (2024), for the bets.
 
     Parameters
     ----------

@@ -164,7 +164,20 @@ _SINGLE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class PartCheck:
-    """A check of one part of a training.
+    """Check one part of a training.
+
+    :Null hypothesis: One of six, each a claim of its own: ε as accounted; a record's part of the
+        gradient is at most the clipping norm; the noise of a step is as accounted; a record's
+        sampling rate is as accounted; lots are Poisson samples; ε by the measured noise and
+        sampling.
+    :Statistic: What was measured of the step, or the counts of lots: how often a record is in a
+        lot, how often lots have their commonest size, how often a record is in two successive lots.
+    :Level: The parts without draws have no false alarms beyond their numerical error. Those with
+        lots: at most the significance, by Clopper–Pearson limits with a share each.
+    :Power: The claim moved by the width of the interval: refuted for certain where nothing was
+        drawn, else with probability at least 0.95.
+    :Reference: Clopper and Pearson (1934); Doroshenko et al. (2022), for accounting by privacy loss
+        distributions.
 
     Parameters
     ----------
