@@ -64,7 +64,19 @@ _LARGEST_LOG = 200.0
 
 
 class Shift(NamedTuple):
-    """p-values of "the new number is higher" and of "it is lower"."""
+    """p-values of "the new number is higher" and of "it is lower".
+
+    :Null hypothesis: The number behind the new sample is not higher than behind the old one; and
+        not lower.
+    :Statistic: Two rates: Fisher's exact test, or an e-value where a number of trials was chosen in
+        view of the hits. Two log-ratios: boxes of the four rates. Two means: their difference.
+    :Level: At most the significance, at every sample size. ``dpcp-audit compare`` shares its
+        false-alarm probability among all findings by Holm's method.
+    :Power: Not stated beforehand: both samples are given. The confidence interval of each number
+        says what a run could tell.
+    :Reference: Turner, Ly and Grünwald (2024) and Ville (1939), for e-values; Maurer and Pontil
+        (2009), Theorem 10, for means.
+    """
 
     higher: float
     lower: float

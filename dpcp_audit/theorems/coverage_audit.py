@@ -318,18 +318,28 @@ _LAST_CASE = 1 / 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageAudit:
-    """Hold a coverage claim of code that turns a calibration set into a threshold.
+    """Test a coverage claim of code that turns a calibration set into a threshold.
 
-    Rounds of 2000, 4000, 8000, … calls: in each a race among laws of the scores chooses the
-    one on which the coverage seems worst, and fresh calls bet against the claim on that law.
-    REFUTED as soon as a bet wins; the law is then simplified while fresh calls still refute.
-    Between rounds, steps from the best laws and random laws join the race.
+    The rounds have 2000, 4000, 8000, … calls. In each, a race among laws of the scores chooses the
+    law on which the coverage seems worst, and fresh calls bet against the claim on that law.
+    Between rounds, steps from the best laws and random laws join the race. The claim is REFUTED as
+    soon as a bet wins; the law is then simplified while fresh calls still refute.
 
-    A claim that holds on every law is refuted with probability at most the check's
-    significance α: the j-th law that is judged has the share α/(2j(j+1)), whenever it is
-    judged and by however many calls (``MeanBets``), and these sum to at most α/2; simplified
-    laws have α/4 together, and the other ends of the intervals the rest. Of that a millionth
-    of α probes calls on the law that refutes for serial dependence: 500 beyond the budget.
+    The laws judged have at most half of the significance together, the simplified laws a quarter,
+    and the other ends of the intervals the rest. Of that a millionth probes calls on the law that
+    refutes for serial dependence, by 500 calls beyond the budget.
+
+    :Null hypothesis: The coverage is at least (or at most) the claimed number on every law of
+        i.i.d. scores that the catalogue has: its mean over calibration sets and noise; with a
+        confidence below 1, the share of calibration sets that reach the bound.
+    :Statistic: The capital of bets on the exact coverage F(q̂) of each fresh threshold q̂, on the
+        law that the race chose.
+    :Level: At most the significance, by Ville's inequality, whenever the audit stops. The j-th law
+        that is judged has the share α/(2j(j+1)).
+    :Power: ``smallest_violation``: the miss that is refuted with probability 0.95, of a target
+        whose coverage varies as that of split conformal prediction does.
+    :Reference: Waudby-Smith and Ramdas (2024), Section 4; Ville (1939); Vovk (2012), for the law of
+        split conformal coverage.
 
     Parameters
     ----------

@@ -109,9 +109,15 @@ class Theorem(Protocol):
 class FailureRate:
     """Test a theorem's failure probability against its claimed δ.
 
-    The evidence is the Clopper–Pearson interval of the failure rate at the check's significance.
-    The power is that against a failure probability of which every undecided trial is a part; a
-    check that is to be CONSISTENT has to refute 1.5 δ.
+    A check that is to be CONSISTENT has to refute 1.5 δ.
+
+    :Null hypothesis: A trial of the theorem fails with probability at most δ.
+    :Statistic: The number of failures among independent trials.
+    :Level: At most the significance: half of it on the side that refutes, by the Clopper–Pearson
+        limit; by an anytime-valid interval where trials stop early.
+    :Power: ``smallest_violation``: the failure probability that is refuted with probability 0.95.
+        Undecided trials are taken off: they count as failures in the upper limit only.
+    :Reference: Clopper and Pearson (1934); Robbins (1970), where trials stop early.
 
     Parameters
     ----------
@@ -375,10 +381,17 @@ _LOOKS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanBound:
-    """Test the mean of a bounded statistic against claimed bounds.
+    """Test the mean of a bounded statistic against a claimed bound.
 
-    The evidence is the empirical-Bernstein interval at the check's significance; a check that is
-    to be CONSISTENT has to refute a mean that misses its bound by ``tolerance``.
+    A check that is to be CONSISTENT has to refute a mean that misses its bound by ``tolerance``.
+
+    :Null hypothesis: The mean of the statistic is at least ``at_least``, or at most ``at_most``.
+    :Statistic: The mean of independent trials, and their variance.
+    :Level: At most the significance: half of it on the side that refutes, by the
+        empirical-Bernstein limit. Conservative.
+    :Power: ``smallest_violation``: the mean that is refuted with probability 0.95, taking means of
+        so many values as normal.
+    :Reference: Maurer and Pontil (2009), Theorem 4.
 
     Parameters
     ----------

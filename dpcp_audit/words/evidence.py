@@ -508,6 +508,14 @@ class Computed:
     """Settle a claim by computation; ``compute`` does the work when the check runs.
 
     Nothing that the number rests on may be simulated: that is for ``Simulated``.
+
+    :Null hypothesis: The claimed bound holds for the number that is computed: an exact loss,
+        coverage or failure probability.
+    :Statistic: The number itself, with an interval that encloses its numerical error.
+    :Level: No false alarms, as far as the enclosure holds: nothing is sampled.
+    :Power: Whatever exceeds the claim by more than the width of the interval.
+    :Reference: The finding names its own formula; comparisons are in ball arithmetic where it is
+        PROVED.
     """
 
     compute: Callable[[], Computation]
@@ -528,6 +536,12 @@ class Simulated:
 
     ``compute`` is called with the check's ``significance``, the largest probability with which its
     interval may be wrong, and says how many runs it has made.
+
+    :Null hypothesis: The claimed bound holds for a number that a simulation estimates.
+    :Statistic: The estimate over simulated runs, with a confidence interval.
+    :Level: At most the significance, with which the interval may miss the number.
+    :Power: Whatever exceeds the claim by more than the width of the interval.
+    :Reference: The finding names its own interval.
     """
 
     compute: Callable[..., Computation]
