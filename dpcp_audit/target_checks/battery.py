@@ -101,7 +101,18 @@ def duty_rows(spec: CheckSpec, name: str, *, at_least: float) -> list[Row]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DutyCheck:
-    """Checks one duty of a fitted object.
+    """Check one duty of a fitted object.
+
+    :Null hypothesis: One duty of ``Duty``: predictions repeat under one seed, do not depend on the
+        order of the records, leave the data as they were; all-equal, few or empty cases cover as
+        often as promised.
+    :Statistic: The number of predictions that differ; or means over fits: of the share covered, or
+        of the share of empty sets.
+    :Level: No false alarms for counts of predictions that nothing random decides. Means: at most
+        the significance, by betting limits.
+    :Power: The claim moved by the width of the interval.
+    :Reference: Waudby-Smith and Ramdas (2024); Hoeffding (1963), Theorem 2, for drawn predictions
+        in two orders.
 
     Parameters
     ----------

@@ -62,11 +62,16 @@ _TRACED = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoSidedPrivacy:
-    """Traces a target, and audits it as a black box unless the traces refute the claim.
+    """Trace a target, and audit it as a black box unless the traces refute the claim.
 
-    A true claim is refuted with probability at most the check's significance s: the traces of
-    the pairs proposed have s/20, the black box 9s/10, and the traces of its worst pair s/20.
-    The pairs are chosen by other paths and outputs than those that test them.
+    :Null hypothesis: The guarantee, on every pair of neighbours that is tried.
+    :Statistic: That of ``TracedPrivacy`` on the pairs proposed, then that of ``BlackBoxPrivacy`` or
+        ``LocalPrivacy`` on the outputs, then that of the traces on the worst pair of the search.
+    :Level: At most the significance s, by a union bound: s/20, 9s/10 and s/20. Other paths and
+        outputs choose the pairs than those that test them.
+    :Power: That of the outputs' audit. A trace whose upper bound stays within the claim gives its
+        own.
+    :Reference: Those of the checks named.
 
     Parameters
     ----------
@@ -252,7 +257,9 @@ def _above(evidence: Evidence) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetClaim(ABC):
-    """A claim of a target; its witness can be tested alone, without a search.
+    """A claim of a target, decided by the check that ``audit`` returns.
+
+    A witness of it can be tested alone, without a search.
 
     Attributes
     ----------
@@ -313,7 +320,7 @@ class TargetClaim(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyClaim(TargetClaim):
-    """A claim of privacy; a violation is a loss, shown by a planted twin."""
+    """A privacy claim, decided by the check that ``audit`` returns; a violation is a loss."""
 
     guarantee: PrivacyGuarantee
 
@@ -346,7 +353,10 @@ a rule takes time with the cube of the values."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPrivacy(PrivacyClaim):
-    """A target's privacy claim; the target is opened where the check runs."""
+    """A target's privacy claim, decided by a proof (``ProvedAlone``) or by ``TwoSidedPrivacy``.
+
+    The target is opened where the check runs.
+    """
 
     @property
     def fewest(self) -> int:
@@ -491,7 +501,16 @@ class _Reports:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvedAlone(TargetPrivacy):
-    """A claim of privacy that must be proved for every input: nothing else decides it."""
+    """Decide a claim of privacy by a proof for every input, and by nothing else.
+
+    :Null hypothesis: The guarantee, for every pair of neighbours of the stated size and range.
+    :Statistic: The total charge of all uses of noise, which the verifier reads from the source.
+    :Level: No false alarms: a proof confirms and never refutes. Its comparisons are of exact
+        fractions or in ball arithmetic.
+    :Power: None: a proof that stops is INCONCLUSIVE, and names the line that stops it.
+    :Reference: Zhang and Kifer (2017) and Wang et al. (2020), for proofs by types and alignments;
+        the finding names each theorem that it uses.
+    """
 
     def __call__(self, context: Context) -> Outcome:
         """Open the target, and prove its claim: INCONCLUSIVE where the proof stops.
@@ -527,7 +546,10 @@ def _with_cause(outcome: Outcome, target: Target, context: Context, usual: Any) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetCoverage(TargetClaim):
-    """A target's coverage claim; the target is opened where the check runs."""
+    """A target's coverage claim, decided by a proof from the source, or by ``CoverageAudit``.
+
+    The target is opened where the check runs.
+    """
 
     guarantee: Coverage
 

@@ -332,7 +332,7 @@ _EFFORT = TraceEffort(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetTrace:
-    """A target's privacy claim, against the traces of the worst of the pairs that are tried.
+    """A target's privacy claim, decided by ``TracedPrivacy`` on the worst of the pairs tried.
 
     Parameters
     ----------
