@@ -296,13 +296,21 @@ class _Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Measure every calibrator on one subject and hold the theorems on mean coverage to it.
+    """Measure every calibrator on one subject, and test the theorems on mean coverage.
 
     The runs are those of ``dpcp-audit compare-calibrators`` at the same seed: their streams are
-    keyed by the seed, the method and the case, not by the finding. Only calibrators that promise
-    a mean coverage can refute the claim, by betting limits (``MeanBets``) that share the
-    significance; the others are measured beside them. With the full profile
-    the cases are those of ``--full``.
+    keyed by the seed, the method and the case, not by the finding. Calibrators that promise no mean
+    coverage are measured beside the others. With the full profile the cases are those of
+    ``--full``.
+
+    :Null hypothesis: Every calibrator that promises a mean coverage has it, in every case of the
+        subject.
+    :Statistic: The capital of bets on the coverages of independent runs (``MeanBets``).
+    :Level: At most the significance, shared by the calibrators and cases with a promise, by Ville's
+        inequality.
+    :Power: The mean coverage that is refuted with probability 0.95, of coverages that vary as those
+        measured.
+    :Reference: Waudby-Smith and Ramdas (2024), Section 4; Ville (1939).
 
     Parameters
     ----------

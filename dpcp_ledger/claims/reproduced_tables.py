@@ -112,12 +112,20 @@ def row_id(experiment: Experiment, form: Form = Form.PUBLISHED) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
-    """Test every printed number of an experiment against ours, all at the check's significance.
+    """Test every printed number of an experiment against ours.
 
     The trials' streams are keyed by the seed, the sample size, the trial, the model and the
-    condition, not by the finding, so that tables of the same trials share their numbers. A
-    number differs by the rule of ``TableCell.differs``; the significance is shared equally by the
-    numbers that are compared.
+    condition, not by the finding, so that tables of the same trials share their numbers.
+
+    :Null hypothesis: Every printed number of the experiment is that of its algorithm, rounded to
+        the printed digits.
+    :Statistic: For each number, its distance to ours over c standard errors of the difference and
+        half a unit of the last digit (``TableCell.differs``).
+    :Level: At most the significance, shared equally by the numbers that are compared. Nominal: c is
+        a normal or Student quantile.
+    :Power: A single number that differs by more than errors and rounding explain; none where there
+        are too few trials to see that.
+    :Reference: The experiment's own paper.
 
     Parameters
     ----------
@@ -293,7 +301,7 @@ def _told(strain: float, cell: TableCell, printed: Printed, ours: ReproducedNumb
 
 @dataclass(frozen=True, slots=True)
 class WithPrivateModels:
-    """A check that says so where the private models that it needs cannot be fitted here."""
+    """A claim that needs private models, decided by its ``check`` where they can be fitted."""
 
     check: Check
 

@@ -227,7 +227,7 @@ class _Promise(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WithoutFigures:
-    """A check whose outcome leaves its figures out, for suites of hundreds of rows."""
+    """A claim decided by its ``check``, without figures: for suites of hundreds of rows."""
 
     check: Check
 

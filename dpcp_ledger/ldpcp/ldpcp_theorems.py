@@ -160,13 +160,17 @@ class DistributionSearch:
     """Test Theorem 4 against the worst law of scores that a search finds.
 
     REFUTED if the theorem fails on a law with a probability above δ: the witness is that law,
-    simplified as far as the theorem still fails on it, and the evidence is the exact failure
-    probability on the simplified law. CONSISTENT if no such law was found; the evidence is the
-    largest failure probability among the laws tried.
+    simplified as far as the theorem still fails on it. CONSISTENT if no such law was found; the
+    evidence is the largest failure probability among the laws tried.
 
-    The search draws its laws from the run's seed, and another seed may end at another law.
-    The verdict takes nothing from the error budget: the failure probability of the witness
-    is computed, not sampled, so a true theorem is never refuted.
+    :Null hypothesis: The theorem fails with probability at most δ on every law of scores in the
+        space.
+    :Statistic: The exact failure probability on the worst law found.
+    :Level: No false alarms: chance chooses the laws that are tried, and each failure probability is
+        computed.
+    :Power: On the laws tried, any failure probability beyond δ. The search may miss a worse law,
+        and another seed may end at another one.
+    :Reference: The theorem's own paper, LDP-CP.
 
     Parameters
     ----------

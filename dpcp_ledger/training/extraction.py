@@ -57,6 +57,13 @@ class Played(NamedTuple):
 class AttackSuccess:
     """Test "the attack succeeds with a probability of at most ``claimed``" by independent trials.
 
+    :Null hypothesis: The attack succeeds with probability at most ``claimed``.
+    :Statistic: The number of successes among independent trials.
+    :Level: At most the significance: half of it on the side that refutes, by the Clopper–Pearson
+        limit.
+    :Power: The success probability that is refuted with probability 0.95.
+    :Reference: Clopper and Pearson (1934).
+
     Parameters
     ----------
     of : str

@@ -384,18 +384,21 @@ class ModelMembership:
     """Test a guarantee against a membership attack on trained models.
 
     Three eighths of the models are shadows, on which the attack is fitted; an eighth are
-    pilots, which choose thresholds; the rest are fresh. Two lines TPR − e^ε·FPR ≤ δ(ε) are
-    held against these, each at half of the significance: the advantage (ε = 0), and the line
-    that the pilots found most telling. A true claim is refuted with probability at most the
-    significance.
+    pilots, which choose thresholds; the rest are fresh. Beside the verdict stands the loss that
+    the attack shows, in the claim's unit, with two sides.
 
-    The power is what the attack, through this view and on as many fresh models, reaches against
-    the same training without its noise, where that would have been refuted with probability 0.95.
-    It is measured on a quarter as many models without noise, at least 64: each half has the
-    attack fitted on the other. Where the models do not know how they are without noise, it is the
-    smallest advantage that is refuted, which has to be that of twice the claimed loss.
-
-    Beside the verdict stands the loss that the attack shows, in the claim's unit, with two sides.
+    :Null hypothesis: Two lines of the guarantee, TPR − e^ε·FPR ≤ δ(ε), as means over the targets:
+        the advantage (ε = 0), and the line that the pilots found most telling.
+    :Statistic: The capital of bets against each line, one value a fresh model.
+    :Level: At most the significance, half of it for each line, by Ville's inequality. The targets
+        of one model may depend on each other.
+    :Power: What the same attack reaches on as many fresh models that were trained without noise,
+        where that would have been refuted with probability 0.95. A quarter as many models without
+        noise measure it, at least 64: each half has the attack fitted on the other. Models that
+        cannot be trained without noise have the smallest advantage that is refuted, which has to be
+        that of twice the claimed loss.
+    :Reference: Carlini et al. (2022), for attacks by shadow models; Yeom et al. (2018);
+        Waudby-Smith and Ramdas (2024).
 
     Parameters
     ----------

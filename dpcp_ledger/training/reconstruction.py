@@ -277,9 +277,15 @@ class _Success:
 class Reconstruction:
     """Test the success of a prior-aware attack on DP-SGD's trace against what DP allows.
 
-    Every prior has trainings of its own, with independent targets and noise, and an equal share
-    of the significance. A check that is to be CONSISTENT has to refute what the attack would reach
-    against twice the claimed loss.
+    Every prior has trainings of its own, with independent targets and noise.
+
+    :Null hypothesis: The attack reconstructs the target with probability at most the guarantee's
+        power curve at κ, for every prior; κ is the success without the trace.
+    :Statistic: The number of reconstructions among independent trainings, for each prior.
+    :Level: At most the significance, by Clopper–Pearson limits with an equal share for each prior.
+    :Power: The success probability that is refuted with probability 0.95, at the prior nearest to
+        showing twice the claimed loss; a check that is to be CONSISTENT has to refute that.
+    :Reference: Balle, Cherubin and Hayes (2022); Clopper and Pearson (1934).
 
     Parameters
     ----------
