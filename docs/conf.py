@@ -21,6 +21,7 @@ release = version = __version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "checks",
     "command_line",
     "outside_links",
     "plain_docstrings",
