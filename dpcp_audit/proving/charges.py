@@ -103,6 +103,8 @@ class Charge:
         The records that it may depend on, as bits: 1 << place. The two inputs differ in one.
     sample : Subsample or None
         The sample of the records of which the value is a statistic, and which nothing else shows.
+    exponent : int
+        The line of the weights that an exponential mechanism chooses by; 0 of other noise.
     """
 
     law: str
@@ -114,6 +116,7 @@ class Charge:
     scale: float = 0.0
     where: int = -1
     sample: Subsample | None = None
+    exponent: int = 0
 
     def of_vector(self, layers: int, rate: Fraction) -> Charge:
         """Return the charge for every number of the part's vector, ``layers`` times."""

@@ -34,6 +34,7 @@ from dpcp_audit.words.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dpcp_audit.proving.paths import Note
     from dpcp_audit.words.guarantees import Coverage
 
 _MOST_READINGS = 2_000
@@ -172,7 +173,7 @@ def bounds_of(
     function: Callable[..., Any],
     setting: CoverageSetting,
     options: Mapping[str, Any],
-    notes: dict[tuple[str, int], list[str]] | None = None,
+    notes: dict[tuple[str, int], list[Note]] | None = None,
 ) -> CoverageBounds:
     """Return what is true of the coverage of a function's thresholds.
 
@@ -228,7 +229,7 @@ def prove_coverage(
     options: Mapping[str, Any],
 ) -> ProofResult:
     """Return the proof of a claim of coverage, for every law of the scores, or what stops it."""
-    notes: dict[tuple[str, int], list[str]] = {}
+    notes: dict[tuple[str, int], list[Note]] = {}
     source, stop = None, None
     totals: tuple[Total, ...] = ()
     try:

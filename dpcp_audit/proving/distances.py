@@ -482,6 +482,7 @@ class Weights:
     """The exponential of a statistic, entry by entry, up to one common factor.
 
     ``total`` is their sum; ``normalised`` weights add up to 1; of ``topped`` ones the largest is 1.
+    ``line`` is that of the exponential.
     """
 
     shape: Shape
@@ -490,6 +491,7 @@ class Weights:
     normalised: bool = False
     total: bool = False
     topped: bool = False
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)

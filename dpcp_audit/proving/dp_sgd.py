@@ -237,7 +237,7 @@ def summed(reader: Interpreter, a: Rows, axis: Value, *, mean: bool = False) -> 
     count = records.count or reader.n or MOST_RECORDS
     divisor = Fraction(count if mean else 1)
     moved, root = moved / divisor**2, root_above(moved) / divisor
-    reader.note(f"sum of a vector for each record, l2 sensitivity {float(root):.6g}")
+    reader.note("sum of a vector for each record in l2", root)
     found = statistic(
         (a.entries,), root_above(moved * a.entries), moved, root,
         says="a sum of clipped gradients", where=records.where, floats=True,

@@ -67,12 +67,13 @@ class Edges(Hidden):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(Hidden):
-    """The place of a gap that was chosen by its weight, plus ``offset``. It may be used once."""
+    """The place of a gap, plus ``offset``, chosen by weights of a line. It may be used once."""
 
     token: int
     draw: tuple[int, ...]
     span: Fraction
     offset: int = 0
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class Gaps(Hidden):
         The draw of Gumbel noise on them.
     name : int
         Names these weights.
+    line : int
+        The line of their last factors.
     """
 
     token: int
@@ -128,6 +131,7 @@ class Gaps(Hidden):
     shifted: bool = False
     noise: tuple[int, ...] = ()
     name: int = field(default_factory=lambda: next(tokens))
+    line: int = 0
 
     @property
     def span(self) -> Fraction:
@@ -273,9 +277,9 @@ def _released(reader: Interpreter, chosen: Chosen) -> Value:
     """Charge for a uniform draw inside the chosen gap; the gap itself stays unknown."""
     reader.use(chosen.draw, next(tokens))
     says = "exponential mechanism over gaps"
-    reader.note("a uniform draw inside the chosen gap")
+    reader.note("a uniform draw inside the chosen gap", noise=True)
     reader.rules.add("exponential mechanism over gaps: Smith 2011, Algorithm 2")
-    reader.charge(Charge("range", chosen.span, reader.line, says))
+    reader.charge(Charge("range", chosen.span, reader.line, says, exponent=chosen.line))
     return SCALAR
 
 
@@ -325,7 +329,7 @@ def _weighted(
         (a + sign * (c if divided else b), d + sign * (b if divided else c))
         for (a, d), (b, c) in zip(x.logs, pairs, strict=True)
     )
-    return replace(x, logs=logs, name=next(tokens))
+    return replace(x, logs=logs, name=next(tokens), line=reader.line)
 
 
 def _with_gumbel(reader: Interpreter, name: str, x: Gaps, y: Noise) -> Gaps:
@@ -406,8 +410,8 @@ def gathered(items: tuple[Value, ...]) -> Gaps | None:
     if len(items) != first.gaps:
         return None
     logs = tuple(each.logs[0] for each in items)
-    name = hash(tuple(items))
-    return Gaps(first.token, first.gaps, logs, normalised=first.normalised, name=name)
+    name, line = hash(tuple(items)), first.line
+    return Gaps(first.token, first.gaps, logs, normalised=first.normalised, name=name, line=line)
 
 
 def choice(reader: Interpreter, candidates: Value, p: Gaps) -> Chosen:
@@ -425,7 +429,7 @@ def choice(reader: Interpreter, candidates: Value, p: Gaps) -> Chosen:
     )
     if not all_places:
         raise reader.refuse("what is chosen by the gaps' weights is not the place of a gap")
-    return Chosen(p.token, (next(tokens),), p.span)
+    return Chosen(p.token, (next(tokens),), p.span, line=p.line)
 
 
 def argmax(reader: Interpreter, value: Gaps) -> Chosen:
@@ -435,4 +439,4 @@ def argmax(reader: Interpreter, value: Gaps) -> Chosen:
             "the largest gap is chosen without noise", "add rng.gumbel(size=...) to the logarithms"
         )
     reader.use(value.noise, next(tokens))
-    return Chosen(value.token, (next(tokens),), value.span)
+    return Chosen(value.token, (next(tokens),), value.span, line=value.line)

@@ -190,7 +190,7 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
         raise reader.refuse("several records are taken out", _INDEX_HINT)
     require_one(reader, value)
     require_doubles(reader, value)
-    reader.note(f"order statistic, sensitivity {float(value.width):.6g}")
+    reader.note("order statistic", value.width)
     size = max(abs(value.low), abs(value.high))
     return number(value.width, "an order statistic of the records", size=size, floats=value.floats)
 

@@ -44,7 +44,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.expressions import Expressions
-from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path, ThresholdAnswers
+from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Note, Path, ThresholdAnswers
 from dpcp_audit.proving.sources import locals_of
 from dpcp_audit.proving.thresholds import Difference, compared, released
 
@@ -76,7 +76,7 @@ class Reader(Expressions):
         self, n: int | None, answers: ThresholdAnswers | None = None, reports: Any = None
     ) -> None:
         self.n, self.reports = n, reports
-        self.notes: dict[tuple[str, int], list[str]] = {}
+        self.notes: dict[tuple[str, int], list[Note]] = {}
         self.rules = Rules()
         self.steps = 0
         self.doubted: Refusal | None = None
@@ -106,11 +106,12 @@ class Reader(Expressions):
         """Return that data is used without noise at the line that is read."""
         return Leak(self.line, reason, hint, self.file)
 
-    def note(self, text: str) -> None:
+    def note(self, says: str, sensitivity: Fraction | None = None, *, noise: bool = False) -> None:
         """Keep a remark on the line that is read."""
         remarks = self.notes.setdefault((self.file, self.line), [])
-        if text not in remarks:
-            remarks.append(text)
+        remark = Note(says, sensitivity, noise)
+        if remark not in remarks:
+            remarks.append(remark)
 
     def doubt(self, what: str) -> None:
         """Keep the first place at which a trace may go another way than the function itself."""

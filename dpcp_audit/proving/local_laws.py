@@ -213,7 +213,9 @@ class RecordReports:
                 "compute one number, and compare it",
             )
         epsilon = _epsilon(self.reader, _by_cell(paths))
-        self.reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}")
+        self.reader.note(
+            f"randomised response of each record, ε = {float(epsilon):.6g}", noise=True
+        )
         where, line = self.records.where, self.reader.line
         self.reader.charge(Charge("pure", epsilon, line, "a report of each record", where=where))
         return len(paths)
@@ -280,7 +282,7 @@ def chosen_by_coins(
     if min(map(float, axis.chances)) < RAREST:
         raise reader.refuse("a chance so small that doubles do not show it")
     epsilon = _epsilon(reader, inputs)
-    reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}")
+    reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}", noise=True)
     line = reader.line
     reader.charge(Charge("pure", epsilon, line, "a report of each record", where=bits.where))
     return Public((reader.n or 0,))

@@ -130,7 +130,7 @@ class Accumulation:
             old = self.path.frames[self.frame].variables.get(name)
             if not (is_scalar(old) or (isinstance(old, Statistic) and old.shape == ())):
                 raise self.refuse(f"{name}, to which a loop over records adds, is no number")
-            self.note(f"sum over records, sensitivity {float(distance):.6g}")
+            self.note("sum over records", distance)
             size = moved.largest_sum(self.n)
             one = number(distance, "a sum over records", integer=whole, size=size)
             new = self.operate("Add", old, one)

@@ -224,7 +224,7 @@ def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     if law == "geometric":
         parameter = Surd.of(_log_rate(reader, scale))
     noise = Noise((next(tokens),), law, parameter, shape, reader.line)
-    reader.note(f"{law} noise of scale {float(parameter):.6g}")
+    reader.note(f"{law} noise of scale {float(parameter):.6g}", noise=True)
     located = is_known(loc) and is_scalar(loc) and loc == 0
     if isinstance(loc, Statistic) and loc.shape not in {shape, ()}:
         raise reader.refuse(f"noise of the shape {shape} on a statistic of {loc.shape}")
@@ -282,7 +282,8 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
     if given.get("size") is not None or not is_known(given.get("replace", True)):
         raise reader.refuse("several choices by one law")
     reader.public(given["a"], "the candidates of a choice")
-    reader.charge(Charge("range", p.span, reader.line, "exponential mechanism"))
+    says = "exponential mechanism"
+    reader.charge(Charge("range", p.span, reader.line, says, exponent=p.line))
     return Public(()) if _numbers(given["a"]) else UNKNOWN
 
 
@@ -311,7 +312,8 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
         raise reader.refuse(
             f"a value with {noise.law} noise is used: such noise hides only which entry is largest"
         )
-    reader.note(f"{noise.law} noise of scale {float(size):.6g} on {x.says or 'a statistic'}")
+    on = x.says or "a statistic"
+    reader.note(f"{noise.law} noise of scale {float(size):.6g} on {on}", noise=True)
     part = x.part
     factor = Fraction(0) if part is None else part.factor * rate
     says = f"{noise.law} noise"
@@ -383,9 +385,9 @@ def exponentials(reader: Interpreter, x: Statistic) -> Weights:
             "the exponential of numbers that may be so large that it is infinite",
             "subtract the largest before: np.exp(u - u.max())",
         )
-    return softened(x)
+    return softened(reader, x)
 
 
-def softened(x: Statistic) -> Weights:
+def softened(reader: Interpreter, x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
-    return Weights(x.shape, x.span, next(tokens), topped=x.topped)
+    return Weights(x.shape, x.span, next(tokens), topped=x.topped, line=reader.line)

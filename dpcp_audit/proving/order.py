@@ -241,7 +241,7 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
         raise reader.refuse("an order statistic of a selection that may be empty")
     require_one(reader, a)
     require_doubles(reader, a)
-    reader.note(f"order statistic, sensitivity {float(a.width):.6g}")
+    reader.note("order statistic", a.width)
     size = max(abs(a.low), abs(a.high))
     return number(a.width, "an order statistic of the records", size=size, floats=a.floats)
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dpcp_audit.proving.charges import Ledger
 from dpcp_audit.proving.distances import (
@@ -40,6 +40,18 @@ ITSELF = -1
 """The token of a draw that is released as it is, with no statistic under it."""
 SPENT = 0
 """The token of a draw that was used on some path: it hides nothing any more."""
+
+
+class Note(NamedTuple):
+    """A remark on a line: what is private there and how far a record moves it, or a noise."""
+
+    says: str
+    sensitivity: Fraction | None = None
+    noise: bool = False
+
+    def __str__(self) -> str:
+        moved = self.sensitivity
+        return self.says if moved is None else f"{self.says}, sensitivity {float(moved):.6g}"
 
 
 @dataclass(slots=True)
@@ -386,7 +398,7 @@ class Interpreter(Protocol):
         """Put a use of noise on the account."""
         ...
 
-    def note(self, text: str) -> None:
+    def note(self, says: str, sensitivity: Fraction | None = None, *, noise: bool = False) -> None:
         """Keep a remark on the line that is read."""
         ...
 

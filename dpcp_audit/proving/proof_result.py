@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.stats.enclosures import ball, upper
-from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.results import AnnotatedLine, SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcp_audit.proving.charges import Charge, Ledger, Total
     from dpcp_audit.proving.distances import Refusal
+    from dpcp_audit.proving.paths import Note
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
 
@@ -58,7 +59,7 @@ class ProofResult:
     assumptions: tuple[str, ...]
     stop: Refusal | None
     source: FunctionSource | None
-    notes: Mapping[tuple[str, int], list[str]]
+    notes: Mapping[tuple[str, int], list[Note]]
     n: int | None = None
 
     @property
@@ -127,6 +128,21 @@ class ProofResult:
         if any(isinstance(each, ast.Return) and each.value is not None for each in nodes):
             return "what it returns does not depend on the data"
         return "it returns None whatever the data are: a return statement may be missing"
+
+    @property
+    def annotated(self) -> tuple[AnnotatedLine, ...]:
+        """The source, line by line: what is private there, the noise on it, its cost and share.
+
+        The function's own lines first, then those of others that it calls of which something is
+        said; empty where there is no source to read.
+
+        Examples
+        --------
+        >>> import dpcp_audit as dp
+        >>> dp.prove(dp.Coverage.holds, dp.PureDP(1.0)).annotated[0].text.strip()
+        'def holds(self, coverage: ArrayLike) -> np.ndarray:'
+        """
+        return () if self.source is None else _annotated(self, self.source)
 
     def _exceeded(self) -> Total | None:
         return next((each for each in self.totals if not each.within), None)
@@ -210,24 +226,49 @@ def _shown(total: Total) -> str:
 
 
 def _listing(result: ProofResult) -> list[str]:
-    """Return the function's source, each line with its remarks, its cost and its share."""
-    source = result.source
-    if source is None:
-        return []
-    last = source.node.end_lineno or source.node.lineno
-    shares = result.totals[0].shares if result.totals else {}
-    unit = result.totals[0].unit if result.totals else ""
-    spent = sum(shares.values())
-    stopped = result.stop is not None and result.stop.file in {"", source.file}
+    """Return the source, each line with its remarks, its cost and its share."""
     found: list[str] = []
-    for number in (Line(each, source.file) for each in range(source.node.lineno, last + 1)):
-        text = linecache.getline(source.file, number).rstrip("\n")
-        remarks = list(result.notes.get((source.file, number), []))
-        if shares.get(number):
-            share = shares[number] / spent if spent and math.isfinite(spent) else 1.0
-            remarks.append(f"costs {unit} {shares[number]:.4g} ({share:.0%})")
-        if result.stop is not None and result.stop.line == number and stopped:
-            remarks.append("STOPS HERE")
-        beside = f"  # {'; '.join(remarks)}" if remarks else ""
-        found.append(f"{number:>4}  {text:<{_WIDE if beside else 0}}{beside}")
+    before = "", 0
+    for each in result.annotated:
+        if found and (each.file, each.line - 1) != before:
+            found += ["", f"{each.file}:"] if each.file != before[0] else [""]
+        beside = f"  # {each.remarks}" if each.remarks else ""
+        found.append(f"{each.line:>4}  {each.text:<{_WIDE if beside else 0}}{beside}")
+        before = each.file, each.line
     return found
+
+
+def _annotated(result: ProofResult, source: FunctionSource) -> tuple[AnnotatedLine, ...]:
+    """Return the function's own lines, and those of other functions that something is said of."""
+    last = source.node.end_lineno or source.node.lineno
+    stop, shares = result.stop, result.totals[0].shares if result.totals else {}
+    own = [Line(each, source.file) for each in range(source.node.lineno, last + 1)]
+    told = {Line(line, file) for file, line in result.notes}
+    told |= {Line(line, getattr(line, "file", source.file)) for line in shares}
+    if stop is not None:
+        told.add(Line(stop.line, stop.file or source.file))
+    told -= {Line(0, each.file) for each in told}
+    others = sorted(told - set(own), key=lambda each: (each.file != source.file, each.file, each))
+    spent = sum(shares.values())
+    found: list[AnnotatedLine] = []
+    for line in (*own, *others):
+        notes = result.notes.get((line.file, int(line)), [])
+        cost = shares.get(line) or None
+        share = None if cost is None else cost / spent if math.isfinite(spent) else 1.0
+        moved = [float(each.sensitivity) for each in notes if each.sensitivity is not None]
+        place = SourceLocation.of(line.file, int(line))
+        found.append(
+            AnnotatedLine(
+                file=place.file,
+                line=int(line),
+                text=linecache.getline(line.file, int(line)).rstrip("\n"),
+                private=tuple(str(each) for each in notes if not each.noise),
+                sensitivity=max(moved, default=None),
+                noise=tuple(str(each) for each in notes if each.noise),
+                cost=cost,
+                unit="" if cost is None else result.totals[0].unit,
+                share=share,
+                stops=stop is not None and line == Line(stop.line, stop.file or source.file),
+            )
+        )
+    return tuple(found)

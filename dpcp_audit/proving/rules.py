@@ -184,7 +184,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
         return NotImplemented
     if are_records(a) and (start is None or is_scalar(start)):
         distance = reader.one_record(a)
-        reader.note(f"sum over records, sensitivity {float(distance):.6g}")
+        reader.note("sum over records", distance)
         return number(
             distance,
             "a sum over records",
@@ -227,7 +227,7 @@ def _size(value: Value) -> Fraction:
 def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A count of records: one record changes it by at most 1."""
     if are_records(a) and whole_axis(axis):
-        reader.note("count of records, sensitivity 1")
+        reader.note("count of records", ONE)
         size = Fraction(a.count or reader.n or MOST_RECORDS)
         return number(ONE, "a count of records", integer=True, size=size)
     return NotImplemented
@@ -254,7 +254,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
                 "add noise to the sum and to the count",
             )
         distance = reader.one_record(a) / (a.count or reader.n)
-        reader.note(f"mean over records, sensitivity {float(distance):.6g}")
+        reader.note("mean over records", distance)
         size = max(abs(a.low), abs(a.high))
         return number(distance, "a mean over records", size=size, floats=True)
     a = reader.gathered(a)
@@ -327,7 +327,7 @@ def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") 
     if shape is None or len(shape) != 1 or shape[0] < 0 or not is_known(side):
         return NotImplemented
     entries = Fraction(shape[0])
-    reader.note("counts of records below thresholds, each of sensitivity 1")
+    reader.note("counts of records below thresholds, each", ONE)
     return statistic(
         shape,
         entries,
@@ -356,7 +356,7 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     moved = ONE if reader.n is None else Fraction(2)
-    reader.note(f"histogram, l1 sensitivity {moved}")
+    reader.note("histogram in l1", moved)
     counts = statistic(
         (len(edges) - 1,),
         moved,
@@ -383,7 +383,7 @@ def softmax(reader: Interpreter, x: Value, axis: Value = None) -> Value:
     if isinstance(x, gaps.Gaps) and whole_axis(axis):
         return gaps.softmax(reader, x)
     if isinstance(x, Statistic) and len(x.shape) == 1 and whole_axis(axis):
-        return replace(noise_rules.softened(x), normalised=True)
+        return replace(noise_rules.softened(reader, x), normalised=True)
     return NotImplemented
 
 

@@ -183,7 +183,12 @@ class SourceProof:
         place = None
         if line and file:
             place = SourceLocation.of(file, line)
-        return Unproved(reason=stopped.reason or "", location=place, hint=self._asked(stopped).hint)
+        return Unproved(
+            reason=stopped.reason or "",
+            location=place,
+            hint=self._asked(stopped).hint,
+            source=stopped.annotated,
+        )
 
     def _asked(self, stopped: ProofResult) -> ProofResult:
         """Return the result at the size that was asked for, which needs its own scale."""
@@ -222,7 +227,8 @@ class SourceProof:
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""
-        worst = max((each.totals[0] for each in self.results), key=lambda each: each.value or 0)
+        dearest = max(self.results, key=lambda each: each.totals[0].value or 0)
+        worst = dearest.totals[0]
         account = {place_of(line): cost for line, cost in worst.shares.items()}
         rules = list(dict.fromkeys(rule for each in self.results for rule in each.rules))
         assumed = [_RELATIONS[self.spec.neighbours], *self.results[0].assumptions[1:]]
@@ -241,6 +247,7 @@ class SourceProof:
                 "rules": rules,
                 "assumptions": assumed,
             },
+            source=dearest.annotated,
         )
         return Outcome(
             verdict=Verdict.PROVED,

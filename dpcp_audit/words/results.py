@@ -210,6 +210,55 @@ class Premise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatedLine:
+    """A line of the source that a proof has read, and what the proof says of it.
+
+    Parameters
+    ----------
+    file : str
+        The file, relative to the working directory.
+    line : int
+        Its number.
+    text : str
+        The line, with its indentation.
+    private : tuple of str
+        What depends on the data there, with its sensitivity.
+    sensitivity : float or None
+        The largest of these sensitivities; None where none is known.
+    noise : tuple of str
+        The noise that is drawn or used there, with its scale.
+    cost : float or None
+        What its draws cost, in the claim's unit, on the dearest path; None where they cost nothing.
+        Infinite where no bound is known.
+    unit : str
+        The unit of the cost: "ε", "ρ", "D", "μ²"; "" where there is no cost.
+    share : float or None
+        Its part of the costs of all lines.
+    stops : bool
+        True if the proof stops there.
+    """
+
+    file: str
+    line: Whole
+    text: str
+    private: tuple[str, ...] = ()
+    sensitivity: Number | None = None
+    noise: tuple[str, ...] = ()
+    cost: Number | None = None
+    unit: str = ""
+    share: Number | None = None
+    stops: bool = False
+
+    @property
+    def remarks(self) -> str:
+        """All that is said of it, in words; "" of most lines."""
+        said = [*self.private, *self.noise]
+        if self.cost is not None:
+            said.append(f"costs {self.unit} {self.cost:.4g} ({self.share or 0:.0%})")
+        return "; ".join([*said, "STOPS HERE"] if self.stops else said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """The argument that a number is within a claim in every case of the statement.
 
@@ -223,12 +272,15 @@ class Proof:
         What was enclosed, the claim's own comparison among them.
     parameters : dict
         Whatever the proof fixes, as plain data; the statement names all of it.
+    source : tuple of AnnotatedLine
+        The source that was read, line by line; empty of a proof that reads none.
     """
 
     method: ProofMethod
     argument: str
     premises: tuple[Premise, ...]
     parameters: dict[str, Any] = field(default_factory=dict[str, Any])
+    source: tuple[AnnotatedLine, ...] = ()
 
     def __post_init__(self) -> None:
         _validate.choice(ProofMethod, method=self.method)
@@ -799,11 +851,14 @@ class Unproved:
         The line that stopped it, where it is known.
     hint : str
         A change with which the proof may go through; "" where none is known.
+    source : tuple of AnnotatedLine
+        The source as far as it was read, line by line; empty where there is none.
     """
 
     reason: str
     location: SourceLocation | None = None
     hint: str = ""
+    source: tuple[AnnotatedLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,6 +123,47 @@ def test_the_proof_is_printed_with_the_source() -> None:
     assert "n = 50 records, n public" in text
 
 
+def test_the_annotated_source_is_typed() -> None:
+    found = dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), n=50).annotated
+    (dear,) = (each for each in found if each.cost is not None)
+    assert (dear.unit, dear.share, dear.sensitivity, dear.stops) == ("ρ", 1.0, 1.0, False)
+    assert dear.cost == pytest.approx(0.5)
+    assert "count_nonzero" in dear.text
+    assert dear.private == ("count of records, sensitivity 1",)
+    assert any("normal noise of scale 3" in each for each in dear.noise)
+    less = dp.prove(_largest, dp.PureDP(1.0)).annotated
+    assert [each.text.strip() for each in less if each.stops] == ["return float(top)"]
+
+
+def _largest(scores, *, rng) -> float:
+    top = scores.max()
+    return float(top)
+
+
+def _noisy_sum(total, rng) -> float:
+    return total + rng.laplace(0, 2)
+
+
+def _by_a_helper(scores, *, rng) -> float:
+    return _noisy_sum(np.sum(scores), rng)
+
+
+def _exponential(scores, *, rng) -> int:
+    utility = -np.abs(np.searchsorted(np.sort(scores), np.linspace(0, 1, 9)) - 50.0)
+    weights = np.exp(utility - utility.max())
+    return rng.choice(9, p=weights / weights.sum())
+
+
+def test_lines_of_helpers_and_of_exponents_are_known() -> None:
+    found = dp.prove(_by_a_helper, dp.PureDP(0.5)).annotated
+    assert [each.text.strip() for each in found if each.cost] == [
+        "return total + rng.laplace(0, 2)"
+    ]
+    ledger = dp.prove(_exponential, dp.PureDP(2.0)).ledger
+    (charge,) = ledger.paths[0]
+    assert charge.exponent == charge.line - 1
+
+
 @pytest.mark.parametrize(
     ("settings", "named"),
     [({"n": 0}, "n must"), ({"bounds": (1, 0)}, "bounds"), ({"bounds": (np.nan, 1)}, "bounds"),
