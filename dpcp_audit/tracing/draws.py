@@ -577,7 +577,14 @@ class TraceEnd(BaseException):
 
 
 class PathDivergedError(TraceEnd):
-    """With the same observations forced, the neighbour's run took another way."""
+    """With the same observations forced, the neighbour's run took another way.
+
+    It ``blames`` the line where it stood unless an earlier line led past the noise of that one.
+    """
+
+    def __init__(self, reason: str, line: Line, *, blames: bool = True) -> None:
+        super().__init__(reason, line)
+        self.blames = blames
 
 
 class UnfollowableError(TraceEnd):

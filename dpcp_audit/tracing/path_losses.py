@@ -26,7 +26,7 @@ from dpcp_audit.tracing.draws import (
 from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
 from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import MORE_OBSERVED, ForcedRun, changed_run
+from dpcp_audit.tracing.path_tree import ForcedRun, changed_run
 from dpcp_audit.words.results import LineLoss, Remark, SourceLocation
 
 if TYPE_CHECKING:
@@ -55,10 +55,6 @@ class _Departure(StrEnum):
     """It observes something else."""
 
 
-_NOT_SEEN = "the noise of this line is not seen"
-"""Said of a line that is not to blame: an earlier one leads past it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Divergence:
     """Data that reaches the output or the control flow without noise.
@@ -71,11 +67,14 @@ class _Divergence:
         In words, both runs side by side.
     line : tuple
         Where the neighbour's run stood.
+    blames : bool
+        False where an earlier line leads past the noise of this one.
     """
 
     departure: _Departure
     says: str
     line: Line
+    blames: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,12 +302,15 @@ def _replayed(
     try:
         found = target.outputs(x, path, np.random.default_rng(seed))
     except PathDivergedError as end:
-        return _Divergence(departure=_Departure.WAY, says=end.reason, line=end.line)
+        return _Divergence(
+            departure=_Departure.WAY, says=end.reason, line=end.line, blames=end.blames
+        )
     if len(path.seen) < len(path.transcript):
         unseen = path.transcript[len(path.seen)]
         drawn = [path.draws[each].line for each in unseen.draws if each < len(path.draws)]
         line = drawn[0] if drawn else unseen.line
-        return _Divergence(departure=_Departure.WAY, says=_NOT_SEEN, line=line)
+        says = "the noise of this line is not seen"
+        return _Divergence(departure=_Departure.WAY, says=says, line=line, blames=False)
     if not same_atoms(output, found):
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
         again = ForcedRun(path.transcript, values=path.values)
@@ -503,9 +505,7 @@ def remarks(
                 *written.get(line, line) if kind is _Departure.OUTPUT else line
             ),
             paths=len(found),
-            blames=line in written
-            if kind is _Departure.OUTPUT
-            else found[0].says not in {_NOT_SEEN, MORE_OBSERVED},
+            blames=line in written if kind is _Departure.OUTPUT else found[0].blames,
         )
         for (line, kind), found in departed.items()
     ]

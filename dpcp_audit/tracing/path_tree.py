@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.target_calls import TracedTarget
 
-MORE_OBSERVED = "more is observed"
-"""Why a replay leaves its path where the other run had ended, or had taken another way."""
-
 
 class ForcedRun(PathRun):
     """A replay, on other data, of the observations of a path.
@@ -85,7 +82,8 @@ class ForcedRun(PathRun):
     def _next(self, kind: Seen, draws: tuple[int, ...], line: Line) -> Observation:
         if len(self.seen) >= len(self.transcript):
             known = self.home is not None and draws and draws[0] < len(self.draws)
-            raise PathDivergedError(MORE_OBSERVED, self.draws[draws[0]].line if known else line)
+            stood = self.draws[draws[0]].line if known else line
+            raise PathDivergedError("more is observed", stood, blames=False)
         entry = self.transcript[len(self.seen)]
         if entry.kind is not kind or entry.draws != draws:
             raise PathDivergedError(
