@@ -46,25 +46,16 @@ class Family:
         return tuple(sorted(found, key=lambda entry: entry.rank[2:]))
 
     @property
-    def reasons(self) -> tuple[Entry, ...]:
-        """The worst variant of each refuted claim, of each way in which it fails."""
-        first = {(entry.stem, entry.breach.consequence): entry for entry in reversed(self.refuted)}
-        return tuple(sorted(first.values(), key=lambda entry: entry.rank[2:]))
+    def broken(self) -> tuple[Entry, ...]:
+        """The broken promises, worst first: of a printed claim its worst variant, for each failure.
 
-    @property
-    def shares(self) -> tuple[tuple[int, int, str], ...]:
-        """Numbers of refuted and of all claims, as made and counted separately, and the words.
-
-        The words are "" of claims stated of code, and of a family of which none is counted.
+        Of what is stated of code, every claim is a promise of its own.
         """
-        own = [entry for entry in self.entries if not entry.apart]
-        others = [entry for entry in self.entries if entry.apart]
-        if not own or not others:
-            return ((len(self.refuted), len(self.entries), own[0].label if own else ""),)
-        return (
-            (sum(entry.refuted for entry in own), len(own), own[0].label or "as stated"),
-            (sum(entry.refuted for entry in others), len(others), "counted separately"),
-        )
+        first = {
+            (entry.stem if entry.label else entry.id, entry.breach.consequence): entry
+            for entry in reversed(self.refuted)
+        }
+        return tuple(sorted(first.values(), key=lambda entry: entry.rank[2:]))
 
     @property
     def tally(self) -> str:

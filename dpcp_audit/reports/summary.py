@@ -228,6 +228,14 @@ class Reading:
         return tuple(limit for limit, holds in said.items() if holds)
 
     @property
+    def scope(self) -> str:
+        """What a reviewer signs for, in a sentence."""
+        return (
+            f"This report is of {counted(len(self.entries), 'claim')} of {self.papers}, with the "
+            "code, inputs and settings that it names, and within the limits that it lists."
+        )
+
+    @property
     def meaning(self) -> str:
         """The meaning of the run, in a few sentences."""
         decided = {Verdict.REFUTED, Verdict.VACUOUS, Verdict.PROVED, Verdict.CONSISTENT}
@@ -288,11 +296,11 @@ class Reading:
         factors = [e.factor for e in tried if e.factor is not None and math.isfinite(e.factor)]
         if not factors:
             return f"{said}."
-        some = "" if len(factors) == len(tried) else f"for {len(factors)} of them "
+        them, each = _is(len(factors), "it", "they"), _is(len(tried), "it", "each")
+        some = them if len(factors) == len(tried) else f"{len(factors)} of them"
         return (
-            f"{said}; {some}a violation of the kind that each names, of "
-            f"{rounded_up(max(factors), digits=3)} times what is allowed or more, would have been, "
-            "with probability 0.95."
+            f"{said}; {some} would have been refuted with probability 0.95, had {them} been broken "
+            f"{rounded_up(max(factors), digits=3)}-fold in the way that {each} names."
         )
 
 
@@ -327,6 +335,8 @@ def read(document: Mapping[str, Any]) -> Reading:
     )
 
 
+SIGN_OFF = ("Reviewer", "Role", "Decision", "Date", "Signature")
+"""What a reviewer fills in."""
 ORIGIN = ("Finished", "Command", "Git commit")
 """The facts of a run that a report begins with."""
 

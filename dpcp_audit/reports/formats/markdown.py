@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.document import ReportFormat
-from dpcp_audit.reports.summary import ORIGIN, read, run_facts
+from dpcp_audit.reports.summary import ORIGIN, SIGN_OFF, read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric, tables_of
 from dpcp_audit.words.formatting import clipped, counted, printable
 from dpcp_audit.words.results import Verdict
@@ -38,8 +38,8 @@ _COLUMNS = {
     "Measured": "--:",
     "Kind": ":--",
 }
-_BROKEN_HEAD = "| Refuted, worst first | What breaks | Promised | Found | Claims |"
-_BROKEN_RULE = "|:--|:--|--:|--:|--:|"
+_BROKEN_HEAD = "| Refuted, worst first | What breaks | Promised | Found |"
+_BROKEN_RULE = "|:--|:--|--:|--:|"
 # Characters, but for the number of refuted claims up to which each is detailed.
 _CELL, _PARAGRAPH, _BLOCK, _TABLE, _FOLDED_TABLE = 240, 1500, 4000, 16_000, 24_000
 _MOST_DETAILED = 10
@@ -71,7 +71,11 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     facts = "\n".join(f"- {name}: {_inline(value)}" for name, value in known.items())
     origin = "; ".join(f"{name}: {_inline(known[name])}" for name in ORIGIN if name in known)
     run = f"<details><summary>This run</summary>\n\n{facts}\n\n</details>"
-    tables = [run, *(_folded_table(id_, table) for id_, table in tables_of(document))]
+    tables = [
+        run,
+        _sign_off(reading),
+        *(_folded_table(id_, table) for id_, table in tables_of(document)),
+    ]
     tool = document["tool"]
     foot = (
         f"<sub>{escaped(tool['name'])} {escaped(tool['version'])}, profile "
@@ -109,6 +113,14 @@ def _parts(reading: Reading, origin: str) -> list[str]:
     limits = "\n".join(f"- {limit}" for limit in reading.limits)
     head = "<details><summary>What a clean result does not mean</summary>"
     return [*parts, *_grounds(rest), f"{head}\n\n{limits}\n\n</details>"]
+
+
+def _sign_off(reading: Reading) -> str:
+    """Return the place for a reviewer's name, decision and signature, folded."""
+    rows = "\n".join(f"| {each} | |" for each in SIGN_OFF)
+    scope = _paragraph(reading.scope)
+    head = "<details><summary>Sign-off</summary>"
+    return f"{head}\n\n{scope}\n\n| | |\n|:--|:--|\n{rows}\n\n</details>"
 
 
 def _grounds(rest: Sequence[Entry]) -> list[str]:
@@ -181,16 +193,13 @@ def _broken(reading: Reading) -> str:
 
 
 def _promises(family: Family, remark: str = "") -> Iterator[str]:
-    """Yield the worst refuted claim of each kind of failure, a row each."""
-    worst = {entry.breach.consequence: entry for entry in reversed(family.reasons)}
-    shares = [f"{found} of {all_} {words}".rstrip() for found, all_, words in family.shares]
-    for entry in sorted(worst.values(), key=lambda entry: entry.rank):
+    """Yield a row for each broken promise."""
+    for entry in family.broken:
         cells = (
             f"**{_cell(family.name)}**{remark}",
             f"{entry.breach.consequence}: {_cell(entry.statement)}{_tried(entry)}",
             f"{entry.breach.promised}<br>{_cell(entry.breach.quantity)}".removesuffix("<br>"),
             f"**{entry.breach.found}**, {entry.breach.surety}",
-            "<br>".join(shares),
         )
         yield f"| {' | '.join(cells)} |"
 

@@ -170,9 +170,9 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
     }
     reading = read(document(finding("a", "CONSISTENT", "PROVED", power=seen)))
     assert (
-        " of the kind that each names, of 1.6 times what is allowed or more, would"
-        in reading.meaning
-    )
+        "1 claim is not refuted; it would have been refuted with probability 0.95, had it been "
+        "broken 1.6-fold in the way that it names."
+    ) in reading.meaning
     (entry,) = reading.entries
     assert entry.power == (
         "This check would catch ρ ≥ 0.8 (1.6 × the claim), if the release is Gaussian, with 95 % "
@@ -304,16 +304,13 @@ def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> Non
         }
         return finding(name, "CONSISTENT", "CONSISTENT") | {"power": power}
 
-    seen = (
-        "a violation of the kind that each names, of 2 times what is allowed or more, would have "
-        "been, with probability 0.95"
-    )
+    seen = "would have been refuted with probability 0.95, had"
     assert (
-        f"2 claims are not refuted; {seen}"
+        f"2 claims are not refuted; they {seen} they been broken 2-fold"
         in read(document(tried("a", 2.0), tried("b", 1.5))).meaning
     )
     assert (
-        f"2 claims are not refuted; for 1 of them {seen}"
+        f"2 claims are not refuted; 1 of them {seen} it been broken 2-fold"
         in read(document(tried("a", 2.0), tried("b", "inf"))).meaning
     )
 

@@ -7,7 +7,9 @@ import pytest
 from markdown_it import MarkdownIt
 from support.report_document import HOSTILE, document, evidence, finding
 
+from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.markdown import render_markdown
+from dpcp_audit.reports.summary import SIGN_OFF
 
 
 def rendered(text: str) -> str:
@@ -27,7 +29,7 @@ def test_what_contradicts_or_failed_stands_first_then_the_refuted_then_the_rest(
 def test_the_worst_of_each_mechanism_is_named_before_anything_is_folded(text: str) -> None:
     head = text[: text.index("<details>")]
     assert "| **histlap** | Leaks more than promised: Statement of histlap" in head
-    assert "| ε ≤ 1 | **ε = ∞**, exact | 1 of 1 as printed |" in head
+    assert "| ε ≤ 1 | **ε = ∞**, exact |" in head
 
 
 def test_a_target_that_breaks_two_promises_has_a_row_for_each() -> None:
@@ -36,11 +38,26 @@ def test_a_target_that_breaks_two_promises_has_a_row_for_each() -> None:
     )
     claims = {"x[puredp:epsilon=1]": evidence(), "x[zcdp:rho=1]": evidence(quantity="rho")}
     claims |= {"x[coverage>=0.9]": covers}
-    found = [finding(id_, "REFUTED", "REFUTED", evidence=of) for id_, of in claims.items()]
+    found = [
+        finding(id_, "REFUTED", "REFUTED", evidence=of, standing="stated")
+        for id_, of in claims.items()
+    ]
     text = render_markdown(document(*found))
     head = text[: text.index("<details>")]
-    assert head.count("| Leaks more than promised: ") == 1
+    assert head.count("| Leaks more than promised: ") == 2
     assert head.count("| Covers less than promised: ") == 1
+    table = re.search('<table class="broken".*?</table>', render_html(document(*found)), re.DOTALL)
+    assert table is not None
+    assert table[0].count("Leaks more than promised") == 2
+    assert table[0].count("Covers less than promised") == 1
+
+
+def test_a_report_has_a_place_to_sign(text: str) -> None:
+    page = render_html(document())
+    for name in SIGN_OFF:
+        assert f"| {name} | |" in text
+        assert f"<dt>{name}</dt><dd></dd>" in page
+    assert "This report is of 6 claims" in text
 
 
 def test_hostile_texts_are_printed_as_they_are() -> None:
@@ -56,14 +73,14 @@ def test_hostile_texts_make_no_elements(text: str) -> None:
     page = rendered(text)
     assert "<script" not in page
     assert "<a " not in page
-    assert page.count("<details>") == page.count("</details>") == 10
+    assert page.count("<details>") == page.count("</details>") == 11
     assert "<h1>" not in page
 
 
 def test_every_row_has_every_cell(text: str) -> None:
     rows = re.findall(r"<tr>(.*?)</tr>", rendered(text), flags=re.DOTALL)
     cells = [row.count("<t") for row in rows]
-    assert sorted(cells) == [5] * 3 + [7] * 9
+    assert sorted(cells) == [2] * (1 + len(SIGN_OFF)) + [4] * 3 + [7] * 9
 
 
 def test_only_what_needs_attention_is_detailed(text: str) -> None:
