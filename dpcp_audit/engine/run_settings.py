@@ -315,10 +315,10 @@ class Provenance:
     platform : str
         The operating system and processor.
     code : dict of str to str
-        The first 12 hexadecimal digits of the SHA-256 of the tool's own code (``dpcp-audit``),
-        of packages that register the suite, and of the files that were audited or read.
+        The SHA-256 of the tool's own code (``dpcp-audit``), of packages that register the suite,
+        and of the files that were audited or read.
     imported : dict of str to str
-        Such digests of the user's own files that the audited code imports.
+        The SHA-256 of the user's own files that the audited code imports.
     revision : str
         The git commit of the working directory; empty where there is none.
     changed : bool

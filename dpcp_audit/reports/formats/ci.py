@@ -31,7 +31,7 @@ from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dpcp_audit.words.results import PlainData
 
@@ -101,8 +101,8 @@ def render_sarif(document: Mapping[str, Any]) -> str:
     """Render a results document as a SARIF 2.1.0 log.
 
     One rule a kind of failure, with a stable code. A finding with a ``location`` points at that
-    line of its file, relative to the working directory where the file lies in it; others name
-    their claim, at a file that is not there.
+    line of its file, relative to the git repository of the working directory, or without one to
+    that directory; others name their claim, at a file that is not there.
 
     Parameters
     ----------
@@ -122,10 +122,12 @@ def render_sarif(document: Mapping[str, Any]) -> str:
         "tool": {"driver": _driver(document["tool"], rules)},
         "invocations": [_invocation(document) | _checkout(results)],
         **_version_control(document),
+        "artifacts": list(_artifacts(document)),
         "columnKind": "unicodeCodePoints",
         "results": results,
         "properties": {
             **{key: document[key] for key in ("suite", "profile", "seed", "false_alarm")},
+            "environment": _environment(document),
             "summary": document["summary"],
             **_lists_of_others(document, shown),
         },
@@ -148,6 +150,23 @@ def _version_control(document: Mapping[str, Any]) -> PlainData:
     if not origin.get("uncommitted"):
         details["revisionId"] = origin["revision"]
     return {"versionControlProvenance": [details]}
+
+
+def _artifacts(document: Mapping[str, Any]) -> Iterator[PlainData]:
+    """Yield the audited files, and the code of the tool, with their digests (SARIF 3.24)."""
+    origin: PlainData = document.get("provenance") or {}
+    for name, digest in {**origin.get("code", {}), **origin.get("imported", {})}.items():
+        place = _artifact(name) if Path(name).suffix else None
+        what = {"location": place} if place else {"description": {"text": f"The code of {name}."}}
+        role = "analysisTarget" if place else "driver"
+        yield {**what, "roles": [role], "hashes": {"sha-256": digest}}
+
+
+def _environment(document: Mapping[str, Any]) -> PlainData:
+    """Return the versions of what a run has used."""
+    origin: PlainData = document.get("provenance") or {}
+    found = {key: document.get(key) for key in ("python", "libraries")}
+    return found | {"platform": origin.get("platform")}
 
 
 def _rules(findings: Sequence[Mapping[str, Any]]) -> list[PlainData]:
@@ -234,19 +253,17 @@ def _location(finding: Mapping[str, Any]) -> PlainData:
 
 
 def _artifact(file: str) -> PlainData | None:
-    """Return the file as a URI, relative to the working directory where it lies in it.
+    """Return the file as a URI, relative to the repository where it lies in it.
 
     None of a relative path that leads out of it: no source is there, and what a viewer would
     open is whatever a results file says.
     """
-    path = Path(os.path.normpath(file))
-    if path.is_absolute() and path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
-    if path.is_absolute():
-        return {"uri": path.as_uri()}
-    if ".." in path.parts:
-        return None
-    return {"uri": quote(path.as_posix()), "uriBaseId": _ROOT}
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    path = Path(os.path.normpath(here / file))
+    if path.is_relative_to(root):
+        return {"uri": quote(path.relative_to(root).as_posix()), "uriBaseId": _ROOT}
+    return {"uri": path.as_uri()} if Path(file).is_absolute() else None
 
 
 def _invocation(document: Mapping[str, Any]) -> PlainData:

@@ -134,6 +134,12 @@ def test_reports_say_it() -> None:
     (run,) = json.loads(render_sarif(committed))["runs"]
     assert run["versionControlProvenance"][0]["revisionId"] == "f" * 40
     assert run["invocations"][0]["commandLine"] == ORIGIN["command"]
+    tool, helper = run["artifacts"]
+    assert tool["description"]["text"] == "The code of dpcp-audit."
+    assert tool["hashes"] == {"sha-256": "0123456789ab"}
+    assert helper["location"]["uri"] == "helper.py"
+    assert helper["hashes"] == {"sha-256": "ba9876543210"}
+    assert run["properties"]["environment"]["platform"] == ORIGIN["platform"]
     page = render_html(whole)
     said = f"{'f' * 40}, but mine.py is not committed"
     for word in ("2026-01-02T03:04:05Z", "a b.py:f", said, "0123456789ab", "1 file of your own"):

@@ -17,7 +17,7 @@ KINDS = {"notApplicable", "pass", "fail", "review", "open", "informational"}
 URI = re.compile(r"^[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+$")
 KNOWN = {
     "log": {"$schema", "version", "runs"},
-    "run": {"tool", "invocations", "columnKind", "results", "properties"},
+    "run": {"tool", "invocations", "artifacts", "columnKind", "results", "properties"},
     "driver": {"name", "version", "informationUri", "rules"},
     "rule": {
         *("id", "name", "shortDescription", "fullDescription", "help", "helpUri"),
@@ -256,6 +256,17 @@ def test_other_locations_are_absolute(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path / "sub")
     found = physical({"file": str(tmp_path / "f.py"), "line": 1})["physicalLocation"]
     assert found["artifactLocation"] == {"uri": (tmp_path / "f.py").as_uri()}
+
+
+def test_from_a_subfolder_locations_are_relative_to_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    for file, uri in ((tmp_path / "f.py", "f.py"), ("g.py", "sub/g.py"), ("../f.py", "f.py")):
+        found = physical({"file": str(file), "line": 1})["physicalLocation"]
+        assert found["artifactLocation"] == {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 
 @pytest.mark.parametrize("file", ["../../../etc/passwd", "a/../../b.py", ".."])
