@@ -377,12 +377,15 @@ def _told(key: str, entry: Mapping[str, Any]) -> list[str]:
 
 
 def html_table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the results as an HTML table that holds no more than the text does."""
-    head = "".join(f"<th>{name}</th>" for name, _ in _SHOWN)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(each)) + "</tr>"
-        for each in rows[:_MOST_ROWS]
-    )
+    """Return the results as an HTML table: verdict, claim and sentence of each."""
+    entries = {entry["id"]: entry for entry in document["findings"]}
+    head = "".join(f"<th>{name}</th>" for name in ("verdict", "claim", "found"))
+    body = ""
+    for each in rows[:_MOST_ROWS]:
+        said = printable(sentence(entries[each["id"]]))
+        cells = map(html.escape, (*_cells(each)[:2], said))
+        left = "".join(f'<td style="text-align: left">{cell}</td>' for cell in cells)
+        body += f"<tr>{left}</tr>"
     rest = "".join(f"<p>{line}</p>" for line in _rest(rows))
     headline, *more = map(html.escape, _heading(document))
     rest += "".join(f"<p>{line}</p>" for line in more)

@@ -13,6 +13,7 @@ from support.report_document import document
 import dpcp_audit as dp
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.result import ClaimResult, html_table, row_of
+from dpcp_audit.reports.sentences import sentence
 from dpcp_audit.words.results import Finding
 
 mpl.use("agg")
@@ -132,6 +133,11 @@ def test_html_fits_a_screen_and_escapes() -> None:
         assert "<script>" not in shown
     cells = [row_of("<b>", many[0].entry)]
     assert "&lt;b&gt;" in html_table(many.document, cells)
+
+
+def test_a_notebook_shows_the_sentence_of_each_claim(result) -> None:
+    shown = result._repr_html_()
+    assert all(html.escape(sentence(each.entry)) in shown for each in result)
 
 
 def test_the_frame_has_a_row_for_each_claim(result) -> None:
