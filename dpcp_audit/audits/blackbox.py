@@ -434,7 +434,7 @@ def confirm(
     sample, guarantee
         As they were audited.
     context : Context
-        With a seed of its own; its significance is that of this certification alone.
+        The seed and significance of this certification alone.
     n_samples : int or None
         Outputs of each input; None takes as many as were certified on.
     """

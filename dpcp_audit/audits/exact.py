@@ -260,7 +260,7 @@ def exact_outcome(
     parameters : dict
         The parameters that the proof is for, beside the guarantee's own.
     premises : tuple of Premise
-        On what the argument rests, beside the comparison with the claim.
+        The premises of the argument, beside the comparison with the claim.
     witness : dict
         The neighbours of the worst pair, as plain data.
     """

@@ -483,7 +483,7 @@ class LossBracket:
     Parameters
     ----------
     least, found, most : FinitePair
-        With a lower, an estimated and an upper ROC curve.
+        Pairs of laws with a lower, an estimated and an upper ROC curve.
     confidence : float
         The probability that the true curve lies between them; 1 where it was computed.
     cells : int

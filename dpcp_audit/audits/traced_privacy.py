@@ -64,7 +64,7 @@ def composed_delta_below(pairs: Sequence[LawPair], epsilon: float) -> float:
     Parameters
     ----------
     pairs : sequence of GaussianPair or LaplacePair
-        At least one; the first law of every pair belongs to the same input.
+        The noises, at least one; the first law of every pair belongs to the same input.
     """
     if not pairs:
         raise ValueError("pairs must hold at least one pair, got none")

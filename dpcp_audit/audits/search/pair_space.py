@@ -364,7 +364,7 @@ class FixedPairs(ListedPairs):
     Parameters
     ----------
     pairs : tuple of Neighbours
-        At least one.
+        The pairs to try, at least one.
     bounds : tuple of float or None
         The interval that a bisecting target would start from, for events on its bits.
     """

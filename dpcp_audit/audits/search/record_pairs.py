@@ -83,12 +83,13 @@ class RecordPairs:
     Parameters
     ----------
     scores : ScorePairs
-        With bounds (0, 1); its relation says what differs, unless ``relation`` is ONE_LABEL.
+        The pairs of scores, with bounds (0, 1). Its relation says what differs, unless ``relation``
+        is ONE_LABEL.
     relation : Relation or None
         ONE_LABEL: one record keeps its probabilities and changes its label from 0 to 1, so that
         its score goes from s to 1 − s. None takes the relation of ``scores``.
     n_classes : int
-        At least 2.
+        Number of classes, at least 2.
     """
 
     scores: ScorePairs = field(default_factory=ScorePairs)
@@ -540,7 +541,7 @@ class ClientPairs(ListedPairs):
     scores : ScorePairs
         The scores of all clients together; its relation is that of the records, or of the clients.
     clients : int
-        At least 1.
+        Number of clients, at least 1.
     of_clients : bool
         True if the neighbour differs in all scores of a client, in place of one of them.
     """

@@ -92,7 +92,7 @@ class CanaryAudit:
     delta : float
         δ in (0, 1).
     runs : int
-        At effort 1. A single run is one whatever the effort.
+        Number of trainings at effort 1. A single run stays a single one at any effort.
     side_by_side : int
         Runs of a chunk.
     claim_share, epsilon_share : float
@@ -335,7 +335,8 @@ class ShownBounds:
     usual : float
         The same at 95 % confidence.
     among_noises : float
-        At 95 %, among trainings that differ in the noise alone; it refutes nothing.
+        The bound at 95 % confidence among trainings that differ in the noise alone; it refutes
+        nothing.
     """
 
     accounted: float

@@ -497,8 +497,8 @@ class _Tally(NamedTuple):
         guesses : ndarray of int, shape (runs,)
             The number of canaries that are guessed in each run, those of the largest scores.
         laws : mapping
-            From a number g of guesses to how probable each number of right ones is in each run,
-            shape (runs, g + 1).
+            For each number g of guesses, the probability of each number of right guesses in each
+            run, shape (runs, g + 1).
         """
         cells = [
             (right, g - right, float(laws[g][guesses == g, right].sum()))

@@ -56,7 +56,7 @@ class StepMeasurement:
     law : str
         The law of the noise, named by its generator's method; empty for none.
     noise : float
-        Its standard deviation, in the summed gradient.
+        Standard deviation of the noise, in the summed gradient.
     location : SourceLocation or None
         The line that draws it.
     unknown : str

@@ -267,7 +267,7 @@ class UserLoopGame:
     Parameters
     ----------
     training : EngineTraining
-        From the parameters that its model has.
+        The training, which starts from the present parameters of its model.
     canaries : int
         m: they take the places of so many of the last records, and enter by coins.
     """
