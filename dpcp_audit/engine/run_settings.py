@@ -64,7 +64,7 @@ class RunSettings:
     Parameters
     ----------
     suite : str
-        Its name (see ``suites.names``).
+        Name of the suite (see ``suites.names``).
     pools, targets, options : tuple of str, tuple of CheckSpec, mapping
         The suite's arguments: files of saved pools, third-party code, and plain data by name.
     """
@@ -322,7 +322,7 @@ class Provenance:
     revision : str
         The git commit of the working directory; empty where there is none.
     changed : bool
-        Whether files that git tracks differed from that commit.
+        True if files that git tracks differed from that commit.
     uncommitted : dict of str to str
         The files that were audited, read or imported and that the commit does not hold as they
         are: "untracked", "changed", or "outside" of the repository.

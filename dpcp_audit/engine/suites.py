@@ -44,7 +44,7 @@ def blamed(entry: EntryPoint, what: str) -> Generator[None]:
     Parameters
     ----------
     what : str
-        What the code fails to do, after the package's name.
+        The words after the package's name: the failure of its code.
     """
     try:
         yield
