@@ -140,7 +140,7 @@ def covers(
     Returns
     -------
     Result
-        With the claim "coverage".
+        The result, with the claim "coverage".
 
     Raises
     ------

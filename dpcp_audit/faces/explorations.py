@@ -245,7 +245,7 @@ def explore(
     Returns
     -------
     Exploration
-        With a cell for each combination of values, n varying fastest.
+        A cell for each combination of values; n varies fastest.
 
     Raises
     ------

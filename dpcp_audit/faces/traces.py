@@ -341,7 +341,7 @@ def theorem(
     Returns
     -------
     Result
-        With one claim, by the theorem's name.
+        The result, with one claim named after the theorem.
 
     Raises
     ------

@@ -73,9 +73,9 @@ def audit_training(
     Returns
     -------
     Result
-        With "accounting" (the promised ε against the account), "clipping", "noise", "rate",
-        "poisson" (what the account takes for granted, measured), "epsilon" (of what was measured)
-        and "canaries".
+        Seven claims: "accounting" compares the promised ε with the account; "clipping", "noise",
+        "rate" and "poisson" measure what the account assumes; "epsilon" is the ε of what was
+        measured; "canaries" attacks the training.
 
     Raises
     ------

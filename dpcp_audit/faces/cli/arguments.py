@@ -70,7 +70,7 @@ def refuse_unknown(
     Parameters
     ----------
     instead : mapping, optional
-        By the names of options that are not taken, what to give in their place.
+        For options that are not accepted, the advice on what to give in their place.
     """
     if not unknown:
         return
