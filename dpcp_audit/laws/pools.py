@@ -231,7 +231,7 @@ class ProbabilityPool:
         Parameters
         ----------
         score : callable
-            From probabilities (m, k) to scores (m, k), for example ``hps``.
+            A function from probabilities (m, k) to scores (m, k), for example ``hps``.
         """
         return Pool(true_label_scores(score(self.probabilities), self.labels), self.name)
 
