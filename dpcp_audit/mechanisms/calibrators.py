@@ -72,7 +72,7 @@ class ProvedCalibrator:
     Parameters
     ----------
     name : str
-        Its name for readers.
+        Name for readers.
     n : int
         The number of scores, which is public.
     rank : float
@@ -339,7 +339,7 @@ class _UpperEnd:
     Parameters
     ----------
     search : PCOQS
-        Its ρ, bounds and Δ; not its α.
+        The search whose ρ, bounds and Δ are used; its α is not.
     n : int
         Number of scores.
     alpha : float

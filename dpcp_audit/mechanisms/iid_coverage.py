@@ -49,7 +49,7 @@ class _Interval(NamedTuple):
     Attributes
     ----------
     left, right : float
-        Its ends, as positions.
+        Ends of the interval, as positions.
     below, upto : float
         F at the points that its ends were counted at: 0 and 1 before any count.
     from_left, from_right : ndarray of shape (cases, counts), or None

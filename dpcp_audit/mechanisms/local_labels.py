@@ -57,7 +57,7 @@ class LDPCPLabels(WindowSearch):
     Parameters
     ----------
     alpha, rounds, window_width, window, on_miss, starred
-        As in ``WindowSearch``.
+        Settings of the search, as in ``WindowSearch``.
     epsilon : float
         Privacy parameter ε > 0 of each user's label.
     k : int
@@ -132,7 +132,7 @@ class LDPCPLabels(WindowSearch):
         Returns
         -------
         ndarray, shape (runs,)
-            With one row of labels, shape (1,).
+            One threshold a run; a single row of labels gives shape (1,).
         """
         values = score_table(scores, k=self.k)
         noisy = np.atleast_2d(_validate.labels(noisy_labels, n_classes=self.k, name="noisy_labels"))
@@ -233,7 +233,7 @@ class NoiseAwareLabels(LDPCPLabels):
     Parameters
     ----------
     alpha, epsilon, k
-        As in ``LDPCPLabels``.
+        Settings, as in ``LDPCPLabels``.
     window_width : float
         Δ, by which a starred calibration aims higher; nothing stops the search before its end.
     rounds : int

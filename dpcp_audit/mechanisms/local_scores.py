@@ -255,7 +255,7 @@ class LDPCPScores(WindowSearch):
     Parameters
     ----------
     alpha, rounds, window_width, window, on_miss, starred
-        As in ``WindowSearch``.
+        Settings of the search, as in ``WindowSearch``.
     epsilon : float
         Privacy parameter ε > 0 of each user's answer.
     debiasing : Debiasing

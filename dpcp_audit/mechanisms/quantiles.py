@@ -80,9 +80,9 @@ def released_edges(
     Parameters
     ----------
     logits : callable
-        Of edges, from the numbers of scores below and above them, shape (trials, edges), and
-        whether each is the top edge. It does not rise with the number above, or with the number
-        below.
+        A function that returns the logits of edges. It takes the numbers of scores below and above
+        them, shape (trials, edges), and True for each top edge. A logit must not rise with the
+        number above, nor with the number below.
     mass : ndarray, shape (m − 1,)
         Probabilities of the bins that end at edges 1, …, m − 1.
     n : int

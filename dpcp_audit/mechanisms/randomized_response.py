@@ -236,13 +236,13 @@ def hidden_laws(
     Returns
     -------
     tuple of FiniteLaw
-        On shared outcomes; log-probabilities carry an absolute rounding error of about
-        1e-15·n·log(n).
+        The two laws, on shared outcomes; log-probabilities carry an absolute rounding error of
+        about 1e-15·n·log(n).
 
     Raises
     ------
     ValueError
-        Where more than 2^23 outcomes would be enumerated.
+        If more than 2^23 outcomes would have to be enumerated.
     """
     _validate.integer(n=n, at_least=1)
     _validate.closed_unit(tail=tail)
