@@ -407,7 +407,7 @@ class ReportFormat:
     help : str
         The format's purpose, in a few words.
     render : callable
-        From a results document to the text of the report.
+        A function from a results document to the text of the report.
     packages : tuple of str
         Optional packages that it imports.
     extra : str

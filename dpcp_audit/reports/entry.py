@@ -205,7 +205,7 @@ class Entry:
     witness : str
         The witness as JSON-like text, "" where there is none.
     place : int
-        Its place in the document.
+        Index of the finding in the document.
     """
 
     id: str

@@ -210,7 +210,7 @@ class FindingMark:
     place, low, high : float
         The positions of its number and of the ends of its interval, in percent of the scale.
     told : str
-        Its id, and what was found and promised.
+        The finding's id, with the numbers found and promised.
     apart : bool
         True if it is nobody's claim as it is made.
     """

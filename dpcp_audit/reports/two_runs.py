@@ -53,7 +53,7 @@ class ShiftTest:
     differs : tuple of str
         Keys of the witnesses that say that the numbers were measured at different cases.
     asked : tuple of str
-        What the two runs were asked differently of the claim, by name of the option.
+        Names of the options in which the two runs differ for this claim.
     reason : str
         Why there is no test.
     """
@@ -201,7 +201,7 @@ class Change:
     differs : tuple of str
         The settings of the two numbers that differ, by name of the witness.
     asked : tuple of str
-        What the two runs were asked differently of this claim, by name of the option.
+        Names of the options in which the two runs differ for this claim.
     remark : str
         A remark that a reader needs for this comparison.
     between : tuple
