@@ -58,7 +58,7 @@ def binomials(sizes: IntArray, chances: FloatArray, *, rng: np.random.Generator)
     Parameters
     ----------
     sizes : ndarray of int
-        At least 0.
+        Numbers of trials, at least 0.
     chances : ndarray, of the same shape
         Probabilities.
     """
