@@ -368,9 +368,9 @@ class _FittedCalls:
     Parameters
     ----------
     target : TargetSpec
-        Of kind PREDICTOR or REGRESSION.
+        A target of kind PREDICTOR or REGRESSION.
     pool : RowPool
-        What it predicts, too.
+        The rows to calibrate on, and to predict.
     n : int
         Records of a fit.
     """

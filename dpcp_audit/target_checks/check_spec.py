@@ -80,9 +80,9 @@ class CheckSpec:
     target : TargetSpec
         The code.
     guarantees : tuple of PrivacyGuarantee or Coverage
-        What it claims; of coverage, and of size, at most one.
+        The claims; at most one of coverage, and one of size.
     name : str
-        What the findings are called.
+        Prefix of the ids of the findings.
     n : tuple of int
         The numbers of scores; empty for the default ones. Claims of privacy are tried on small
         and odd ones, too: code that is not private on few scores must refuse them.
@@ -106,8 +106,8 @@ class CheckSpec:
     open_sets : bool
         True if sets are {y : score < threshold}; by default they are {y : score <= threshold}.
     tolerance : float
-        By how much larger thresholds might be, in units of the scores, before a shortfall of
-        coverage counts; single-precision code misses atoms by its rounding.
+        Slack in units of the scores: thresholds count as larger by so much before a shortfall of
+        coverage counts. Single-precision code misses atoms by its rounding.
     detect : float
         The factor f > 1 of interest: as many calls are planned as refute noise of 1/f, and what
         could not have refuted it is INCONCLUSIVE.
@@ -116,16 +116,16 @@ class CheckSpec:
     draws : int or None
         Calls of the target for each claim, in place of what would be planned.
     representation : Representation
-        Whether it is a warning or a refutation if the last bits of outputs alone break a claim of
-        privacy.
+        WARN or STRICT: a privacy claim that only the last bits of outputs break gets a warning, or
+        is refuted.
     prove : bool
         True if a proof from the source of a Python function is tried first.
     trace : bool
         True if the noise of a Python function is followed too, for the claims of privacy.
     paper, theorem, hypotheses : str
-        Where the claims are made, and on what they rest, for the reports.
+        Source of the claims and their hypotheses, for the reports.
     location : SourceLocation or None
-        Where the target is written, once that is known.
+        File and line of the target, once known.
     planned : tuple of int
         Calls for each claim, once they are planned.
     """
@@ -341,7 +341,7 @@ class CheckSpec:
         given : mapping
             Values by the options' names; other keys are not looked at.
         spell : callable
-            How the caller spells the names of options.
+            A function that returns the caller's spelling of an option's name.
 
         Raises
         ------

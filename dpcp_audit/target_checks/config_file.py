@@ -194,7 +194,7 @@ def suite_of_file(module: str, *, summary: str, file: str = "claims.toml") -> Su
     module : str
         The module's name (its own ``__name__``): it has the functions that ``decided-by`` names.
     summary : str
-        What the suite tests, in a line.
+        One line that says what the suite tests.
     file : str
         The name of the file.
 

@@ -109,9 +109,9 @@ def target_of(
     Parameters
     ----------
     kind : type
-        Of target.
+        Class of the target to make.
     **others
-        Its fields that are no options.
+        Fields of the target that are no options.
 
     Raises
     ------

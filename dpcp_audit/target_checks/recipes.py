@@ -57,13 +57,13 @@ class _KnownFinding:
     Parameters
     ----------
     check : str
-        Its name.
+        Name of the check.
     title : str
-        What is found, in a line.
+        The finding, in a line.
     where : str
         In the library's code.
     report : str
-        What is wrong, under which reading, and what helps.
+        The error, the reading under which it is one, and the remedy.
     reproduce : str
         A program that shows it, without this package.
     reading : bool
@@ -94,27 +94,27 @@ class Recipe:
     Parameters
     ----------
     name : str
-        Of the file, without ``.toml``.
+        File name without ``.toml``.
     summary : str
-        What is checked.
+        One line that says what is checked.
     documentation : str
-        Where the promise is made.
+        Address or place of the promise.
     promise : str
-        What is promised, and under which neighbour relation.
+        The promise, with its neighbour relation.
     distribution : str
-        What pip installs; empty where nothing is needed.
+        Name to install by pip; empty where nothing is needed.
     module : str
-        What is imported; of a repository, a module that its code needs.
+        Name of the module to import; for a repository, a module that its code needs.
     repository : str
         ``OWNER/NAME`` on GitHub, in place of a distribution; see ``checkout``.
     commit : str
-        Of the repository, in hexadecimal digits: what the findings were seen at.
+        Commit of the repository at which the findings were seen, in hexadecimal digits.
     audited : str
         The date of that, YYYY-MM-DD.
     config : Config
         The checks.
     findings : tuple of _KnownFinding
-        What is known to be refuted.
+        The claims that are known to be refuted.
     """
 
     name: str

@@ -76,7 +76,7 @@ class TwoSidedPrivacy:
     Parameters
     ----------
     black_box : Check
-        Of the same claim, by outputs alone; its witness holds the pair.
+        A check of the same claim by outputs alone; its witness holds the pair.
     trace : TraceSearch
     """
 

@@ -341,7 +341,7 @@ class TargetTrace:
     guarantee : PrivacyGuarantee
         The claim.
     scope : Scope
-        Of what the claim speaks.
+        The scope of the claim.
     paths : int or None
         Paths in each direction; None takes the check's ``draws``.
     """

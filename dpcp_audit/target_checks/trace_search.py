@@ -153,8 +153,8 @@ class _EveryPair:
         Parameters
         ----------
         rounding : float or None
-            By how much the loss moves if the probabilities, which are doubles, stand for real
-            numbers that round to them. The claim is compared up to that, as the proof says.
+            How far the loss moves if the probabilities, which are doubles, stand for real numbers
+            that round to them. The claim is compared up to that, and the proof says so.
         """
         rounding = rounding if self.elementary else None
         evidence = replace(
@@ -380,9 +380,9 @@ class TraceResult:
     Parameters
     ----------
     outcome : Outcome or None
-        On the worst pair; None where nothing is judged.
+        The outcome on the worst pair; None where nothing is judged.
     trace : PairTrace or None
-        Of that pair.
+        The trace of that pair.
     pair : Neighbours or None
     every : bool
         True if every pair that the claim speaks of was enumerated.
@@ -410,10 +410,10 @@ class TraceSearch:
     traced : TracedTarget
         The target, opened.
     randomness : Randomness
-        Where it is said to draw its random numbers.
+        The stated source of the target's random numbers.
     effort : TraceEffort
     scope : Scope
-        Of what the claim speaks.
+        The scope of the claim.
     """
 
     spec: CheckSpec
