@@ -169,7 +169,7 @@ def probe(
     Raises
     ------
     DegenerateTargetError
-        With what the target does, and what to do about it.
+        If the target is degenerate; the message says how, and what to do.
     """
     _validate.choice(Randomness, randomness=randomness)
     seeds = _validate.generator(rng).integers(2**63, size=2 + _CONFIRMATIONS)
@@ -268,7 +268,7 @@ def require_independent(*batches: ArrayLike, significance: float) -> None:
     Raises
     ------
     DegenerateTargetError
-        With the lag and the statistic.
+        If the outputs depend on each other; the message has the lag and the statistic.
     """
     for batch in batches:
         found = serial_dependence(batch)

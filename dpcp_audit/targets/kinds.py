@@ -38,9 +38,9 @@ class _Form(NamedTuple):
     takes : Takes
     gives : Gives
     inputs : tuple of str
-        What its arguments that carry data are called.
+        Names of the arguments that carry data.
     form : str
-        How a target of the kind is written.
+        The signature of a target of the kind.
     """
 
     takes: Takes

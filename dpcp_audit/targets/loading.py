@@ -289,7 +289,7 @@ class Convention:
     Parameters
     ----------
     style : RandomStyle
-        How it takes its randomness.
+        The way in which the function takes its randomness.
     rng : str
         The keyword of the generator that it is handed; empty for none.
     seed : str

@@ -42,7 +42,7 @@ class LineProcess:
     command : sequence of str
         The program and its arguments; no shell reads them.
     name : str
-        What messages call it.
+        Name in messages.
 
     Raises
     ------

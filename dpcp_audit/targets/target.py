@@ -64,22 +64,22 @@ class Target:
     Parameters
     ----------
     kind : Kind
-        What the target computes.
+        The kind of the target: what it takes and returns.
     name : str
-        What messages call it.
+        Name in messages.
     randomness : Randomness
         What can be expected of its runs. Code that is handed a generator or a seed repeats its
-        outputs; code that draws from global generators or from the system's entropy (both are
-        the style GLOBAL) is not held to that, although the global generators are seeded for
-        each batch, so that in fact it does repeat as long as it draws from them.
+        outputs. Code of the style GLOBAL draws from global generators or from the system's entropy,
+        and need not: the global generators are seeded for each batch, so that it repeats as long as
+        it draws from them alone.
     source : SourceLocation or None
-        Where it is written.
+        File and line of the code.
     bounds : tuple of float
-        Of a quantile: the interval in which its scores lie.
+        For a quantile, the interval in which its scores lie.
     domain : int or None
-        Of a randomizer: the number K of values.
+        For a randomizer, the number K of values.
     caller : FunctionCaller or CommandCaller
-        How it is called.
+        The object that calls the code.
     """
 
     kind: Kind
@@ -356,7 +356,7 @@ class TargetSpec:
     Parameters
     ----------
     kind : Kind
-        What it computes.
+        The kind of the target: what it takes and returns.
     target : str
         'package.module:function' or 'path/to/file.py:function'.
     command : tuple of str
@@ -365,14 +365,15 @@ class TargetSpec:
         True if a function takes ``size`` and returns an array of that many outputs, or, a
         randomizer, an array of values and returns a report for each.
     randomness : RandomStyle or None
-        How it takes its randomness. None reads it from a function's signature; of a command it
-        says that the seeds it is sent need not settle its outputs.
+        The way in which it takes its randomness. None reads it from a function's signature; for a
+        command it says that the seeds it is sent need not settle its outputs.
     bounds : tuple of float
-        Of a quantile: the interval in which its scores lie.
+        For a quantile, the interval in which its scores lie.
     domain : int or None
-        Of a randomizer: the number K of values. Of a predictor or calibrator: of classes.
+        For a randomizer, the number K of values; for a predictor or calibrator, the number of
+        classes.
     given_as : DataForm
-        What a function's data are handed over as.
+        The type as which a function gets its data.
     options : mapping
         Keyword arguments of every call, or ``options`` of every request: plain data.
     call_seconds : float
