@@ -40,7 +40,7 @@ class ScoreSource:
     Parameters
     ----------
     law : Population
-        Of scores on [0, 1], or on the target's own scale.
+        Law of the scores on [0, 1], or on the target's own scale.
     bounds : tuple of float or None
         The interval that [0, 1] is mapped to, whose ends may be infinite; None leaves the
         scores as the law has them.
@@ -319,7 +319,8 @@ def _stretched(scores: FloatArray, low: float, high: float) -> FloatArray:
     Parameters
     ----------
     low, high : float
-        At least one infinite. An atom at an end of [0, 1] becomes one at ±1e6.
+        Ends of the interval, at least one infinite. An atom at an end of [0, 1] becomes one at
+        ±1e6.
     """
     with np.errstate(divide="ignore"):
         up = np.minimum(scores / (1 - scores), _FARTHEST)

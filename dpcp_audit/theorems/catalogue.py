@@ -120,7 +120,7 @@ class NamedTheorem:
         Parameters
         ----------
         law : ScoreLaw or None
-            Of the scores; None where it is left to the default.
+            Law of the scores; None takes the default.
         given : mapping
             Values of ``parameters`` by name.
 
@@ -249,7 +249,7 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
         "uniform"; "beta(5,0.2)"; the name of a pool that is fitted here, such as
         "digits-logistic"; or a file that ``load_pool`` reads.
     name : str
-        Of the argument, for the errors.
+        Name of the argument, for the errors.
 
     Raises
     ------
@@ -491,7 +491,7 @@ class _Admission:
     standing : Standing
         The paper's, a reading, a corrected form, an erratum, or outside of its hypotheses.
     reason : str
-        Of a statement outside of its hypotheses: which of them fails, and by how much.
+        For a statement outside of its hypotheses: the one that fails, and by how much.
     """
 
     standing: Standing

@@ -68,15 +68,15 @@ class _Report:
     laws_tried, calls : int
         In all.
     significance : float
-        Of the whole audit.
+        Significance of the whole audit.
     power : callable or None
-        What the search would have refuted; None asks for what the case's own calls would.
+        A function that returns the power of the search; None takes that of the case's own calls.
     detect : float
         The factor that a claim is to be refuted by.
     spared : float or None
         A tolerance at which the claim seems to hold on the case's law.
     witness : dict
-        What a run needs beside the law and the calls.
+        What a run needs beside the law and the calls, as plain data.
     """
 
     case: JudgedLaw
@@ -226,9 +226,9 @@ class _Shrinking:
     space : LawSpace
         Laws outside of it are not tried.
     source : callable
-        From a law on [0, 1] to what the target is fed with.
+        A function from a law on [0, 1] to the target's calibration data.
     significance : float
-        Of all attempts together.
+        Significance of all attempts together.
     budget : int
         Calls at most.
     """
@@ -351,7 +351,7 @@ class CoverageAudit:
         (n, K) and labels (n,), and the threshold is one on the score 1 − p_y, or one for each
         class. FEDERATED: n scores in a tuple of the clients' arrays.
     guarantee : Coverage
-        With ``confidence`` 1 the claim is on the mean coverage, over calibration sets and
+        The claim. With ``confidence`` 1 it is on the mean coverage, over calibration sets and
         noise; below 1, on the coverage of that share of calibrations.
     n : int or tuple of int
         Numbers of scores that the claim holds for; each is tried on each law.
@@ -360,13 +360,12 @@ class CoverageAudit:
     bounds : tuple of float
         The interval that a quantile's scores lie in.
     laws : LawCatalogue or RowLaws
-        What the scores, or the rows of a predictor, may be.
+        The laws that the scores, or the rows of a predictor, may have.
     strict : bool
         True if sets are {y : score < threshold}; by default they are {y : score <= threshold}.
     tolerance : float
-        By how much a threshold may fall short, in units of score: thresholds count as so much
-        larger. 0 holds code to the last atom; 1e-6 suits code that computes in single
-        precision. For claims without an upper bound.
+        Slack in units of score: thresholds count as larger by so much. 0 tests code to the last
+        atom; 1e-6 suits code that computes in single precision. For claims without an upper bound.
     detect : float
         The factor, of what is not covered, that is to be refuted, > 1; it decides what is
         CONSISTENT.
@@ -572,7 +571,7 @@ def confirm(
     Parameters
     ----------
     witness : dict
-        Of an ``Outcome`` of ``CoverageAudit``.
+        Witness of an ``Outcome`` of ``CoverageAudit``.
     calibrate : Calibrate
         The target.
     seed : int

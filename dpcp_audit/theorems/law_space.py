@@ -326,7 +326,7 @@ def shrink(
     law : PiecewiseConstant
         The law to start at.
     serves : callable
-        What has to stay true.
+        A function that returns True as long as a law serves its purpose.
     evaluations : int
         Calls to ``serves`` at most; the simplest law so far is returned when they are spent.
 

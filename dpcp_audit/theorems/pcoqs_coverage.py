@@ -87,7 +87,7 @@ def with_errors(mechanism: PCOQS, *, n: int, noise: float = 1.0, rank_shift: int
     noise : float
         The noise's scale, in units of that which ρ asks for.
     rank_shift : int
-        By how much the rank that is searched for exceeds r.
+        Excess over r of the rank that is searched for.
     """
     _validate.positive(noise=noise)
     run = mechanism if noise == 1 else replace(mechanism, rho=mechanism.rho / noise**2)

@@ -49,7 +49,7 @@ class _LawOfRows:
     ----------
     pool : RowPool
     law : PiecewiseConstant
-        On [0, 1]; the i-th of m rows has the mass of [i/m, (i+1)/m).
+        A law on [0, 1]; the i-th of m rows has the mass of [i/m, (i+1)/m).
     of_class : int or None
         The class whose coverage is meant; None of all.
     whole : bool
@@ -214,12 +214,12 @@ class LawCatalogue:
         The caller's: scores on the target's scale for a quantile, a classifier's rows for a
         calibrator.
     space : LawSpace
-        Where the search goes on from the catalogue. Piecewise laws that ``space.admits``
+        Laws in which the search goes on from the catalogue. Piecewise laws that ``space.admits``
         refuses are left out of the catalogue, too.
     per_class : bool
         True if the coverage of each class is meant, of a calibrator.
     classes : int or None
-        How many there are, of a calibrator; None if it takes any number.
+        For a calibrator, the number of classes; None if it takes any number.
     clients : int
         The number of clients who have the scores, of a federated target.
     """

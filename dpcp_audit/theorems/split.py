@@ -255,7 +255,7 @@ class MarginalCoverage(Stated):
         Raises
         ------
         ValueError
-            For another calibrator, whose mean coverage is sampled.
+            If it is another calibrator, whose mean coverage is sampled.
         """
         if not isinstance(self.calibrator, PCOQS):
             raise ValueError(  # noqa: TRY004  (as every other bad input)

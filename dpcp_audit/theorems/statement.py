@@ -81,7 +81,7 @@ class Tightness:
     Parameters
     ----------
     correction : str
-        What is added to the level for the theorem to hold, as its letter: "Δ_S".
+        Letter of the correction that is added to the level for the theorem to hold: "Δ_S".
     failure, allowed : float
         The true failure probability, and the δ that the theorem allows.
     multiple : float
@@ -196,9 +196,9 @@ def failure_evidence(
     error : float
         Relative numerical error, on both sides.
     slack : float
-        How far the truth may lie from the number beside that, on both sides.
+        Largest distance of the truth from the number, on both sides.
     detail : str
-        Which failures are counted, if not all.
+        Words for the failures that are counted, if not all.
     ends : tuple of float, optional
         Bounds on the number, before its error and slack: the number itself by default.
     """
@@ -238,11 +238,11 @@ class Statement:
     Parameters
     ----------
     words, formula : str
-        What it says.
+        The statement, in words and as a formula.
     source : Source
-        Where it is stated.
+        Source of the statement.
     assumptions : str
-        On what it rests; outside of them the checks report what happens.
+        The assumptions; outside of them the checks report what happens.
     bound : str
         The bound as a function of the parameters, with its unit and explicit constant.
     """
@@ -312,11 +312,11 @@ def claim_of(
     Parameters
     ----------
     note : str
-        What the words leave open, such as where the case comes from; it follows them.
+        Words that follow the statement and say what it leaves open, such as the origin of the case.
     source : Source, optional
-        Where it is stated, if not where the theorem object says.
+        Source of the statement, if not that of the theorem object.
     parameters : dict, optional
-        What the check fixes beside the theorem's own parameters, or in their place.
+        Parameters that the check fixes beside the theorem's own, or in their place.
     """
     says = theorem.says
     vacuous = promises_nothing(theorem)

@@ -122,7 +122,7 @@ class FailureRate:
     Parameters
     ----------
     theorem : Theorem
-        What is simulated.
+        The theorem to simulate.
     n_trials : int
         Trials at effort 1.
     chunk_trials : int
@@ -132,7 +132,7 @@ class FailureRate:
         interval (``RateSequence``), so that stopping costs no error probability. The first look is
         where a run without failures would settle it, or at 500 trials; the trials are then doubled.
     remark : str
-        What else there is to say of the case; the outcome's note ends with it.
+        A remark on the case, with which the outcome's note ends.
     """
 
     theorem: Theorem
@@ -402,7 +402,7 @@ class MeanBound:
     tolerance : float
         A miss that the check has to be able to refute, in units of the statistic.
     quantity : Quantity
-        What the statistic is.
+        The quantity that the statistic is.
     stops_early : bool
         True if trials end at the first of five looks, at a 16th, an 8th, a quarter, a half and all
         of them, at which the interval lies within the claim, or beyond it. The last look has half

@@ -90,7 +90,7 @@ class TheoremCase:
     Parameters
     ----------
     law : ScoreLaw or None
-        Of the scores; None where the theorem's default is meant.
+        Law of the scores; None takes the theorem's default.
     given : dict
         Values of the theorem's parameters, by name.
     """
@@ -115,9 +115,9 @@ class TheoremCase:
         theorem : str
             The theorem's name.
         given : mapping
-            Its parameters, and ``pool`` or ``scores``, as ``spell`` spells them.
+            The theorem's parameters, and ``pool`` or ``scores``, as ``spell`` spells them.
         law : ScoreLaw, optional
-            Of scores at hand, in place of ``pool`` and ``scores``.
+            Law of scores at hand, in place of ``pool`` and ``scores``.
 
         Raises
         ------
@@ -356,7 +356,7 @@ class GridCell:
     name : str
         The level that is promised, as a formula: "1−α−Δ_S".
     level : float
-        Its value.
+        Value of the level.
     reached : _Reached
         The coverage that is exceeded with probability 1−δ.
     vacuous : bool
@@ -365,7 +365,7 @@ class GridCell:
         The smallest n at which it promises something, the other parameters being what they are;
         None where there is none up to 10¹⁵.
     unmet : str
-        Which hypothesis the scores do not meet; empty where they meet all.
+        The hypothesis that the scores do not meet; empty where they meet all.
     """
 
     case: Mapping[str, Any]
@@ -391,7 +391,7 @@ class TheoremGrid:
     named : NamedTheorem
         The theorem.
     law : ScoreLaw or None
-        Of the scores, where the array that it comes from is at hand.
+        Law of the scores, where the array that it comes from is at hand.
     values : dict
         One value or several of each parameter, and of where the scores come from.
     """

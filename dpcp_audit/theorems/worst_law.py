@@ -145,7 +145,8 @@ class Calls:
     ----------
     calibrate : Calibrate
     context : Context
-        Its streams 2i and 2i + 1 draw the data and the target's noise of batch i.
+        The check's context. Its streams 2i and 2i + 1 draw the data and the target's noise of batch
+        i.
     budget : int
         Calls at most.
     strict : bool
@@ -319,9 +320,9 @@ class JudgedLaw:
         Parameters
         ----------
         significance : float
-            Of the whole audit.
+            Significance of the whole audit.
         other : float
-            That of the limit which cannot refute.
+            Significance of the limit that cannot refute.
         """
         side, values = self.side, self.values
         confidence = 1 - significance
