@@ -53,7 +53,7 @@ class NoiseLaw(ABC):
     reach : tuple of float
         An interval outside of which the mass is below e^-700, or none.
     corners : tuple of float
-        Where the density jumps besides 0.
+        Places where the density jumps, besides 0.
     first : float or None
         The least Z of a law that code may count from 0 in its place.
     """
@@ -357,9 +357,9 @@ class _ScipyLaw(NoiseLaw):
     Parameters
     ----------
     family : str
-        Its name there.
+        Name of the family in SciPy.
     shapes : tuple of float
-        Its shape parameters.
+        Shape parameters of the family.
     """
 
     family: str
@@ -466,22 +466,22 @@ class Observation(NamedTuple):
     Parameters
     ----------
     kind : Seen
-        What was observed.
+        The kind of observation.
     result : object
         The bit, the value, the index or the choice.
     draws : tuple of int
         The draws that it speaks of.
     line : tuple
-        Where the target stood.
+        Line of the target's code.
     offset : float or ndarray
-        Of a bit or value: the part without noise; of a vector of values theirs.
+        For a bit or value, the part without noise; for a vector, the parts of its values.
     scale : float
-        Of a bit or value of one draw: the size of its coefficient. Of a settled value: the largest
-        number that it was computed from.
+        For a bit or value of one draw, the size of its coefficient. For a settled value, the
+        largest number that it was computed from.
     at_return : bool
         True if the value is what the target returned.
     key : object
-        Of a choice: its parameters, where its probability is not known.
+        For a choice, its parameters, where its probability is not known.
     """
 
     kind: Seen
@@ -565,9 +565,9 @@ class TraceEnd(BaseException):
     Parameters
     ----------
     reason : str
-        What happened, in words.
+        Reason for the end, in words.
     line : tuple
-        Where the target stood.
+        Line of the target's code.
     """
 
     def __init__(self, reason: str, line: Line) -> None:
@@ -671,7 +671,7 @@ class DrawRegion:
     Parameters
     ----------
     low, high : float
-        Its ends; of a discrete draw whole numbers that belong to it.
+        Ends of the region; for a discrete draw, whole numbers that belong to it.
     excluded : frozenset of float
         Values of a discrete draw between them that are ruled out.
     """
@@ -727,23 +727,23 @@ class NoiseDraw:
     Parameters
     ----------
     index : int
-        Its number among the draws of the path.
+        Index among the draws of the path.
     law : NoiseLaw or None
-        That of Z; None of a draw that was revealed as it was made.
+        Law of Z; None for a draw that was revealed as it was made.
     name : str
         As the generator's method is called.
     line : tuple
-        Where it was drawn.
+        Line that draws it.
     standard : float
         Z as an untraced run has it; NaN in a replay.
     region : DrawRegion
-        What the observations leave of Z.
+        The values of Z that the observations allow.
     point : float or None
         Z itself, once a value has revealed it.
     log_unit : float
-        Of a value that was read: log of the factor between Z and the value.
+        For a value that was read, the log of the factor between Z and the value.
     revealed : float
-        Of a draw that was revealed as it was made: the log of its probability.
+        For a draw that was revealed as it was made, the log of its probability.
     joined : bool
         True if it was compared with another draw, or added to one.
     settled : bool

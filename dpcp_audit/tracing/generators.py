@@ -132,7 +132,7 @@ class _RevealingGenerator(np.random.Generator):
     path : PathRun
         The run that its draws belong to.
     source : Generator
-        What draws; its stream is that of an untraced run.
+        The generator that draws; its stream is that of an untraced run.
     """
 
     def __init__(self, path: PathRun, source: np.random.Generator) -> None:
@@ -366,7 +366,7 @@ class RecordingGenerator(_RevealingGenerator):
     path : PathRun
         The run that its draws belong to.
     source : Generator
-        What draws; its stream is that of an untraced run.
+        The generator that draws; its stream is that of an untraced run.
     """
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:

@@ -88,9 +88,9 @@ class LossSample:
     losses : ndarray, shape (paths,)
         log of the probability of a path on the input, over that on the neighbour.
     departed : ndarray of bool, shape (paths,)
-        Where the replay departs, so that the loss may be anything: it is put at infinity.
+        True where the replay departs, so that the loss may be anything: it counts as infinite.
     errors : ndarray, shape (paths,), optional
-        How far each loss may be off, besides a relative ``ROUNDING``.
+        Largest error of each loss, besides a relative ``ROUNDING``.
 
     Examples
     --------
@@ -219,9 +219,9 @@ class ComposedNoise:
     whole : bool
         True if the path drew nothing else that the code acted on.
     seed : int
-        Of a path that they are drawn on; it does not count in comparisons.
+        Seed of a path that draws them; it does not count in comparisons.
     paths : tuple of int
-        How many paths from each input draw them; it does not count in comparisons.
+        Numbers of paths that draw them, from each input; they do not count in comparisons.
 
     Examples
     --------
@@ -319,7 +319,7 @@ class PairTrace:
     leaks : tuple of Remark
         Data that reaches the output or the control flow without noise, and noise of scale 0.
     unfollowed : tuple of Remark
-        What could not be followed: then nothing is judged.
+        Draws or values that could not be followed; if there are any, nothing is judged.
     values : bool
         True if values were revealed in place of comparisons of several draws: an upper bound.
     released : bool
@@ -329,7 +329,7 @@ class PairTrace:
         True if all that was drawn and seen is noise of an unbounded law: no sample of the rows,
         coin, choice or order, which may be revealed more finely than the release shows it.
     composed : tuple of ComposedNoise
-        What the noises of single paths cost together, by composition.
+        The noises of single paths, whose losses add up by composition.
     elementary : bool
         True if the whole laws' probabilities are sums and products of the doubles that the code
         hands to its generator.
@@ -379,7 +379,7 @@ def trace_target(
     draws : int
         Paths in each direction.
     rng : Generator, int or None
-        Of the paths.
+        Source of the paths' randomness.
     replays : int
         Paths that are replayed on their own input, to see that all randomness is followed.
     tree : int

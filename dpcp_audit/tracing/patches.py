@@ -252,7 +252,7 @@ class _LegacyRecorder:
     Parameters
     ----------
     rng : RecordingGenerator
-        What draws.
+        The generator that draws.
     """
 
     def __init__(self, rng: RecordingGenerator) -> None:
@@ -296,7 +296,7 @@ class _PythonRecorder:
     Parameters
     ----------
     rng : RecordingGenerator
-        What draws.
+        The generator that draws.
     """
 
     def __init__(self, rng: RecordingGenerator) -> None:

@@ -52,7 +52,7 @@ class RevealedDraw(NamedTuple):
     options : callable
         All that may be drawn.
     key : object
-        Its parameters, where its probability is not known; else None.
+        Parameters of the draw, where its probability is not known; else None.
     """
 
     name: str
@@ -70,11 +70,11 @@ class Question(NamedTuple):
     found : Observation
         Without its result.
     plain : object
-        What an untraced run sees.
+        The value that an untraced run sees.
     terms : dict
         The draws of the number that is observed, with their coefficients.
     how : Ordering or None
-        Of a bit: how the number is compared with 0.
+        For a bit, the comparison of the number with 0.
     """
 
     found: Observation

@@ -48,7 +48,7 @@ class ForcedRun(PathRun):
     Parameters
     ----------
     transcript : sequence of Observation
-        What the program is to see.
+        The observations that the program is made to see.
     """
 
     def __init__(self, transcript: Sequence[Observation], *, values: bool = False) -> None:
@@ -207,9 +207,9 @@ class _TreeRun(PathRun):
     Parameters
     ----------
     prefix : sequence of int
-        Which way it goes at the first forks.
+        Ways to go at the first forks.
     rng : Generator or None
-        Where given, later ways are drawn uniformly.
+        If given, draws later ways uniformly.
     most : int
         Forks of a path that are followed: a tree has more paths than any of them has forks.
     least : float

@@ -238,16 +238,16 @@ class TracedTarget:
     keyword : str
         The parameter that takes the generator; "" of none.
     home : tuple
-        Where the function begins.
+        File and line at which the function begins.
     reach : Reach
         The names and generators that it can reach.
     code : code object or None
-        Its code, where that is known.
+        Code object of the function, where it is known.
     written : object
         The function as the user wrote it.
     read : callable or None
-        What its source says of one input: the line and reason of what may decide the output besides
-        it and the draws, or None.
+        A function that reads the source for one input. It returns the line and reason of what may
+        decide the output besides the input and the draws, or None.
     """
 
     function: Callable[..., Any]

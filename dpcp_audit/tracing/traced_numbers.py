@@ -113,7 +113,8 @@ class Traced:
     path : _NumberPath
         The run that it belongs to.
     value : float or int
-        What an untraced run would hold here, to the last bit; NaN where the run is a replay.
+        The value that an untraced run would hold here, to the last bit; NaN where the run is a
+        replay.
     offset : float
         The part without noise.
     terms : dict
