@@ -144,7 +144,7 @@ class ClaimMaker:
     Parameters
     ----------
     subject : str
-        What its claims are about, unless they say otherwise: the heading that they stand under.
+        Heading of the claims, unless they name another: their subject.
     standing : Standing
         Their standing, unless they say otherwise.
     """
@@ -194,8 +194,8 @@ class Overview:
     headline : str
         The headline of the reports, if it does not count claims.
     summary : str
-        What was found, counted as the suite counts, in a sentence or two; reports and terminal
-        print it first.
+        The findings, counted as the suite counts, in a sentence or two; reports and terminal print
+        it first.
     """
 
     figures: tuple[Figure, ...] = ()
@@ -225,7 +225,7 @@ class Suite:
     Parameters
     ----------
     summary : str
-        What it tests, in a line.
+        One line that says what the suite tests.
     rows : callable
         Returns its claims with their checks, in the order of the reports. Two calls with the
         same arguments return the same claims, in any process.
@@ -233,7 +233,7 @@ class Suite:
         The keyword arguments of ``rows``, all with a default: ``pools``, the files of saved
         pools; ``targets``, third-party code; others of its own, plain data.
     overview : callable
-        From the results document to what stands above the findings.
+        A function from the results document to the part above the findings.
     require : callable
         Raises ``MissingExtraError`` where what the checks run with is not installed.
     skipped : callable
@@ -270,7 +270,7 @@ class Skipped:
     Parameters
     ----------
     name : str
-        Of the recipe that holds the checks.
+        Name of the recipe that holds the checks.
     reason : str
         Why, and what helps.
     """

@@ -85,7 +85,7 @@ class UsageError(ValueError):
     message : str
         The argument, what it must be and what it got, in a line.
     hint : str
-        What to do about it, if there is something to add: a second line.
+        Advice for the second line, if there is something to add.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def require_package(package: str, extra: str, *, name: str = "") -> None:
     extra : str
         The extra of this package that installs it.
     name : str
-        Its name in the message, where that is not the imported one.
+        Name in the message, where it is not the imported one.
 
     Raises
     ------

@@ -74,9 +74,9 @@ def decide(
     Parameters
     ----------
     evidence : Evidence
-        Of a number that the claim bounds; without a claimed value nothing is decided.
+        Evidence for a number that the claim bounds; without a claimed value nothing is decided.
     power : Power or None
-        What this check would have refuted.
+        The smallest violation that this check would have refuted.
     proof : Proof or None
         Why the evidence's number is within the claim in every case that the statement speaks of.
     detect : float
@@ -234,7 +234,7 @@ def of_rate(
     *counts : Count
         The hits behind the rate, and those of other cases that it was chosen among.
     worst : int
-        Which of them the rate and its interval are of.
+        Index of the count that the rate and its interval belong to.
     """
     shown = counts[worst]
     return Evidence(
@@ -338,11 +338,11 @@ class Computation:
     Parameters
     ----------
     quantity : Quantity
-        What the number is.
+        The quantity that the number measures.
     value, claimed : float
         The largest value found, and the largest that the claim allows.
     slack : float
-        How much larger the truth may be than ``value``.
+        Largest excess of the truth over ``value``.
     error : float
         Relative numerical error of the value on both sides; 0 where it is a whole number.
     lower, upper : float or None
@@ -454,7 +454,7 @@ class Computation:
             The number against the claim. Where it holds between exact numbers, its ends may round
             beyond the claim; the upper end is then the claim.
         *further : Premise
-            What else the argument rests on.
+            Further premises of the argument.
         """
         lower, upper = compared.left
         return replace(

@@ -63,20 +63,20 @@ class Option:
     name : str
         The field, and the keyword in Python; in TOML and on the command line with dashes.
     value : Value
-        How a value is read.
+        The reader of a value.
     help : str
-        What it is, in a line.
+        One line that describes the option.
     group : Group
-        What it is about.
+        The group of options that it belongs to.
     metavar : str
-        What ``--help`` calls its word, or its words.
+        Placeholder of its value in ``--help``.
     flag : str
-        Its name on the command line, where that is not the option's own; without dashes in
-        front it is positional.
+        Name on the command line, where that is not the option's own; without dashes in front it is
+        positional.
     kinds : tuple of str
         The kinds of target that it applies to; empty for all.
     advice : mapping
-        By the other kinds, what to do instead.
+        For each other kind, the advice on what to do instead.
     python : bool
         True if it is a keyword in Python; guarantees, for example, are objects there.
     default : object
@@ -84,9 +84,9 @@ class Option:
     required : bool
         True if the field has no default.
     otherwise : str
-        What holds where it is not given, in words, if the default does not say it.
+        Words for the value that holds where none is given, if the default does not say it.
     formerly : str
-        Its name in earlier versions, which is still read.
+        Name in earlier versions, which is still read.
     """
 
     name: str = ""
@@ -255,7 +255,7 @@ def require_known(
     meant : callable
         Returns what is to be said instead of a name that people use; "" where nothing is known.
     what : str
-        What the face calls a name: "key", or "keyword" in Python.
+        The face's word for a name: "key", or "keyword" in Python.
     """
     known = sorted(names)
     for name in given:
@@ -274,7 +274,7 @@ def checks_keywords(function: F, *, instead: Mapping[str, str] | None = None) ->
     Parameters
     ----------
     instead : mapping, optional
-        By the keywords of other entry points, what to write in their place.
+        For keywords of other entry points, the advice on what to write in their place.
     """
     names = list(inspect.signature(function).parameters)
 
