@@ -89,7 +89,7 @@ class Paper:
         vacuous : str
             Why it promises nothing, in a sentence that goes before the statement.
         parameters : dict, optional
-            What the claim fixes, as plain data; the case, unless it is given.
+            Parameters that the claim fixes, as plain data; by default those of the case.
         simulated : bool
             True if the number rests on simulated runs; the computation is then also called with a
             ``significance`` (see ``Simulated``).
@@ -176,7 +176,7 @@ def largest(
     says, argument : str
         The comparison as a formula, and why it is all that the claim says.
     witness, key : dict, str
-        What the witness holds beside the name of the largest, and what it calls that name.
+        The witness beside the name of the largest, and the key of that name.
     """
     worst = max(numbers, key=lambda name: numbers[name])
     found = Computation(

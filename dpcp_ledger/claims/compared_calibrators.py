@@ -315,7 +315,7 @@ class Compared:
     Parameters
     ----------
     subject : str
-        Its name (see ``subjects.subject``).
+        Name of the subject (see ``subjects.subject``).
     alphas, delta : tuple of float, float or None
         Those of the cases, in place of the grid's.
     """

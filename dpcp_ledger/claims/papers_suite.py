@@ -100,14 +100,14 @@ class ListedStatement:
     Parameters
     ----------
     paper, place, says : str
-        Where it stands, and what it says in short.
+        Paper and place of the statement, and a short form of it.
     quote : str
         The sentence as printed; … stands for what is left out, formulas are set as plain text.
         Empty of tables, figures and what no sentence says.
     quantifier : Quantifier
         Over what it speaks.
     hypotheses : str
-        Its hypotheses as printed, where there are any.
+        Hypotheses as printed, where there are any.
     rows : tuple of str
         Ids of the claims that test it, or a part of it.
     repaired : tuple of str
@@ -115,7 +115,7 @@ class ListedStatement:
     again : tuple of str
         Those of the rows that sample what another one proves: they count where they refute.
     note : str
-        What the rows leave unsaid.
+        Remarks beside the rows.
     untested, seen : str
         Why it cannot be tested here; or what its print shows without a run.
     """

@@ -130,10 +130,11 @@ class Reproduced:
     Parameters
     ----------
     experiment : str
-        Its id (see ``catalogue.experiments``).
+        Id of the experiment (see ``catalogue.experiments``).
     form : Form
-        What the printed numbers are held against. As written, naive Bayes runs as few trials
-        at n = 10,000 as elsewhere: what differs does so by many errors.
+        The form of the algorithm whose numbers the printed ones are compared with. As written,
+        naive Bayes runs as few trials at n = 10,000 as elsewhere: what differs does so by many
+        errors.
     """
 
     experiment: str

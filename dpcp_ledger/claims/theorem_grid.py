@@ -71,7 +71,8 @@ def search_rows(
     continuous, tied : sequence of Population
         Laws without and with atoms, of which Theorem 1 is read for one calibrated set as well.
     pools : sequence of Population
-        Of a user: ranks and coverage, with the M(Δ) that their ties ask for.
+        Pools of a user: the search also tries ranks and coverage on them, with the M(Δ) that their
+        ties ask for.
     """
     for population in continuous:
         for n in SIZES:

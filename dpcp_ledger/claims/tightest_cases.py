@@ -247,7 +247,7 @@ class _TightCase(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the theorem, as ids begin.
+        Name of the theorem, with which the ids begin.
     hostile : HostileTheorem
         The theorem, on scores that follow its constants.
     """

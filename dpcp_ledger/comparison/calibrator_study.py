@@ -238,7 +238,7 @@ class ComparisonRow:
     labels : int or None
         Number of labels of the subject.
     parameter : str
-        What the budget bought: the mechanism's own privacy parameter.
+        The mechanism's own privacy parameter, at this budget.
     """
 
     method: str
@@ -283,9 +283,9 @@ class Runs:
     Parameters
     ----------
     thresholds : ndarray, shape (trials,)
-        What the runs released.
+        The thresholds that the runs released.
     parameter : str
-        As in ``ComparisonRow``.
+        The mechanism's own privacy parameter, at this budget.
     """
 
     method: Method

@@ -89,14 +89,14 @@ class PrivateCalibrator:
     Parameters
     ----------
     label : str
-        Its name for readers.
+        Name for readers.
     calibrate : callable
         ``calibrate(scores, *, alpha, epsilon, delta, rng)`` returns a threshold, a float in [0, 1],
         of scores of shape (n,) in [0, 1]; (ε, δ)-DP under substitution of one score.
     privacy : str
-        How its δ(ε) is known, such as "proved: pure ε".
+        Source of its δ(ε), such as "proved: pure ε".
     promise : str
-        What its theory promises about coverage; empty where it promises nothing.
+        Its theory's promise of coverage; empty where it promises nothing.
     trust : Trust
         Whom the people in the data must trust.
 
@@ -247,7 +247,7 @@ class Case:
     Parameters
     ----------
     subject : _Subject
-        What is calibrated on.
+        The data to calibrate on.
     n : int
         Calibration scores, drawn i.i.d.
     alpha : float
@@ -273,7 +273,7 @@ class Calibrated:
     parameter : str
         The mechanism's own privacy parameter.
     most_trials : float
-        How many runs are affordable; infinity where a run does not pay for n.
+        Largest affordable number of runs; infinity where the cost of a run does not depend on n.
     """
 
     draw: Callable[[int, np.random.Generator], FloatArray]
@@ -295,19 +295,19 @@ class Method:
     Parameters
     ----------
     key, label : str
-        Its short name, and its name for readers.
+        Short name, and name for readers.
     family : str
         Methods of one family share what is costly to compute of a budget.
     trust : Trust
         Whom the people in the data must trust.
     promise : str
-        What its theory promises about coverage; empty where it promises nothing.
+        Its theory's promise of coverage; empty where it promises nothing.
     privacy : str
-        How its δ(ε) is known.
+        Source of its δ(ε).
     build : callable
-        From a case to the calibrator at that budget, or the reason why there is none.
+        A function from a case to the calibrator at that budget, or to the reason why there is none.
     relation : Relation
-        What the budget protects: a whole record, or its label alone.
+        The unit that the budget protects: a whole record, or its label alone.
     private : bool
         False for the non-private reference.
     """

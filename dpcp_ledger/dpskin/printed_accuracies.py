@@ -30,7 +30,7 @@ class PrintedRate:
     digits : str
         As printed, as "59.83" or "0.9005".
     whole : int
-        What the printed number is at a rate of 1: 100 where it is in percent.
+        The printed number for a rate of 1: 100 where it is in percent.
 
     Examples
     --------

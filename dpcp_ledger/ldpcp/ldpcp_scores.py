@@ -134,7 +134,7 @@ def score_range(
     Parameters
     ----------
     score : callable
-        From probabilities (m, k) and u (m,) to scores (m, k), increasing in u.
+        A function from probabilities (m, k) and u (m,) to scores (m, k), increasing in u.
     argument : str
         Why no score of exact probabilities exceeds 1, if that is known. It proves nothing of
         scores one of which, as computed, exceeds 1 by however little.

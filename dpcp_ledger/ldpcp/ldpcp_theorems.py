@@ -65,7 +65,7 @@ class Score(NamedTuple):
     failure : float
         The probability that the coverage lies outside of its bounds.
     shortfall : float
-        How far outside it lies with probability more than δ; negative where it lies inside.
+        Distance from the bounds that is exceeded with probability δ; negative inside of them.
     """
 
     failure: float
@@ -110,7 +110,7 @@ def search_worst(
     Parameters
     ----------
     score : callable
-        What is maximised; exact, so that two calls agree.
+        The function to maximise; exact, so that two calls agree.
     space : LawSpace
         The laws to choose from, and the moves.
     evaluations : int

@@ -66,7 +66,7 @@ def clones_pair(epsilon: float, *, n: int, tail: float = 1e-20) -> FinitePair:
     n : int
         Number of users.
     tail : float
-        As in ``hiding.hidden_laws``.
+        Probability to prune, as in ``hiding.hidden_laws``.
     """
     clone = math.exp(-epsilon) / 2
     response = BinaryRandomizedResponse(epsilon)

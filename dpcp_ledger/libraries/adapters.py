@@ -196,8 +196,8 @@ def _threshold(
     Parameters
     ----------
     in_sets : callable
-        Whether the first label is in the set of each record, shape (m, K) to (m,). What is
-        covered at p is covered at every larger p.
+        A function that returns True where the first label is in the set of a record, shape (m, K)
+        to (m,). What is covered at p is covered at every larger p.
     """
     n_labels = probabilities.shape[1]
     p = np.unique(np.append(probabilities[np.arange(labels.size), labels], 0.0))
@@ -229,7 +229,7 @@ def diffprivlib_histogram(
     ----------
     scores : ndarray, shape (n,)
     rng : Generator
-        Its bits, through the legacy interface that diffprivlib takes.
+        Source of the bits, through the legacy interface that diffprivlib takes.
     epsilon : float
         The privacy parameter.
     bins : int
@@ -325,7 +325,7 @@ def smartnoise_bounds(scores: FloatArray, *, epsilon: float, scale: float) -> Fl
     epsilon : float
         The privacy budget.
     scale : float
-        What scores are multiplied by: bounds are powers of 2.
+        Factor on the scores: bounds are powers of 2.
     """
     module = import_module("snsql.sql._mechanisms.approx_bounds")
     low, high = module.approx_bounds(scale * np.asarray(scores), epsilon)
@@ -349,7 +349,7 @@ def jax_privacy_step(scores: FloatArray, *, seed: int, noise_multiplier: float) 
     scores : ndarray, shape (n,)
         In [0, 1]; a record's gradient is a number from −10 to 10, and clipped to [−1, 1].
     seed : int
-        Of the privatizer's key.
+        Seed of the privatizer's key.
     noise_multiplier : float
         The standard deviation of the noise over the clipping norm.
     """
@@ -395,9 +395,9 @@ def diffprivlib_quantile(
     ----------
     scores : ndarray, shape (n,)
     rng : Generator
-        Its bits, through the legacy interface that diffprivlib takes.
+        Source of the bits, through the legacy interface that diffprivlib takes.
     level : float
-        Of the quantile, in [0, 1].
+        Level of the quantile, in [0, 1].
     epsilon : float
         The privacy parameter.
     bounds : sequence of float
@@ -433,7 +433,7 @@ def opendp_quantile(
     scores : ndarray, shape (n,)
         In [0, 1].
     level : float
-        Of the quantile, in [0, 1].
+        Level of the quantile, in [0, 1].
     n_candidates : int
         The release is one of so many equally spaced numbers from 0 to 1.
     epsilon : float, optional
@@ -494,7 +494,7 @@ def python_dp_percentile(
     ----------
     scores : ndarray, shape (n,)
     level : float
-        Of the quantile, in [0, 1].
+        Level of the quantile, in [0, 1].
     epsilon : float
         The privacy parameter.
     bounds : sequence of float
@@ -514,7 +514,7 @@ def tumult_quantile(scores: FloatArray, *, level: float, epsilon: str) -> float:
     ----------
     scores : ndarray, shape (n,)
     level : float
-        Of the quantile, in [0, 1].
+        Level of the quantile, in [0, 1].
     epsilon : str
         The privacy parameter, as the exact number that Tumult Core takes.
     """
@@ -591,7 +591,7 @@ def multi_freq_ldpy_report(
     epsilon : float, optional
         The privacy guarantee, where the client takes one.
     **others
-        Its other arguments, by name.
+        Further arguments of the randomizer.
     """
     given = others if epsilon is None else others | {"epsilon": epsilon}
     return np.asarray(_multi_freq(client)(value, k=k, **given), dtype=np.float64).ravel()
@@ -618,7 +618,7 @@ def multi_freq_ldpy_tuple(
     Parameters
     ----------
     value : int
-        Of all d attributes, in {0, …, k−1}; or of the first one, the others being 0.
+        Value of all d attributes, in {0, …, k−1}; or of the first one, the others being 0.
     k, d : int
         Numbers of values and of attributes.
     epsilon : float

@@ -51,7 +51,7 @@ def pcoqs_threshold(
     noise : ndarray, shape (N,)
         Standard normal draws, one a round.
     lowest : float
-        Where the search and its counts begin; Table 14 varies it.
+        Score at which the search and its counts begin; Table 14 varies it.
     """
     mechanism = PCOQS(alpha=alpha, rho=rho, bounds=(lowest, 1.0))
     counted = sorted_scores[np.searchsorted(sorted_scores, lowest, side="left") :]
@@ -112,7 +112,7 @@ class ExponQSearch:
     Parameters
     ----------
     alpha, epsilon
-        As in ``ExponQ``.
+        Level and budget, as in ``ExponQ``.
     normaliser : Normaliser
         The constant c.
     grid : tuple of int

@@ -214,7 +214,7 @@ class ShuffledKaryResponse:
         others : Others
             The values that the other n − 1 users hold.
         tail : float
-            As in ``hidden_laws``; 0 prunes nothing.
+            Probability to prune, as in ``hidden_laws``; 0 prunes nothing.
         """
         if others is Others.SAME:
             same, first, second = self._over(3, 0), self._over(3, 0), self._over(3, 1)

@@ -137,7 +137,7 @@ class HostileTheorem:
     Parameters
     ----------
     theorem : theorem
-        What is stated, planted errors included.
+        The statement, planted errors included.
     worst : callable
         Returns the theorem on the worst scores known for it, or None where there are none.
     """
@@ -264,7 +264,7 @@ def crowded(n: int, *, crowd: int, first: int, place: float, width: float) -> Fl
     first : int
         The rank of the first of the crowd.
     place, width : float
-        Where the crowd begins, and the length that it fills, in units of the scores.
+        Beginning and length of the crowd, in units of the scores.
     """
     below = first - 1
     above = n - below - crowd

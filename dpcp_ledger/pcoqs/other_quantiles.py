@@ -257,7 +257,8 @@ def median_shown(mechanism: HistLap, *, n: int) -> Computation:
     Parameters
     ----------
     mechanism : HistLap
-        Of another α than 3/4, where the threshold of a single bin is that very point.
+        A mechanism with an α other than 3/4, at which the threshold of a single bin is that very
+        point.
     n : int
         An even number of scores, at least 2.
     """

@@ -42,7 +42,7 @@ class PrivatelyBounded:
     Parameters
     ----------
     bound : PCOQS
-        Of a small α; its bounds are public, and scores are truncated to them.
+        A search with a small α; its bounds are public, and scores are truncated to them.
     quantile : PCOQS
         α, ρ and Δ; its upper bound is replaced by b.
     """

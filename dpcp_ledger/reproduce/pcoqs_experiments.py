@@ -57,9 +57,9 @@ class Column:
     Parameters
     ----------
     written : Demand or None
-        Where the trials as written are another model's than those as published.
+        The trials as written, where they are another model's than those as published.
     written_metric : Metric or None
-        Where the quantity as written is another; it is then not compared.
+        The quantity as written, where it is another; it is then not compared.
     """
 
     name: str

@@ -194,8 +194,8 @@ class Scored:
     calibration : ndarray, shape (n_cal,)
         Scores of the true labels, unrounded.
     true, lowest, second : ndarray, shape (n_test,)
-        Of each test point: the true label's score, the smallest and the next; each sorted by
-        itself.
+        Scores for each test point: that of the true label, the smallest and the next; each sorted
+        by itself.
     accuracy : float
     """
 
@@ -285,9 +285,9 @@ class Condition:
     rho : float or None
         P-COQS's budget as published, ε²/2 unless given; as written it is always ε²/2.
     histogram_seed : HistogramSeed
-        What the published HistLap noise was seeded with.
+        Seed of the published HistLap noise.
     lowest : float
-        Where the published search begins.
+        Score at which the published search begins.
     resolution : float
         Δ of P-COQS as written.
     alone : bool
@@ -330,11 +330,11 @@ class Effort:
     Parameters
     ----------
     main : int
-        Of naive Bayes models at n = 10,000 and a model budget of 2.
+        Number of trials for naive Bayes models at n = 10,000 and a model budget of 2.
     side : int
-        Of naive Bayes models elsewhere.
+        Number of trials for naive Bayes models elsewhere.
     forest : int
-        Of random forests.
+        Number of trials for random forests.
     """
 
     main: int

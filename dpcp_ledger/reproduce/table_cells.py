@@ -116,7 +116,7 @@ class TableCell:
     as_published : ReproducedNumber or None
         Under the published choices.
     as_written : ReproducedNumber or None
-        Of the reference mechanism.
+        Number of the reference mechanism.
     comparable : bool
         True if ``as_written`` is the same quantity on the same data as ``printed``.
     note : str
@@ -215,13 +215,13 @@ class Experiment:
     Parameters
     ----------
     demands : tuple of Demand
-        What it needs of the simulation study.
+        The trials that it needs from the simulation study.
     compute : callable
-        From the simulation study's trials, by demand, to the cells in the paper's order.
+        A function from the simulation study's trials, by demand, to the cells in the paper's order.
     compared : tuple of Form
-        What its printed numbers are compared with.
+        Forms of the algorithm that its printed numbers are compared with.
     notes : tuple of str
-        What a reader must know to read the numbers.
+        Sentences that a reader must know to read the numbers.
     """
 
     id: str

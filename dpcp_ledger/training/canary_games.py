@@ -223,9 +223,9 @@ class WhiteBoxGame:
     hidden : int
         Units of the head; 0 for logistic regression.
     norm : float
-        Of a canary's gradient, before clipping.
+        Norm of a canary's gradient, before clipping.
     attack : CanaryStatistic
-        What the attacker makes of the steps.
+        The attacker's statistic of the steps.
     """
 
     settings: DPSGD

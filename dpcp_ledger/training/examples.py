@@ -163,7 +163,7 @@ class Examples:
     labels : ndarray of int, shape (n,)
         The classes, in {0, ..., n_classes−1}.
     n_classes : int
-        At least 2.
+        Number of classes, at least 2.
     """
 
     inputs: NDArray[np.float32]

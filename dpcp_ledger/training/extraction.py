@@ -67,13 +67,13 @@ class AttackSuccess:
     Parameters
     ----------
     of : str
-        What a success is, in words: "share of ...".
+        Words for a success: "share of ...".
     play : callable
         ``play(trials, context)`` plays them.
     claimed : float
         In [0, 1].
     trials, fewest : int
-        At effort 1, and at any effort.
+        Numbers of trials, at effort 1 and at any effort.
     witness : dict
         The attack, as plain data.
     """
@@ -115,7 +115,7 @@ def conclude_share(
     Parameters
     ----------
     of : str
-        What a hit is, in words: "share of ...".
+        Words for a hit: "share of ...".
     hits : ndarray of bool, shape (trials,)
         Independent trials, at least 1.
     claimed : float
@@ -545,7 +545,7 @@ def class_inversion(data: Examples, training: DPSGD) -> AttackSuccess:
     data : Examples
         Features (n, f) in [0, 1].
     training : DPSGD
-        Of a logistic regression.
+        The training of a logistic regression.
     """
     return AttackSuccess(
         of="share of inverted images that resemble their class's mean most",

@@ -223,8 +223,8 @@ class LiRA:
     Parameters
     ----------
     online : bool
-        With the record: Gaussians of the signal in shadows with and without it, and their
-        ratio. Without (offline): how far the signal lies above that of shadows without it.
+        True: Gaussians of the signal in shadows with and without the record, and their ratio. False
+        (offline): how far the signal lies above that of shadows without it.
     global_variance : bool
         One variance for all records, within and without: for few shadow models.
 

@@ -196,7 +196,7 @@ def shares(said: BoolArray, chosen: BoolArray) -> FloatArray:
     Returns
     -------
     ndarray, shape (models,)
-        From 0 to 1/N, which lies between 1 and 2.
+        Unbiased shares, from 0 to 1/N, which lies between 1 and 2.
     """
     n, counts = chosen.shape[1], chosen.sum(axis=1)
     weights = 1 / np.maximum(counts, n + 1 - counts)

@@ -254,7 +254,7 @@ class PublishedCanary:
     view : PublishedView
     features : HeadFeatures
     reach : float
-        How far the target lies from its batch, in each feature.
+        Distance of the target from its batch, in each feature.
     """
 
     settings: PublishedTraining

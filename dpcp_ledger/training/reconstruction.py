@@ -59,7 +59,7 @@ class Prior:
     Parameters
     ----------
     name : str
-        What the candidates are, in words.
+        Words for the candidates.
     candidates : Examples
         k >= 2 examples with features (k, f).
     radius : float
@@ -294,9 +294,9 @@ class Reconstruction:
     guarantee : PrivacyGuarantee
         The claim, of neighbours with and without the target.
     priors : tuple of Prior
-        At least one.
+        The attacker's priors, at least one.
     trainings : int
-        For each prior, at effort 1.
+        Number of trainings for each prior, at effort 1.
     """
 
     attack: TraceAttack

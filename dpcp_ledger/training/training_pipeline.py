@@ -159,7 +159,7 @@ class DigitModels:
     Parameters
     ----------
     name : str
-        What the models are called.
+        Name of the models.
     settings : DPSGD
         The training.
     calibrator : SplitConformal or PCOQS

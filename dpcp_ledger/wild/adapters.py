@@ -37,7 +37,7 @@ def module_of(repository: str, name: str, *, under: str = "") -> Any:
     repository : str
         ``OWNER/NAME``; its clone lies in ``$DPCP_CHECKOUTS/NAME``.
     name : str
-        Of the module, as the repository's own code imports it.
+        Name of the module, as the repository's own code imports it.
     under : str
         The folder of the clone that such imports start from.
 
