@@ -141,7 +141,7 @@ TWINS = (
 
 
 def refuted(twin: PlantedTwin, noise: float, *, calls: int, seed: int) -> bool:
-    """Tell whether a search refutes a twin."""
+    """Return True if a search refutes a twin."""
     audit = BlackBoxPrivacy(
         sample=twin.sampler(noise), guarantee=twin.guarantee, pairs=twin.pairs, draws=calls
     )

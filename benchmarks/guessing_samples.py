@@ -162,7 +162,7 @@ def local_rate(runs: int) -> float:
 
 
 def falls_short(share: float, wanted: float, runs: int) -> bool:
-    """Tell whether a share of runs lies farther below what is wanted than chance explains."""
+    """Return True if a share of runs lies farther below what is wanted than chance explains."""
     return share < wanted - MISSED * math.sqrt(max(wanted * (1 - wanted), 1 / runs) / runs)
 
 

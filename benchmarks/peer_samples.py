@@ -91,7 +91,7 @@ class Target:
 
 
 def refuted(target: Target, pools: tuple[FloatArray, FloatArray], size: int, seed: int) -> bool:
-    """Tell whether the first samples of either input refute the claim, a pilot among them."""
+    """Return True if the first samples of either input refute the claim, a pilot among them."""
     taught = round(TAUGHT * size)
     pilot, fresh = [x[:taught] for x in pools], [x[taught:size] for x in pools]
     test = choose_pair_test(target.guarantee, pilot[0], pilot[1], bounds=target.bounds, seed=seed)

@@ -146,7 +146,7 @@ def test_a_downward_import_is_allowed(line) -> None:
 
 
 def stray(test: Path) -> bool:
-    """Tell whether a test, named from the folder of tests, stands where its module does not.
+    """Return True if a test, named from the folder of tests, stands where its module does not.
 
     Tests of a room stand in a folder of the room's name; those of the ledger in ``ledger``.
     """

@@ -75,7 +75,7 @@ class TwoRunsTrial:
     """Runs the same sampled checks twice and compares the runs."""
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether any number is called moved."""
+        """Return True if any number is called moved."""
         old, new = (
             _document(
                 [
@@ -93,7 +93,7 @@ class BaselineTrial:
     """Keeps a case of one session's audit, and measures it again in the next."""
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether the case is called moved."""
+        """Return True if the case is called moved."""
         outcome = FixedEvent(_TRIALS[0], 1.0)(_context(seed, "audit"))
         kept = reference(outcome, _target(1.0), _context(seed, "old"), draws=_DRAWS)
         if kept is None:

@@ -49,7 +49,7 @@ class BandTrial:
     upside_down: bool = False
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether the curve, or one of twice the loss, leaves the band anywhere."""
+        """Return True if the curve, or one of twice the loss, leaves the band anywhere."""
         rng, (p, q) = np.random.default_rng([seed, _COUNTED]), _cells(self.law, 1.0)
         order = slice(None, None, -1 if self.upside_down else 1)
         x, y = (rng.multinomial(_COUNTED, law)[order] for law in (p, q))
@@ -77,7 +77,7 @@ class BoundTrial:
     loss: float = 1.0
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether the bound exceeds the loss."""
+        """Return True if the bound exceeds the loss."""
         context = Context(seed=seed, name="level", significance=level)
         check = self.twice_lost if twice else self.tight
         return check(context).evidence.lower > self.loss
@@ -98,7 +98,7 @@ class EstimateTrial:
     twice_lost: float = 2.0
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether the interval, which has an error of 5 % at any level, misses ε = 1."""
+        """Return True if the interval, which has an error of 5 % at any level, misses ε = 1."""
         context = Context(seed=seed, name="level", significance=min(level, SIGNIFICANCE))
         (found,) = self.check(context).estimates
         upper = found.upper if found.partition_upper is None else found.partition_upper

@@ -16,7 +16,7 @@ class LevelTrial(Protocol):
     """Audits once, on random numbers of its own."""
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether the claim is refuted.
+        """Return True if the claim is refuted.
 
         Parameters
         ----------

@@ -91,7 +91,7 @@ def judged(cases: int, repetitions: int) -> LevelTest:
 
 
 def holds(cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally]) -> bool:
-    """Tell whether every row keeps its level."""
+    """Return True if every row keeps its level."""
     found = [counted[Series(name, False)] for name in cases if Series(name, False) in counted]
     return all(_kept(tally, len(cases)) for tally in found)
 

@@ -47,7 +47,7 @@ class DrawnSets:
         return rng.integers(_ROWS, size=self.n if n is None else n)
 
     def in_two_steps(self, rows: IntArray) -> bool:
-        """Tell whether the object is fitted before it is calibrated: it is not."""
+        """Return True if the object is fitted before it is calibrated: it is not."""
         del rows
         return False
 
@@ -82,7 +82,7 @@ class BatteryTrial:
     """All duties that are tested by draws, at equal shares of the level."""
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether any of them is refuted of an object that misses as often as it may."""
+        """Return True if any of them is refuted of an object that misses as often as it may."""
         sets: Any = DrawnSets(2 * _MISSED if twice else _MISSED)
         verdicts = {
             DutyCheck(duty=duty, calls=sets, at_least=1 - _MISSED)(
@@ -98,7 +98,7 @@ class LotsTrial:
     """The rate and the independence of Poisson lots; against them, lots of one size."""
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether any is refuted."""
+        """Return True if any is refuted."""
         rng = np.random.default_rng(seed)
         order = rng.random((_LOTS, _RECORDS))
         members = order < _RATE

@@ -127,7 +127,7 @@ class RuleTrial:
     choose: Callable[[PrivacyGuarantee, FloatArray, FloatArray, int], PairTest | None]
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether the claim is refuted; never where the rule has nothing to say."""
+        """Return True if the claim is refuted; never where the rule has nothing to say."""
         rng, sample = np.random.default_rng([seed, 5]), self.twice_lost if twice else self.tight
         pilot, fresh = (
             [np.asarray(sample(x, size, rng=rng), dtype=np.float64) for x in (1, 0)]

@@ -100,7 +100,7 @@ class UpperCurveTrial:
     """The curve above the ROC curve of a release, from the losses of its paths."""
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Return whether the curve fails to lie above, or with ``twice`` excludes, the truth."""
+        """Return True if the curve fails to lie above, or with ``twice`` excludes, the truth."""
         curve = transcript_curve(gaussian_trace(_MU, seed), significance=level)
         if curve is None:
             return False

@@ -75,7 +75,7 @@ class Trial:
 
 
 def green(root: Path, tests: Sequence[str]) -> bool:
-    """Tell whether tests pass without a mutant."""
+    """Return True if tests pass without a mutant."""
     child = os.fork()
     if child == 0:
         code = 1

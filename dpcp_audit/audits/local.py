@@ -456,7 +456,7 @@ class LocalPrivacy:
         return needed
 
     def _detects(self, epsilon: float, n: int, significance: float) -> bool:
-        """Tell whether n outputs refute randomised response, by the contest that shows it best."""
+        """Return True if n outputs refute randomised response, by the better contest."""
         own = guess_bound(epsilon, self.n_outputs)
         other = own * math.exp(-epsilon)
         powers: list[tuple[float, float]] = []

@@ -372,7 +372,7 @@ def resumed(path: Path, *, targets: Sequence[CheckSpec] = ()) -> tuple[list[Row]
 
 
 def _is(recorded: CheckSpec, named: CheckSpec) -> bool:
-    """Tell whether a check is the one that was named, but for what is planned."""
+    """Return True if a check is the one that was named, but for what is planned."""
     return replace(recorded, planned=named.planned, location=named.location) == named
 
 

@@ -73,7 +73,7 @@ class Population(ABC):
         return self.enclosed_cdf(x)
 
     def monotone_between(self, left: float, right: float) -> bool:  # noqa: ARG002
-        """Return whether [left, right] has no atom and a monotone density; False if unknown."""
+        """Return True if [left, right] has no atom and a monotone density; False if unknown."""
         return False
 
     @abstractmethod
@@ -110,7 +110,7 @@ class Uniform(Population):
         return _clamped(x)
 
     def monotone_between(self, left: float, right: float) -> bool:
-        """Return whether [left, right] lies in [0, 1]."""
+        """Return True if [left, right] lies in [0, 1]."""
         return left >= 0 and right <= 1
 
     def quantile(self, u: FloatArray) -> FloatArray:
@@ -155,7 +155,7 @@ class Beta(Population):
         return beta_cdf(_clamped(x), arb(self.a), arb(self.b))
 
     def monotone_between(self, left: float, right: float) -> bool:
-        """Return whether [left, right] lies in [0, 1], and not around the mode or antimode."""
+        """Return True if [left, right] lies in [0, 1], and not around the mode or antimode."""
         rising, falling = self.a - 1, self.b - 1
         turns = rising * falling > 0 and left <= rising / (rising + falling) <= right
         return left >= 0 and right <= 1 and not turns
@@ -228,7 +228,7 @@ class Pool(Population):
         return int(np.searchsorted(self._sorted, near, side=side))
 
     def monotone_between(self, left: float, right: float) -> bool:
-        """Return whether no score lies in [left, right]."""
+        """Return True if no score lies in [left, right]."""
         return bool(self.cdf(np.array(right)) <= self.cdf_left(np.array(left)))
 
     def quantile(self, u: FloatArray) -> FloatArray:
@@ -277,7 +277,7 @@ class Deferred(Population):
         return self.population.enclosed_cdf_left(x)
 
     def monotone_between(self, left: float, right: float) -> bool:
-        """Return whether the built population has no atom and a monotone density there."""
+        """Return True if the built population has no atom and a monotone density there."""
         return self.population.monotone_between(left, right)
 
     def quantile(self, u: FloatArray) -> FloatArray:
@@ -423,7 +423,7 @@ class PiecewiseConstant(Population):
         return mass / sum(map(exact, weights), nothing)
 
     def monotone_between(self, left: float, right: float) -> bool:
-        """Return whether no edge and no atom lies in [left, right]."""
+        """Return True if no edge and no atom lies in [left, right]."""
         at = self._steps.at
         return bool(np.searchsorted(at, left) == np.searchsorted(at, right, side="right"))
 

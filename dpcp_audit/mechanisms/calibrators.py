@@ -369,7 +369,7 @@ class _UpperEnd:
         return max(1, min(self.n, math.floor(self.search.noise_scale / 1000)))
 
     def keeps(self, rank: int) -> bool:
-        """Tell whether the coverage asked for is proved at a rank."""
+        """Return True if the coverage asked for is proved at a rank."""
         mean = self.confidence == 1
         return self._mean(rank) if mean else self._sure(rank)
 

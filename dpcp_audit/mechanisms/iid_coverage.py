@@ -528,7 +528,7 @@ class _MeanSearch:
         return True
 
     def _monotone(self, at: _Interval) -> bool:
-        """Return whether the density is monotone from where the left end was counted, Δ before.
+        """Return True if the density is monotone from where the left end was counted, Δ before.
 
         Never where the drift of Δ a round has taken the left end past the right one.
         """

@@ -67,7 +67,7 @@ def _marks(figure: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _speaks_for_itself(figure: Mapping[str, Any]) -> bool:
-    """Tell whether a legend would only repeat the label of the y axis."""
+    """Return True if a legend would only repeat the label of the y axis."""
     series = figure["series"]
     return len(series) == 1 and series[0]["name"] == figure["y_label"]
 

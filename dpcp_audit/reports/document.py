@@ -167,7 +167,7 @@ def _power(power: Power) -> dict[str, Any]:
 
 
 def agree(first: object, second: object) -> bool:
-    """Tell whether two pieces of plain data agree, floats up to the rounding of other machines."""
+    """Return True if two pieces of plain data agree, floats up to the rounding of machines."""
     if is_record(first) and is_record(second):
         return first.keys() == second.keys() and all(agree(first[k], second[k]) for k in first)
     if is_list(first) and is_list(second):

@@ -60,7 +60,7 @@ _WHAT = "what was expected"
 
 
 def recorded(document: Mapping[str, Any]) -> bool:
-    """Tell whether the run's suite records which verdicts are expected."""
+    """Return True if the run's suite records which verdicts are expected."""
     return document.get("suite") not in _USERS
 
 
@@ -71,7 +71,7 @@ def findings_of(document: Mapping[str, Any]) -> list[PlainData]:
 
 
 def _surprises(document: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
-    """Tell whether a verdict contradicts what is recorded: by a suite, or by a baseline."""
+    """Return True if a verdict contradicts what is recorded: by a suite, or by a baseline."""
     return bool(finding["contradicts"]) and (recorded(document) or bool(finding.get("worse")))
 
 
@@ -97,7 +97,7 @@ def _said(document: Mapping[str, Any], key: str) -> str:
 
 
 def told(document: Mapping[str, Any]) -> str:
-    """Return whether any verdict contradicts what is recorded, as a clause; "" if nothing is.
+    """Return True if any verdict contradicts what is recorded, as a clause; "" if nothing is.
 
     Examples
     --------

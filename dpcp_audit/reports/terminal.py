@@ -69,7 +69,7 @@ class Display:
     show: tuple[str, ...] = ()
 
     def shows(self, verdict: str) -> bool:
-        """Tell whether findings with this verdict are shown."""
+        """Return True if findings with this verdict are shown."""
         return not self.show or verdict in self.show
 
 
@@ -301,7 +301,7 @@ def lines(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def numeric(column: Mapping[str, Any]) -> bool:
-    """Return whether a column is set flush right."""
+    """Return True if a column is set flush right."""
     return bool(column["values"])
 
 

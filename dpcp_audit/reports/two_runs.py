@@ -118,7 +118,7 @@ def _apart(old: Mapping[str, Any], new: Mapping[str, Any]) -> Shift | None:
 
 
 def _above(first: float | str, second: float | str) -> bool:
-    """Tell whether the first number is larger by more than rounding."""
+    """Return True if the first number is larger by more than rounding."""
     a, b = to_float(first), to_float(second)
     return a > b and not (
         math.isfinite(a) and math.isfinite(b) and a - b <= ROUNDING * max(abs(a), abs(b), 1e-6)
@@ -265,7 +265,7 @@ class RunDifferences:
         return tuple(change for change in self.changes if self.counts(change))
 
     def counts(self, change: Change) -> bool:
-        """Tell whether a change counts as a worsening."""
+        """Return True if a change counts as a worsening."""
         worse_number = change.number is Movement.WORSE and (self.strict or not change.differs)
         return change.verdict is Movement.WORSE or worse_number
 

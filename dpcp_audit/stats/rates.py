@@ -414,7 +414,7 @@ class RateSequence:
         return low, high
 
     def excludes(self, rate: float, successes: int, trials: float) -> bool:
-        """Tell whether ``rate`` lies below the interval after ``successes`` in ``trials``."""
+        """Return True if ``rate`` lies below the interval after ``successes`` in ``trials``."""
         above = successes > rate * trials
         return above and self.log_evidence(rate, successes, trials) >= -np.log(self.significance)
 

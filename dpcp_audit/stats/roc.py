@@ -125,7 +125,7 @@ class RocCurve:
 
 
 def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Tell whether the middle one of three points lies on or below the line of the others."""
+    """Return True if the middle one of three points lies on or below the line of the others."""
     return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
 
 

@@ -107,7 +107,7 @@ def compare_means(old_mean: float, old: Sample, new_mean: float, new: Sample) ->
 
 
 def comparable(old: Sample, new: Sample) -> bool:
-    """Tell whether two samples estimate the same thing, by name, from enough data."""
+    """Return True if two samples estimate the same thing, by name, from enough data."""
     if old.measure is not new.measure or [c.of for c in old.counts] != [c.of for c in new.counts]:
         return False
     if max(old.trials, new.trials, *(c.trials for c in (*old.counts, *new.counts))) > _MOST_TRIALS:
@@ -167,7 +167,7 @@ def _ratio_rises(low: Sample, high: Sample) -> float:
 
 
 def _limits_part(low: Sample, high: Sample, significance: float) -> bool:
-    """Tell whether boxes at the significance put one log-ratio above the other."""
+    """Return True if boxes at the significance put one log-ratio above the other."""
     (_, p_high), (q_low, _) = (_rate_limits(count, significance) for count in low.counts)
     (p_low, _), (_, q_high) = (_rate_limits(count, significance) for count in high.counts)
     return _log_ratio(p_low, q_high) > _log_ratio(p_high, q_low)

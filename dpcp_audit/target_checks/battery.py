@@ -175,7 +175,7 @@ def _order(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
 
 
 def _apart(check: DutyCheck, rows: IntArray, other: IntArray, first: FloatArray) -> bool:
-    """Tell whether a prediction is far more frequent in one order of the records than in another.
+    """Return True if a prediction is far more frequent in one order of the records than in another.
 
     If the order has no part in it, shares of k fits differ by t with probability at most exp(−kt²)
     (Hoeffding 1963, theorem 2): here 3·10⁻¹⁰.
@@ -402,7 +402,7 @@ class _FittedCalls:
             return found.reshape(size, -1)
 
     def in_two_steps(self, rows: IntArray) -> bool:
-        """Tell whether a fit trains on the first half of the rows and calibrates on the rest."""
+        """Return True if a fit trains on the first half of the rows and calibrates on the rest."""
         with self.target.open() as target:
             target(self.data(rows), 1, rng=np.random.default_rng(1))
             assert isinstance(target.caller, FunctionCaller)  # noqa: S101  (it is in Python)

@@ -94,7 +94,7 @@ def found() -> Path | None:
 
 
 def _may_have_checks(path: Path) -> bool:
-    """Tell whether a file has our table, or cannot be read: :func:`load` says why."""
+    """Return True if a file has our table, or cannot be read: :func:`load` says why."""
     try:
         tools = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
     except (OSError, ValueError, RecursionError):

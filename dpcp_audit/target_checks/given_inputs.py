@@ -270,12 +270,12 @@ def _require_numbers(value: Any) -> None:
 
 
 def _all_known(array: np.ndarray[Any, Any]) -> bool:
-    """Tell whether no number is NaN, which alone is unlike itself."""
+    """Return True if no number is NaN, which alone is unlike itself."""
     return bool(np.all(np.equal(array, array)))
 
 
 def _is_listed(value: Any) -> bool:
-    """Tell whether an input is a tuple or an array, of which each item is a client's."""
+    """Return True if an input is a tuple or an array, of which each item is a client's."""
     return is_tuple(value) or (is_array(value) and value.ndim > 0)
 
 
@@ -425,14 +425,14 @@ def _rows(value: Any) -> list[bytes]:
 
 
 def _same(value: Any, neighbour: Any) -> bool:
-    """Tell whether two values are the same, part by part where they have parts."""
+    """Return True if two values are the same, part by part where they have parts."""
     if is_tuple(value) and is_tuple(neighbour):
         return len(value) == len(neighbour) and all(map(np.array_equal, value, neighbour))
     return np.array_equal(value, neighbour)
 
 
 def _same_owner(gone: Counter[Any], come: Counter[Any]) -> bool:
-    """Tell whether a record keeps its features, or its client."""
+    """Return True if a record keeps its features, or its client."""
     return {record[0] for record in gone} == {record[0] for record in come}
 
 

@@ -141,7 +141,7 @@ class TwoSidedPrivacy:
         )
 
     def _settles(self, traced: Outcome, found: Outcome) -> bool:
-        """Tell whether the traces settle what the outputs leave open.
+        """Return True if the traces settle what the outputs leave open.
 
         The largest loss of a few paths says nothing of a rare one: ε-DP needs the whole law.
         """
@@ -215,7 +215,7 @@ _PAST_THE_NOISE = " The outputs lose more than the traced paths: data reaches th
 
 
 def _is_crossed(below: Evidence, above: Evidence) -> bool:
-    """Tell whether the outputs certify more than the paths of the noise show."""
+    """Return True if the outputs certify more than the paths of the noise show."""
     same = (below.quantity, below.at) == (above.quantity, above.at)
     return same and below.lower > above.value + _ROUNDING
 
@@ -455,7 +455,7 @@ class TargetPrivacy(PrivacyClaim):
         )
 
     def _over_all_values(self, calls: int, epsilon: float) -> bool:
-        """Tell whether the claim is of a randomizer of few enough values to draw from all."""
+        """Return True if the claim is of a randomizer of few enough values to draw from all."""
         spec, values = self.spec, self.spec.target.domain
         return (
             spec.target.kind is Kind.RANDOMIZER

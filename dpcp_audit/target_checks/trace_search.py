@@ -228,7 +228,7 @@ def _doubt(target: TracedTarget, domain: int) -> str:
 
 
 def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
-    """Return whether any of a few calls without a trace returns something else than with one.
+    """Return True if any of a few calls without a trace returns something else than with one.
 
     What it returns must be an output that the laws have, of the same types.
     """

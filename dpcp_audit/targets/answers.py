@@ -420,7 +420,7 @@ def one(answer: Any, *, kind: Kind) -> float | FloatArray:
 
 
 def is_number(answer: Any) -> bool:
-    """Tell whether an answer is one number, or nothing that could be an array of them."""
+    """Return True if an answer is one number, or nothing that could be an array of them."""
     return not hasattr(answer, "__len__") or isinstance(answer, str) or np.ndim(answer) == 0
 
 

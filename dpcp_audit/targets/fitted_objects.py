@@ -148,13 +148,13 @@ class _Fitting:
 
 
 def _misses_a_fit(error: Exception) -> bool:
-    """Tell whether an error is that of an object that is to be fitted first, by its words."""
+    """Return True if an error is that of an object that is to be fitted first, by its words."""
     said = f"{type(error).__name__} {error}".lower()
     return isinstance(error, AttributeError) or "fit" in said or "train" in said
 
 
 def in_two_steps(function: Callable[..., Any]) -> bool:
-    """Tell whether what ``as_function`` returned trained and calibrated on rows of their own."""
+    """Return True if what ``as_function`` returned trained and calibrated on rows of their own."""
     return bool(getattr(getattr(function, "fitting", None), "in_two_steps", False))
 
 

@@ -610,7 +610,7 @@ def confirm(
 
 
 def _promises_enough(case: JudgedLaw, promise: float) -> bool:
-    """Tell whether to go on with a case, and with what it has won, rather than with a new law."""
+    """Return True if the old case, with what it has won, promises more than a new law."""
     return case.contender.promise(case.side) >= _LOYALTY * promise > 0
 
 

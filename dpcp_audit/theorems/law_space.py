@@ -221,7 +221,7 @@ class BoundedWindows:
         _validate.closed_unit(mass=self.mass)
 
     def __call__(self, law: PiecewiseConstant) -> bool:
-        """Tell whether the law is admitted."""
+        """Return True if the law is admitted."""
         return law.largest_mass(2.0**-self.rounds) <= self.mass
 
 
@@ -246,7 +246,7 @@ class LawSpace:
         _validate.integer(most_atoms=self.most_atoms, at_least=0)
 
     def contains(self, law: PiecewiseConstant) -> bool:
-        """Tell whether the law is small enough, and admitted."""
+        """Return True if the law is small enough, and admitted."""
         small = len(law.cells) <= self.most_cells and len(law.atoms) <= self.most_atoms
         return small and self.admits(law)
 

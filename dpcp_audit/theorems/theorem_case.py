@@ -535,7 +535,7 @@ def several(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 
 def writes_several(options: Iterable[Option], given: Mapping[str, object]) -> bool:
-    """Tell whether some option's word writes several numbers, given by their dashed names."""
+    """Return True if some option's word writes several numbers, given by their dashed names."""
     words = (given.get(dashed(each.name)) for each in options if isinstance(each.value, Several))
     return any(isinstance(word, str) and ("," in word or ".." in word) for word in words)
 

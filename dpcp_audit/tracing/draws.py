@@ -511,13 +511,13 @@ _INTERNAL = (
 
 @cache
 def is_library(file: str) -> bool:
-    """Tell whether a file belongs to Python itself, or to an installed package."""
+    """Return True if a file belongs to Python itself, or to an installed package."""
     return "-packages" in file or _is_internal(file) or file.startswith(str(_STANDARD))
 
 
 @cache
 def _is_internal(file: str) -> bool:
-    """Tell whether a file belongs to the tracer, to NumPy or to the import machinery."""
+    """Return True if a file belongs to the tracer, to NumPy or to the import machinery."""
     return file.startswith((*_INTERNAL, "<frozen")) or file.endswith(
         ("/random.py", "/copy.py", ".pyx")
     )
@@ -542,7 +542,7 @@ def target_line() -> tuple[str, int]:
 
 
 def asked_by_target() -> bool:
-    """Tell whether the function that asks this was called by code that is followed.
+    """Return True if the function that asks this was called by code that is followed.
 
     Python's own modules, as that of log messages, do not count as such.
     """
@@ -551,7 +551,7 @@ def asked_by_target() -> bool:
 
 
 def is_target(file: str) -> bool:
-    """Tell whether a file is code that is followed."""
+    """Return True if a file is code that is followed."""
     return not _is_internal(file)
 
 
@@ -632,7 +632,7 @@ class Ordering(StrEnum):
         return _MIRRORED[self]
 
     def holds(self, left: float, right: float) -> bool:
-        """Tell whether it holds of two numbers."""
+        """Return True if it holds of two numbers."""
         return bool(_HOLDS[self](left, right))
 
 
@@ -699,7 +699,7 @@ class DrawRegion:
         return DrawRegion(low, high, excluded)
 
     def holds(self, z: float, *, slack: float) -> bool:
-        """Tell whether a value lies in the region, but for ``slack``."""
+        """Return True if a value lies in the region, but for ``slack``."""
         return self.low - slack <= z <= self.high + slack and z not in self.excluded
 
 
@@ -774,12 +774,12 @@ class NoiseDraw:
         )
 
     def is_counted_from_zero(self, shift: float) -> bool:
-        """Tell whether Z + shift is 0 for the least Z: failures in place of trials, say."""
+        """Return True if Z + shift is 0 for the least Z: failures in place of trials, say."""
         first = None if self.law is None else self.law.first
         return first is not None and shift == -first
 
     def holds_point(self, slack: float) -> bool:
-        """Tell whether Z, which is known, lies in the region, but for a relative slack."""
+        """Return True if Z, which is known, lies in the region, but for a relative slack."""
         z = 0.0 if self.point is None else self.point
         return self.region.holds(z, slack=slack * max(1.0, abs(z)))
 

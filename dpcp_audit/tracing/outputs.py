@@ -168,7 +168,7 @@ def _named(kind: type) -> str:
 
 
 def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...], within: float = SAME) -> bool:
-    """Tell whether two outputs are the same, but for a relative difference of their numbers."""
+    """Return True if two outputs are the same, but for a relative difference of their numbers."""
     return len(first) == len(second) and all(
         _same(a, b, within) for a, b in zip(first, second, strict=True)
     )

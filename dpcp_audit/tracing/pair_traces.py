@@ -467,7 +467,7 @@ def _changes(
     *,
     values: bool,
 ) -> bool:
-    """Tell whether the output changes with what was observed, on the first paths of both ways."""
+    """Return True if the output changes with what was observed, on the first paths of both ways."""
     return all(
         path.certain or is_shown_by_change(target, x, np.random.default_rng(seed), values=values)
         for (x, _), row, direction in zip(ways, seeds, paths, strict=True)
@@ -652,7 +652,7 @@ def _stores(module: ast.Module) -> set[tuple[int, str]]:
 
 
 def _is_plain(statement: ast.Assign) -> bool:
-    """Tell whether one name alone is set."""
+    """Return True if one name alone is set."""
     return len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name)
 
 

@@ -382,7 +382,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 
 
 def is_random(rng: RecordingGenerator, seed: Any) -> bool:
-    """Tell whether a seed is none, or one that the path has drawn and no generator has."""
+    """Return True if a seed is none, or one that the path has drawn and no generator has."""
     if seed is None or seed is rng:
         return True
     drawn = isinstance(seed, int | np.integer) and int(seed) in rng.path.seeds

@@ -138,7 +138,7 @@ class _KnownSums:
         return len(self.rows)
 
     def holds(self, draw: NoiseDraw) -> bool:
-        """Tell whether a draw stands in a sum that is known."""
+        """Return True if a draw stands in a sum that is known."""
         return any(draw in row.terms for row in self.rows)
 
     def reduced(self, offset: float, terms: Terms) -> _Reduced:

@@ -127,7 +127,7 @@ def _larger(value: Any, scale: float) -> Any:
 
 
 def _same(first: float, second: float, size: float) -> bool:
-    """Tell whether numbers agree but for rounding, of what they were computed from too."""
+    """Return True if numbers agree but for rounding, of what they were computed from too."""
     return first == second or abs(first - second) <= SAME * max(1.0, abs(first), abs(second), size)
 
 

@@ -136,7 +136,7 @@ def _others(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 
 def is_own(file: str | None) -> bool:
-    """Tell whether a file is the user's, and not an installed library's."""
+    """Return True if a file is the user's, and not an installed library's."""
     return file is not None and not file.startswith(_PACKAGE) and not is_library(file)
 
 
@@ -306,7 +306,7 @@ def _importing(load: Callable[..., Any], unpatched: Unpatched) -> Callable[..., 
 
 
 def _is_installed(name: str) -> bool:
-    """Tell whether a module is the standard library's or an installed one's."""
+    """Return True if a module is the standard library's or an installed one's."""
     root = name.partition(".")[0]
     if root in sys.stdlib_module_names:
         return True

@@ -189,13 +189,13 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def _is_own_class(kind: type) -> bool:
-    """Tell whether the user wrote a class; a module that was forgotten is the user's."""
+    """Return True if the user wrote a class; a module that was forgotten is the user's."""
     module = sys.modules.get(kind.__module__)
     return module is None or is_own(getattr(module, "__file__", None))
 
 
 def _is_noisy(value: Any) -> bool:
-    """Tell whether a value is noise of a followed call, or leads to some."""
+    """Return True if a value is noise of a followed call, or leads to some."""
     seen, waiting = {id(value): value}, deque([value])
     while waiting and len(seen) < _MOST:
         each = waiting.popleft()

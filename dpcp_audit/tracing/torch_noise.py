@@ -206,7 +206,7 @@ class _TorchRecorder:
         return self.seed(seed)
 
     def follows(self, generator: Any, out: Any) -> bool:
-        """Tell whether draws are noise that stays traced: their seed is no constant."""
+        """Return True if draws are noise that stays traced: their seed is no constant."""
         if out is not None:
             return False
         if generator is None:

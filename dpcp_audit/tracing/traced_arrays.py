@@ -173,7 +173,7 @@ def _searched(name: str, args: Any, kwargs: Any) -> Any:
 
 
 def _is_sought(args: Any, place: int) -> bool:
-    """Tell whether the noise is in what is sought, and not in the array."""
+    """Return True if the noise is in what is sought, and not in the array."""
     array = args[1 - place]
     return isinstance(args[place], Traced | TracedArray) and next(traced_in(array), None) is None
 
@@ -254,7 +254,7 @@ def _with_value(number: Any, value: Any) -> Any:
 
 
 def _finite(ufunc: Any, number: Any) -> Any:
-    """Return whether numbers are NaN or infinite: noise never is, so nothing is read."""
+    """Return True if numbers are NaN or infinite: noise never is, so nothing is read."""
     if isinstance(number, Traced):
         return ufunc(number.offset)
     plain = [e.offset if isinstance(e, Traced) else e for e in number.ravel().tolist()]
@@ -305,7 +305,7 @@ def _place(numbers: Any, *, largest: bool) -> int:
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Tell whether a keyword that NumPy's methods pass on says nothing."""
+    """Return True if a keyword that NumPy's methods pass on says nothing."""
     if name in {"dtype", "out"}:
         return value is None or (isinstance(value, tuple) and value[0] is None)
     return (name == "keepdims" and value is False) or (name == "where" and value is True)

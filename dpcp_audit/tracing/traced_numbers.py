@@ -85,7 +85,7 @@ _KINDS = (int, float, np.integer, np.floating, np.bool_)
 
 
 def is_plain(value: object) -> bool:
-    """Tell whether a value is a real number of Python or NumPy, or a boolean."""
+    """Return True if a value is a real number of Python or NumPy, or a boolean."""
     return type(value) in _REAL or isinstance(value, _KINDS)
 
 
@@ -338,7 +338,7 @@ def values_in(kwargs: Any) -> dict[str, Any]:
 
 
 def is_discrete(number: Traced) -> bool:
-    """Tell whether a number has a draw of a discrete law."""
+    """Return True if a number has a draw of a discrete law."""
     return any(draw.law is not None and draw.law.discrete for draw in number.terms)
 
 

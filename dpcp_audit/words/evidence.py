@@ -107,7 +107,7 @@ def decide(
 
 
 def settled(evidence: Evidence) -> bool:
-    """Tell whether more trials would change nothing: the interval has left the claim's edge."""
+    """Return True if more trials would change nothing: the interval has left the claim's edge."""
     return refutes(evidence) or _lies_within(evidence)
 
 
@@ -158,13 +158,13 @@ def conclude(
 
 
 def refutes(evidence: Evidence) -> bool:
-    """Tell whether the whole interval lies beyond the claim."""
+    """Return True if the whole interval lies beyond the claim."""
     nearer = evidence.lower if evidence.bound is Bound.AT_MOST else evidence.upper
     return evidence.claimed is not None and _beyond(nearer, evidence, evidence.claimed)
 
 
 def reaches(power: Power, detect: float = DETECT) -> bool:
-    """Tell whether a violation by the factor ``detect`` of the noise would have been refuted."""
+    """Return True if a violation by the factor ``detect`` of the noise would have been refuted."""
     if math.isinf(power.smallest):
         return False
     if power.claimed == 0 and power.quantity.is_loss and math.isfinite(detect):

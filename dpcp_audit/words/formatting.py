@@ -364,7 +364,7 @@ def _of_partition(evidence: Mapping[str, Any], digits: int) -> str:
 
 
 def _a_point(evidence: Mapping[str, Any], lower: float, upper: float) -> bool:
-    """Tell whether the ends differ by no more than the numerical error of a computed number."""
+    """Return True if the ends differ by no more than the numerical error of a computed number."""
     nothing = to_float(evidence["value"]) == 0 and upper - lower < 1e-14
     same = math.isclose(lower, upper, rel_tol=1e-8)
     return evidence.get("kind") == "exact" and (nothing or same)

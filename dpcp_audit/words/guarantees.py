@@ -123,7 +123,7 @@ class PrivacyGuarantee(ABC):
         return self.delta_at(0.0)
 
     def allows(self, probability: float, neighbour_probability: float) -> bool:
-        """Tell whether an event may have these probabilities on two neighbours.
+        """Return True if an event may have these probabilities on two neighbours.
 
         The event and its complement are held to the guarantee in both directions, with
         1e-12 of slack for rounding.

@@ -31,12 +31,12 @@ _SEED = "give a seed, such as rng=0"
 
 
 def is_array(value: object) -> TypeGuard[NDArray[Any]]:
-    """Tell whether the value is an array."""
+    """Return True if the value is an array."""
     return isinstance(value, np.ndarray)
 
 
 def is_masked(value: object) -> bool:
-    """Tell whether the value is an array of which some numbers are masked."""
+    """Return True if the value is an array of which some numbers are masked."""
     return isinstance(value, np.ma.MaskedArray) and bool(np.any(cast("Any", value).mask))
 
 
@@ -67,7 +67,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _is_complex(value: Any) -> bool:
-    """Tell whether a value is a complex number of NumPy, which ``float`` takes."""
+    """Return True if a value is a complex number of NumPy, which ``float`` takes."""
     return isinstance(value, np.complexfloating) or (is_array(value) and value.dtype.kind == "c")
 
 
@@ -212,7 +212,7 @@ def reals(value: object, *, name: str) -> FloatArray:
 
 
 def _holds_texts(given: Any) -> bool:
-    """Tell whether an array of any objects holds texts, which NumPy reads as numbers."""
+    """Return True if an array of any objects holds texts, which NumPy reads as numbers."""
     return any(isinstance(item, str | bytes) for item in given.flat)
 
 

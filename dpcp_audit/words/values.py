@@ -370,22 +370,22 @@ class Duration(Value):
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Tell whether the value is a list."""
+    """Return True if the value is a list."""
     return isinstance(value, list)
 
 
 def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
-    """Tell whether the value is a tuple."""
+    """Return True if the value is a tuple."""
     return isinstance(value, tuple)
 
 
 def is_sequence(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
-    """Tell whether the value is a list or a tuple."""
+    """Return True if the value is a list or a tuple."""
     return isinstance(value, list | tuple)
 
 
 def is_record(value: object) -> TypeGuard[dict[str, Any]]:
-    """Tell whether the value is a dictionary; those of JSON and TOML have texts as keys."""
+    """Return True if the value is a dictionary; those of JSON and TOML have texts as keys."""
     return isinstance(value, dict)
 
 
@@ -401,7 +401,7 @@ def number(value: object, name: str) -> float:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Tell whether the value is a whole number, also one of NumPy, and no truth value."""
+    """Return True if the value is a whole number, also one of NumPy, and no truth value."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -440,7 +440,7 @@ def wrong(name: str, wanted: str, value: object, *, hint: str = "") -> UsageErro
 
 
 def _is_collection(value: object) -> TypeGuard[Collection[object]]:
-    """Tell whether the value holds items: a list, a range, an array of a dimension at least."""
+    """Return True if the value holds items: a list, a range, an array of a dimension at least."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
         return False
     return getattr(cast("object", value), "shape", None) != ()
@@ -461,7 +461,7 @@ def _seconds(value: object) -> float:
 
 
 def is_file(path: str | Path) -> bool:
-    """Tell whether there is a file; no path is too long, or too odd, to be asked about.
+    """Return True if there is a file; no path is too long, or too odd, to be asked about.
 
     Examples
     --------

@@ -431,7 +431,7 @@ def _score_row(theorem: ScoreTheorem) -> Row:
 
 
 def _holds(theorem: ScoreTheorem, standing: Standing) -> bool:
-    """Return whether Theorem 4 is expected to hold: on its data, or where a miss is made up for."""
+    """Return True if Theorem 4 is expected to hold: on its data, or where a miss is made up for."""
     admitted = standing is not Standing.OUTSIDE_HYPOTHESIS
     return admitted or theorem.on_miss is OnMiss.UPPER_END
 

@@ -297,7 +297,7 @@ def _searched(setting: Mapping[str, Any]) -> PCOQS:
 
 
 def _crowds(setting: Mapping[str, Any], scores: int) -> bool:
-    """Return whether so many scores cannot lie 2Δ apart on half of the interval."""
+    """Return True if so many scores cannot lie 2Δ apart on half of the interval."""
     return bool(2 * scores * 2.0 ** -setting["halvings"] > 0.5)
 
 

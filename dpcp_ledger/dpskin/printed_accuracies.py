@@ -411,7 +411,7 @@ def shares_of_the_test_set() -> Computation:
 
 
 def _mean_of_batches(digits: str, cases: int) -> bool:
-    """Return whether a mean of the batches' accuracies, with equal weights, is printed so."""
+    """Return True if a mean of the batches' accuracies, with equal weights, is printed so."""
     rate = PrintedRate(digits=digits, whole=100)
     full, rest = divmod(cases, _BATCH)
     for last in range(rest + 1):

@@ -167,7 +167,7 @@ class TableCell:
         return abs(ours.value - self.printed.value) / _allowed(self.printed, ours, level)
 
     def differs(self, form: Form, *, level: float) -> bool | None:
-        """Tell whether the printed number differs from ours; None where they are not compared.
+        """Return True if the printed number differs from ours; None where they are not compared.
 
         It differs where it is further away than c standard errors of the difference and half a
         unit of its last digit. The error is that of the printed number over its own runs and of

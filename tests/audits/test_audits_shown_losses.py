@@ -93,7 +93,7 @@ def shown(outcome: Outcome, claim: PrivacyGuarantee) -> Estimate:
 
 
 def is_two_sided(loss: Estimate) -> bool:
-    """Tell whether data bound both sides; from above, of the release or of a partition."""
+    """Return True if data bound both sides; from above, of the release or of a partition."""
     return math.isfinite(loss.upper) or loss.partition_upper is not None
 
 

@@ -137,7 +137,7 @@ SLACK = 1e-9
 
 
 def breaks(promise: PureDP, pair: LawPair) -> bool:
-    """Tell whether either direction has more δ(ε) than the promise allows."""
+    """Return True if either direction has more δ(ε) than the promise allows."""
     return any(p.delta_at(promise.epsilon) > SLACK for p in (pair, pair.reversed()))
 
 

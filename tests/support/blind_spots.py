@@ -169,7 +169,7 @@ def truncated(correct: bool) -> Function:
 
 
 def odd_thousandths(scores: np.ndarray) -> bool:
-    """Tell whether the quantile, in thousandths, is odd."""
+    """Return True if the quantile, in thousandths, is odd."""
     return round(1000 * float(np.quantile(scores, 0.9))) % 2 == 1
 
 

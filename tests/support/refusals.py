@@ -54,7 +54,7 @@ class WaldTest:
     missed: float = 1e-4
 
     def exceeded_by(self, outcomes: Iterable[bool]) -> bool:
-        """Tell whether the outcomes are true too often."""
+        """Return True if the outcomes are true too often."""
         evidence = 0.0
         for outcome in outcomes:
             evidence += self._gains[bool(outcome)]
@@ -74,7 +74,7 @@ class WaldTest:
 
 
 def exceeds(outcomes: Iterable[bool], most: float, *, of: int) -> bool:
-    """Tell whether more than ``most`` of the first ``of`` outcomes are true.
+    """Return True if more than ``most`` of the first ``of`` outcomes are true.
 
     No more of them are asked for than settle it, so that the answer, and with it the error
     probabilities of a test, are those of all.

@@ -28,7 +28,7 @@ def ended(pid: int) -> bool:
 
 
 def gone(pid: int) -> bool:
-    """Tell whether a process has ended; one that nobody has waited for yet has ended, too."""
+    """Return True if a process has ended; one that nobody has waited for yet has ended, too."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
         threads = len(list(Path(f"/proc/{pid}/task").iterdir()))

@@ -48,7 +48,7 @@ def verdict(theorem: Theorem, *, trials: int = 20_000) -> Verdict:
 
 
 def told_apart(wrong: Theorem, right: Theorem, *, trials: int = 20_000) -> bool:
-    """Tell whether a check refutes the wrong theorem, and shows that the right one fails less.
+    """Return True if a check refutes the wrong theorem, and shows that the right one fails less.
 
     The right one's failure probability is at most so much, and the wrong one's more, with
     confidence: an undecided verdict on the right one alone would show nothing.

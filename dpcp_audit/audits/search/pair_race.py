@@ -143,7 +143,7 @@ def _step(values: FloatArray) -> float:
 
 
 def _is_single(distinct: FloatArray) -> bool:
-    """Tell whether numbers are of single precision, and not those of a fixed binary grid."""
+    """Return True if numbers are of single precision, and not those of a fixed binary grid."""
     with np.errstate(over="ignore"):
         single = bool((distinct == distinct.astype(np.float32)).all())
     spacing = float(np.spacing(np.float32(np.abs(distinct).max()))) if single else 1.0
@@ -323,7 +323,7 @@ class PairRace:
         return arm.candidate.inputs[int(np.argmax(spread))]
 
     def constant(self, arm: Arm) -> bool:
-        """Tell whether all outputs kept of a pair are one and the same."""
+        """Return True if all outputs kept of a pair are one and the same."""
         pooled = np.concatenate(self.bank.pilot(arm.candidate))
         return bool((pooled == pooled[:1]).all())
 

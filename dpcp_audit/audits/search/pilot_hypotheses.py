@@ -156,13 +156,13 @@ _FEWEST = 4
 
 
 def claims_delta(guarantee: PrivacyGuarantee) -> bool:
-    """Tell whether the guarantee is (ε, δ)-DP with a δ > 0."""
+    """Return True if the guarantee is (ε, δ)-DP with a δ > 0."""
     linear = linear_claim(guarantee)
     return linear is not None and linear.delta > 0
 
 
 def shows_atoms(candidate: Candidate) -> bool:
-    """Tell whether all scores but one are equal, so that what is handed out differs most."""
+    """Return True if all scores but one are equal, so that what is handed out differs most."""
     pair = candidate.scores
     return pair is not None and pair.positions.size == 1
 

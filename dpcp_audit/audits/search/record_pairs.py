@@ -307,7 +307,7 @@ def shuffled_pairs(
 
 
 def nothing_merged(channel: FloatArray, n: int) -> bool:
-    """Tell whether all reports of every group are alike, so that the laws are exact.
+    """Return True if all reports of every group are alike, so that the laws are exact.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def nothing_merged(channel: FloatArray, n: int) -> bool:
 
 
 def _alike(columns: FloatArray) -> bool:
-    """Tell whether columns are in proportion, to rounding, and each report can come from others."""
+    """Return True if columns are proportional, to rounding, and each report can come from others."""
     shares = columns / columns.sum(axis=0)
     return bool(columns[2].all() and np.ptp(shares, axis=1).max() < _ROUNDING)
 

@@ -183,7 +183,7 @@ def falling(scores: FloatArray) -> IntArray:
 
 
 def refutes(guarantee: PrivacyGuarantee, *groups: Guesses, significance: float) -> bool:
-    """Tell whether so many right guesses, in each group of independent runs, refute the claim.
+    """Return True if so many right guesses, in each group of independent runs, refute the claim.
 
     A true claim is refuted with probability at most ``significance``.
     """

@@ -30,7 +30,7 @@ def attack(guarantee: SubsampledGaussian) -> TraceAttack:
 
 
 def between(hits: int, low: float, high: float) -> bool:
-    """Tell whether a success probability in [low, high] gives such counts, but for 1e-8."""
+    """Return True if a success probability in [low, high] gives such counts, but for 1e-8."""
     return bool(
         binom.cdf(hits, TRAININGS, low) > ALARM / 2
         and binom.sf(hits - 1, TRAININGS, high) > ALARM / 2

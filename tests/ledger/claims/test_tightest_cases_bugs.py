@@ -46,7 +46,7 @@ def cases(name: str) -> list[HostileTheorem]:
 
 
 def refuted(hostile: HostileTheorem, error: str, size: float) -> bool:
-    """Tell whether a row refutes a constant that much too small, or noise that much too large."""
+    """Return True if a row refutes a constant that much too small, or noise that much too large."""
     if (hostile.correction_name == WINDOWS) is not (error == WINDOWS):
         return False
     if error == ROUNDS:
