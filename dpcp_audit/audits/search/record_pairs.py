@@ -324,7 +324,7 @@ def nothing_merged(channel: FloatArray, n: int) -> bool:
 
 
 def _alike(columns: FloatArray) -> bool:
-    """Return True if columns are proportional, to rounding, and each report can come from others."""
+    """Return True if columns are proportional, to rounding, and reports can come from others."""
     shares = columns / columns.sum(axis=0)
     return bool(columns[2].all() and np.ptp(shares, axis=1).max() < _ROUNDING)
 
