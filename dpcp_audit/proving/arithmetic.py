@@ -380,7 +380,9 @@ def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | Non
     if isinstance(x, Statistic):
         other = b if x is a else a
         doubles = name == "Div" or is_double(other)
-        return _multiple(reading, name, replace(x, floats=x.floats or doubles), size, array)
+        whole = name == "Mult" and array is None and float(plain(other)).is_integer()
+        x = replace(x, floats=x.floats or doubles, integer=x.integer and whole)
+        return _multiple(reading, name, x, size, array)
     if array is not None:
         return None
     if isinstance(x, Noise) and not _SMALLEST < x.scale.times(size).square < 1 / _SMALLEST:
@@ -401,9 +403,8 @@ def _multiple(
     """Return a statistic times a known number, or entry by entry times a known array."""
     if array is not None and broadcast(x.shape, array) != x.shape:
         raise reading.refuse(f"{name} with an array of the shape {array}")
-    whole = name == "Mult" and size.rational is not None and size.rational.denominator == 1
     if array is None:
-        return in_range(reading, x.times(size, keeps_integers=whole))
+        return in_range(reading, x.times(size, keeps_integers=True))
     scaled = in_range(reading, x.times(size))
     return replace(scaled, part=None, span=min(2 * scaled.linf, scaled.l1), topped=False)
 

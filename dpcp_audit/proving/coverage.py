@@ -41,6 +41,7 @@ _MOST_READINGS = 2_000
 """Sequences of outcomes of draws that are read at most."""
 _UNBOUNDED = Fraction(10) ** 400
 """An end of scores without bounds, which no double but infinity reaches."""
+_WIDEST = 2.0**1000
 _BITS = 192
 
 
@@ -184,6 +185,9 @@ def bounds_of(
     """
     ends = [decimal(each) if math.isfinite(each) else _far(each) for each in setting.bounds]
     source = source_of(function)
+    if any(math.isfinite(each) and abs(each) > _WIDEST for each in setting.bounds):
+        line = source.node.lineno
+        raise Refusal(line, "scores so large that their differences may be infinite")
     found: list[Threshold] = []
     given: tuple[int, ...] | None = ()
     while given is not None:
@@ -266,6 +270,7 @@ def assumptions(setting: CoverageSetting, claim: Coverage) -> tuple[str, ...]:
         f"the scores and the next one are {drawn}, {tied}",
         f"every score is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
         f"sets hold the labels whose score is {sets} the threshold",
+        "numbers are real numbers: noise and differences of scores neither round nor overflow",
         "the generator's draws are independent of the scores and of each other, of the stated laws",
         "names outside of the function mean what they mean now",
     )

@@ -38,7 +38,7 @@ from dpcp_audit.proving.draw_outcomes import (
     moved,
     rounded,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain, rational_of
+from dpcp_audit.proving.exact_numbers import is_scalar, plain, rational_of
 from dpcp_audit.proving.interpreter import PathReader
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
@@ -90,6 +90,8 @@ class Partitioned(Hidden):
 
 
 _OF_SCORES = (Records, Padded, Partitioned)
+_LARGEST = Fraction(2) ** 1023
+"""Bounds of scores beyond which their differences may be infinite."""
 
 
 class CoverageReader(PathReader):
@@ -363,7 +365,8 @@ def _clamped(names: tuple[str, ...], lower: int | None, upper: int | None) -> An
         given = dict(zip(names, args, strict=False)) | kw
         values = [given.get(name) for name in names]
         ranked = [each for each in values if isinstance(each, OrderStatistic)]
-        if not ranked or given.keys() - set(names) or len(args) > len(names):
+        named = kw and len(names) == 2  # which raises TypeError
+        if not ranked or given.keys() - set(names) or len(args) > len(names) or named:
             return NotImplemented
         if len(values) == 2 and isinstance(values[1], OrderStatistic):
             values.reverse()
@@ -378,18 +381,21 @@ def _clamped(names: tuple[str, ...], lower: int | None, upper: int | None) -> An
 
 def _is_beyond(reader: CoverageReader, least: Value, most: Value) -> bool:
     """Tell whether a smallest and a largest value lie outside of the range of the scores."""
-    low, high = reader.bounds
+    low, high = map(_as_double, reader.bounds)
     below, above = _end(least, -math.inf), _end(most, math.inf)
     return below is not None and above is not None and below <= low and above >= high
 
 
-def _end(value: Value, otherwise: float) -> Fraction | float | None:
+def _as_double(bound: Fraction) -> float:
+    """Return a bound as scores are compared with it; one beyond all doubles is infinite."""
+    return math.copysign(math.inf, bound) if abs(bound) > _LARGEST else float(bound)
+
+
+def _end(value: Value, otherwise: float) -> float | None:
     if value is None:
         return otherwise
-    if not is_known(value) or not is_scalar(value) or math.isnan(value):
-        return None
-    exact = exact_of(value)
-    return float(value) if exact is None else exact.rational
+    number = is_known(value) and is_scalar(value) and not math.isnan(value)
+    return float(plain(value)) if number else None
 
 
 _CALLS: dict[str, Callable[[CoverageReader, list[Value], dict[str, Value]], Value]] = {

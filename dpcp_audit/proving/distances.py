@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
-from dpcp_audit.proving.exact_numbers import Surd, is_scalar, plain, root_above
+from dpcp_audit.proving.exact_numbers import Real, Surd, is_scalar, plain, root_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -596,6 +596,8 @@ class SampledPlaces(Hidden):
 DATA = (Records, Statistic, Weights, Private, Hidden)
 RANDOM = (Noise, Noisy)
 _OBJECTS = (Generator, Distribution, Reference, Once, BoundMethod, Closure)
+_HOLDERS = (Distribution, Once, BoundMethod, Closure)
+"""Kinds that hold other values."""
 
 
 def sources_of(iterable: Value) -> list[Value]:
@@ -651,17 +653,24 @@ def is_whole(value: Value) -> bool:
 
 
 def same(a: Value, b: Value) -> bool:
-    """Tell whether two values are the same, type included."""
+    """Tell whether two values are the same in all that a program can see of them."""
     if a is b:
         return True
     if type(a) is not type(b):
         return False
+    if isinstance(a, Real):
+        return (a.exact, a.form) == (b.exact, b.form) and same(plain(a), plain(b))
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and bool(np.all(a == b))
+        shown = [(each.dtype.char, each.shape, each.strides, each.tobytes()) for each in (a, b)]
+        return shown[0] == shown[1] and a.dtype != object
+    if isinstance(a, float | complex | np.inexact):  # -0.0 and the sign of NaN can be seen
+        return np.asarray(a).tobytes() == np.asarray(b).tobytes()
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, _HOLDERS):
+        return all(same(getattr(a, each), getattr(b, each)) for each in type(a).__slots__)
     try:
-        return bool(a == b)
+        return bool(a == b) and repr(a) == repr(b)  # such as range(0) and range(5, 5)
     except (TypeError, ValueError):
         return False
 

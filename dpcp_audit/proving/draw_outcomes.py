@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.proving.distances import Hidden, Value, tokens
+from dpcp_audit.proving.distances import Hidden, Value, is_whole, tokens
 from dpcp_audit.proving.exact_numbers import is_scalar, numbers_of, rational_of
 from dpcp_audit.proving.paths import Choices
 from dpcp_audit.stats.enclosures import ball, lower, normal_cdf
@@ -118,7 +118,20 @@ def _real(reader: Interpreter, name: str, given: dict[str, Value]) -> RealDraw:
     loc, scale = _number(reader, given.get("loc", 0)), _number(reader, given.get("scale", 1))
     if scale <= 0:
         raise reader.refuse("noise of scale 0 or below")
-    return RealDraw(law, loc, scale, next(tokens))
+    found = _not_rounded_off(RealDraw(law, loc, scale, next(tokens)))
+    if found is None:
+        raise reader.refuse("noise so small that doubles round it off")
+    return found
+
+
+_COARSE, _SMALLEST = 2**30, Fraction(1, 2**500)
+"""A location, in scales, and a scale, beyond which doubles round noise off."""
+
+
+def _not_rounded_off(draw: RealDraw) -> RealDraw | None:
+    """Return a real draw, unless its doubles are far apart for its scale."""
+    fits = abs(draw.loc) <= _COARSE * draw.scale and _SMALLEST <= draw.scale <= 1 / _SMALLEST
+    return draw if fits else None
 
 
 def _number(reader: Interpreter, value: Value) -> Fraction:
@@ -129,10 +142,9 @@ def _number(reader: Interpreter, value: Value) -> Fraction:
 
 
 def _whole(reader: Interpreter, value: Value) -> int:
-    number = _number(reader, value)
-    if number.denominator != 1:
+    if not is_whole(value):
         raise reader.refuse("the law of a draw is not known as whole numbers")
-    return int(number)
+    return int(value)  # type: ignore[call-overload]
 
 
 Chances = list[tuple[int, Fraction]]
@@ -258,9 +270,12 @@ def moved(name: str, a: Value, b: Value) -> RealDraw | None:
     if number is None:
         return None
     if name == "Add":
-        return replace(draw, loc=draw.loc + number)
+        return _not_rounded_off(replace(draw, loc=draw.loc + number))
     if name == "Sub":
-        return replace(draw, loc=draw.loc - number if draw is a else number - draw.loc)
+        loc = draw.loc - number if draw is a else number - draw.loc
+        return _not_rounded_off(replace(draw, loc=loc))
     if name == "Mult" and number:
-        return replace(draw, loc=draw.loc * number, scale=draw.scale * abs(number))
+        return _not_rounded_off(
+            replace(draw, loc=draw.loc * number, scale=draw.scale * abs(number))
+        )
     return None

@@ -250,6 +250,8 @@ class Expressions(Loops):
             whole = isinstance(x, tuple) and not is_known(x)
             if isinstance(x, Reference):
                 whole = self.cells(x).kind == "list"
+            if isinstance(x, Once) and (x is left or name not in {"In", "NotIn"}):
+                raise self.refuse("an iterator is compared")
             if whole and name not in {"In", "NotIn", "Is", "IsNot"} and not shape_of(y):
                 raise self.refuse("a list or a tuple is compared", "compare arrays: np.array(...)")
 
@@ -335,6 +337,8 @@ class Expressions(Loops):
             if cells.kind in {"list", "dict"}:
                 return bool(cells.items)
             raise self.refuse("the truth of an object or of an array")
+        if isinstance(value, Once):
+            return True  # an iterator, whatever is left in it
         value = self.public(value, "a condition")
         if isinstance(value, PublicAnswer):
             return value.holds
@@ -393,7 +397,9 @@ class Expressions(Loops):
         index = self.read(node)
         if isinstance(index, Records | SampledPlaces | gaps.Chosen):
             return index
-        return self.public(index, "an index")
+        if isinstance(index, tuple) and any(isinstance(each, Reference) for each in index):
+            raise self.refuse("a list within an index")
+        return self.public(self.gathered(index), "an index")  # a list selects as an array does
 
     def _read_Slice(self, node: ast.Slice) -> Value:
         ends = [

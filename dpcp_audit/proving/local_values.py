@@ -30,6 +30,7 @@ from dpcp_audit.proving.distances import NUMPY, Hidden, Value, is_known, tokens
 from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
+    RealArray,
     form_of,
     is_scalar,
     plain,
@@ -336,15 +337,16 @@ def is_whole(value: Value) -> bool:
 
 def typed(value: Value) -> Hashable:
     """Return a known value with its type, as a key: values that differ have keys that do."""
-    value = plain(value)
     if isinstance(value, np.ndarray):
-        own = value.base is None
-        return "array", value.dtype.str, value.shape, value.strides, own, value.tobytes()
+        exact = isinstance(value, RealArray) and (value.exact or value.logs) is not None
+        own = exact or value.base is None  # an exact array is a view of one that has its memory
+        return "array", value.dtype.char, value.shape, value.strides, own, value.tobytes()
+    value = plain(value)
     if type(value) in {tuple, list}:
-        return (type(value).__name__, *map(typed, value))
+        return (type(value), *map(typed, value))
     if isinstance(value, float) and math.isnan(value):
         raise ValueError("NaN is returned, whose sign may differ")
-    return type(value).__name__, repr(value)
+    return type(value), value.hex() if isinstance(value, float) else repr(value)
 
 
 def items_of(value: Value) -> tuple[Value, ...] | None:

@@ -22,6 +22,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     join,
     larger_of,
+    same,
     shape_of,
     tokens,
 )
@@ -224,8 +225,8 @@ class Joining:
         """Return what is at an address of either path."""
         if x is y:
             return x
-        alike = (x.kind, x.keys, len(x.items), x.of) == (y.kind, y.keys, len(y.items), y.of)
-        if not alike:
+        alike = (x.kind, len(x.items), x.of) == (y.kind, len(y.items), y.of)
+        if not alike or not same(x.keys, y.keys):
             reason = "branches leave lists of different lengths here"
             return Contents("lost", (Private(self.line, reason),))
         return replace(x, items=tuple(map(self.value, x.items, y.items)))

@@ -277,7 +277,7 @@ def _assumptions(n: int | None, bounds: tuple[float, float], domain: int | None)
         "numbers are real numbers: doubles, and noise made of them, neither round nor underflow",
         "the generator's draws are independent, of the stated laws, and unknown to the attacker",
         "names outside of the function mean what they mean now",
-        "running time is not observed, nor which equal numbers, texts or tuples are one object",
+        "running time is not observed, nor memory: which equal values are one object, or share it",
     )
 
 

@@ -355,6 +355,8 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
         edges = np.histogram(np.zeros(1), plain(bins), plain(range))[1]
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
+    if not np.all(edges[1:] >= edges[:-1]):  # NaN, beside which bins count records twice
+        raise reader.refuse("the edges of a histogram's bins do not increase")
     moved = ONE if reader.n is None else Fraction(2)
     reader.note("histogram in l1", moved)
     counts = statistic(

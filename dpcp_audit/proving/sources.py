@@ -155,7 +155,7 @@ def is_narrow(value: Any) -> bool:
         try:
             with warnings.catch_warnings(action="error"):
                 value = np.dtype(value)
-        except TypeError:
+        except (TypeError, ValueError, SyntaxError):
             return False
         except DeprecationWarning:
             return True
@@ -196,6 +196,12 @@ def source_of(function: Any, line: int = 0) -> FunctionSource:
     """
     if not isinstance(function, types.FunctionType):
         raise Refusal(line, f"{_name(function)} is not known, and has no Python source to read")
+    if np.geterr()["under"] != "ignore":
+        raise Refusal(
+            line,
+            "NumPy raises an error, or warns, where the data's numbers underflow (np.seterr)",
+            "np.seterr(under='ignore'), as it is by default",
+        )
     code = function.__code__
     name = _name(function)
     linecache.checkcache(code.co_filename)

@@ -387,6 +387,9 @@ def _dict(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value
     return reader.path.store(Contents("dict", tuple(kw.values()), tuple(kw)))
 
 
+_OF_VALUE = "that of the value"
+
+
 def _filled(value: Value) -> Any:
     def fill(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
         given = dict(zip(("shape", "dtype"), args, strict=False)) | kw
@@ -395,7 +398,8 @@ def _filled(value: Value) -> Any:
         shape = reader.public(given.get("shape"), "the shape of an array")
         found = gathering.filled(reader, shape, value, given.get("dtype"))
         if found is NotImplemented and all_known([value, *given.values()], {}):
-            return called(reader, np.full, [shape, value], {})
+            own = {} if given.get("dtype") is _OF_VALUE else {"dtype": given.get("dtype")}
+            return called(reader, np.full, [shape, value], own)
         if found is NotImplemented and isinstance(value, Private):
             raise reader.refuse(value.reason)
         return UNKNOWN if found is NotImplemented else found
@@ -419,7 +423,7 @@ def _full(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value
     given = dict(zip(("shape", "fill_value", "dtype"), args, strict=False)) | kw
     value = reader.public(given.pop("fill_value", None), "what an array is filled with")
     if given.get("dtype") is None and not isinstance(value, float):
-        given["dtype"] = object  # that of the value, which is not known to be a double
+        given["dtype"] = _OF_VALUE  # which is not known to be a double
     return _filled(value if is_scalar(value) else SCALAR)(reader, [], given)
 
 

@@ -264,3 +264,88 @@ def moved_so_often(scores, *, rng):
     for _ in range(9000):
         z = z + 1e12
     return np.count_nonzero(scores > 0.5) + z
+
+
+TINY_SCALES = np.array([[1e-6, 1.0], [1e-6, 1e-6]])
+
+
+@attack("a list as an index selects rows, where a tuple selects one entry", n=8)
+def scales_by_a_list(scores, *, rng):
+    return np.sum(scores) + rng.laplace(0, TINY_SCALES[[0, 1]])
+
+
+@attack("an array of one entry that a list has selected has another name")
+def entry_by_a_list(scores, *, rng):
+    v = np.array([1.0, 2.0]) * 1.0
+    x = v[[0]]
+    y = x
+    x += np.sum(scores)
+    return y
+
+
+@attack("a type differs between branches that are joined", n=8, event=lambda v: v == 1.0)
+def joined_types(scores, *, rng):
+    x = np.float64(0.1) + 0.2 if rng.random() < 0.5 else 0.1 + 0.2
+    if isinstance(x, np.float64):
+        return np.sum(scores) + rng.laplace(0, 1.0)
+    return np.sum(scores)
+
+
+@attack("the sign of 0 differs between branches", n=8)
+def joined_signs(scores, *, rng):
+    x = +0.0 if rng.random() < 0.5 else -0.0
+    if str(x) == "-0.0":
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("keys of a dictionary differ in their type between branches", n=8)
+def joined_keys(scores, *, rng):
+    d = {1: 0.0} if rng.random() < 0.5 else {True: 0.0}
+    for key in d:
+        if str(key) == "True":
+            return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("NaN among the edges of bins")
+def edges_that_are_no_numbers(scores, *, rng):
+    counts, _ = np.histogram(scores, bins=[0.0, np.nan, 0.3, np.nan, 0.6, np.nan, 1.0])
+    return counts + rng.laplace(0, 2.0, size=6)
+
+
+@attack("an array of another type than it is filled as", n=8)
+def filled_as_whole_numbers(scores, *, rng):
+    w = np.full((1, 2), 0.9, dtype=int)
+    if w[0, 0] == 0:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("an array of a narrow type of two dimensions", n=8)
+def filled_as_bytes(scores, *, rng):
+    w = np.full((1, 2), 200.0, dtype=np.uint8)
+    if (w + w)[0, 0] == 144:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("an iterator without entries is true", n=8)
+def iterators_are_true(scores, *, rng):
+    if zip((), ()):
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("iterators are compared as objects", n=8)
+def iterators_compared(scores, *, rng):
+    if reversed((1,)) == reversed((1,)):
+        return np.sum(scores) + rng.laplace(0, 1.0)
+    return np.sum(scores)
+
+
+@attack("a factor that is 1 but for rounding, beside noise of whole numbers", PureDP(2.0))
+def almost_whole(scores, *, rng):
+    factor = 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1
+    p = 1 - math.exp(-1)
+    return np.count_nonzero(scores > 0.5) * factor + rng.geometric(p) - rng.geometric(p)

@@ -333,7 +333,30 @@ def chances_of_too_little(scores, *, rng):
     return np.sort(scores)[rng.choice([18, 19], p=[0.4, 0.4])]
 
 
+def noise_that_is_rounded_off(scores, *, rng):
+    return np.sort(scores)[math.ceil(17 + rng.laplace(0, 1e-20)) - 1]
+
+
+def noise_moved_far(scores, *, rng):
+    return np.sort(scores)[math.ceil(rng.laplace(0, 0.01) + 2.0**60 - 2.0**60 + 17) - 1]
+
+
+def capped_just_below(scores):
+    top = 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1
+    return min(np.sort(scores)[18], top)
+
+
+def arguments_by_no_name(scores):
+    return np.minimum(a=np.sort(scores)[18], b=1.0)
+
+
+def candidates_by_a_double(scores, *, rng):
+    return np.sort(scores)[18 + rng.choice(1.0)]
+
+
 WRONG = [
+    noise_that_is_rounded_off, noise_moved_far, capped_just_below, arguments_by_no_name,
+    candidates_by_a_double,
     chances_of_too_little, choices_of_a_size, answer_in_an_array, too_large_for_a_double,
     not_a_number, not_a_number_beside_infinity,
     scaled, of_other_numbers, of_squares, of_some, of_clipped, cut_off, cut_off_by_numpy,

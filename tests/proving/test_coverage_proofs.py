@@ -203,3 +203,12 @@ def test_what_is_not_read_is_said(claim) -> None:
             dp.prove(functions.by_sorting, claim)
     else:
         assert "each class" in dp.prove(functions.by_sorting, claim, n=20).reason
+
+
+def test_scores_whose_differences_may_be_infinite_are_refused() -> None:
+    def median(scores) -> float:
+        return np.median(scores)
+
+    assert dp.prove(median, dp.Coverage(0.45), n=20).proved
+    wide = dp.prove(median, dp.Coverage(0.45), n=20, bounds=(-1.7e308, 1.7e308))
+    assert "may be infinite" in wide.reason

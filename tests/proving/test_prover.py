@@ -224,3 +224,12 @@ def test_noise_on_data_that_is_drawn_again_is_told_from_other_loops(function, ag
     assert not found.proved
     assert found.stop is not None
     assert found.stop.unpaid is again
+
+
+def test_errors_of_underflow_depend_on_the_data() -> None:
+    before = np.seterr(under="raise")
+    try:
+        proof = dp.prove(_by_a_helper, dp.PureDP(0.5))
+    finally:
+        np.seterr(**before)
+    assert "underflow" in proof.reason
