@@ -29,7 +29,7 @@ ROWS, FEATURES, FRESH = 100, 5, 100
 
 def nearest_neighbour(features: FloatArray, labels: IntArray, queries: FloatArray) -> FloatArray:
     """Return class probabilities of queries, shape (m, 2): 3/4 for the label of the nearest row."""
-    apart = ((queries[:, None, :] - features[None, :, :]) ** 2).sum(axis=2)
+    apart = (features**2).sum(axis=1) - 2 * queries @ features.T
     ones = 0.25 + 0.5 * labels[apart.argmin(axis=1)]
     return np.stack([1 - ones, ones], axis=1).astype(np.float64)
 
@@ -253,7 +253,7 @@ def _theorems() -> list[Specimen]:
         target=f"{HERE}.broken_mechanisms:ldpcp_scores",
         coverage=Coverage(at_least=limit, confidence=1 - broken_mechanisms.LDP_FAILURE),
         sizes=(broken_mechanisms.LDP_USERS,),
-        calls=500,
+        calls=1000,
         theorem=sound.check(),
         exact=sound.exact,
     )
@@ -304,4 +304,4 @@ def _pipelines() -> list[Specimen]:
 
 def _pipeline(*, held_out: bool) -> MeanBound:
     theorem = Pipeline(held_out=held_out)
-    return MeanBound(theorem=theorem, at_least=1 - broken_mechanisms.ALPHA, n_trials=8000)
+    return MeanBound(theorem=theorem, at_least=1 - broken_mechanisms.ALPHA, n_trials=16_000)

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 _CHUNK = 2**18
 _FEWEST = 16
 """Outputs of either input that a pair is first tried on, at least."""
+_FEW_PAIRS, _CONSTANT = 8, 2
+"""After so many pairs on each of which all outputs were one and the same, further ones are tried on
+so few outputs of either input: they say where such a target's output changes as well."""
 _ARMS = 128
 """Pairs that a round's budget should suffice to try, where they are tried on more outputs."""
 _MOST_TRIED = 400
@@ -312,7 +315,7 @@ class PairRace:
         if self.randomness is not Randomness.NONE and self.constant_everywhere:
             raise ConstantOutputsError(
                 f"the target returned the same value in all of {counted(self.bank.spent, 'call')} "
-                f"({counted(len(self.arms), 'input pair')})",
+                f"on both inputs of each pair ({counted(len(self.arms), 'pair')} tried)",
                 f"name inputs on which it is random, or {OR_NONE}",
             )
 
@@ -336,9 +339,11 @@ class PairRace:
         explored = self.bank.spent + round(_EXPLORED * room)
         for tried in range(_MOST_TRIED):
             candidate = self._next(rng, explored)
-            if candidate is None or (tried and self.bank.spent + 2 * size > explored):
+            constant = len(self.arms) >= _FEW_PAIRS and self.constant_everywhere
+            each, end = (_CONSTANT, stop) if constant else (size, explored)
+            if candidate is None or (tried and self.bank.spent + 2 * each > end):
                 break
-            self._try(candidate, size)
+            self._try(candidate, each)
         self._halve(stop)
 
     def _halve(self, stop: int) -> None:

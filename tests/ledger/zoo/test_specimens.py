@@ -168,8 +168,6 @@ def test_of_what_was_only_not_refuted_no_cell_says_that_it_holds() -> None:
 ROWS = [row for row in suite("zoo") if row.claim.expected is not None]
 SIGNIFICANCE = 1e-6 / len(ROWS)
 PATHS = 20
-SEEDED = ("fixed-seed[check=black-box]", "seed-of-data[check=black-box]")
-"""On few draws these return one value on every input, which is an error."""
 SLOW = (
     *("laplace-noise-0.8", "laplace-noise-0.9", "gaussian-noise-0.8", "gaussian-noise-0.9"),
     *("laplace-for-gaussian", "one-draw", "ldpcp"),
@@ -183,8 +181,7 @@ def marked(row: Row) -> ParameterSet:
         row = replace(row, check=replace(row.check, paths=PATHS))
     if row.check.sampled and not traced and name.startswith(SLOW):
         return pytest.param(row, Profile.CI, id=row.claim.id, marks=pytest.mark.study)
-    profile = Profile.CI if name in SEEDED else Profile.SMOKE
-    return pytest.param(row, profile, id=row.claim.id)
+    return pytest.param(row, Profile.SMOKE, id=row.claim.id)
 
 
 @pytest.mark.known_bad

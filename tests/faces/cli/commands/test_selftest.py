@@ -123,6 +123,13 @@ def test_what_goes_wrong_stands_out(results: dict[str, Any]) -> None:
     assert bad.notes[0] == "wrong-k: black-box: MISSED"
 
 
+@pytest.mark.study
+@pytest.mark.statistical(false_alarm=1e-3)
+@pytest.mark.parametrize("seed", range(3))
+def test_all_of_it_passes_at_the_smallest_effort(seed: int) -> None:
+    assert main(["selftest", "--profile", "smoke", "--seed", str(seed), "-q"]) == 0
+
+
 def test_a_bug_that_slips_through_is_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
