@@ -23,7 +23,8 @@ import importlib
 import numbers
 import random
 import sys
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, StrEnum
@@ -358,9 +359,11 @@ class _Coded(float):
 
 
 _VALUES = frozenset({Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED})
-"""The kinds whose answers may be texts, bytes, members of an enumeration, or tuples of those."""
+"""The kinds whose answers may be texts, None, sets, or any other value that equals its likes."""
 _MANY = 100
 """Answers of which at least two in three must be alike another one, if they are compared whole."""
+_DIGITS = 16
+"""Characters of a text that is read as a number, at most: so many digits a float tells apart."""
 
 
 def coded(answer: Any) -> _Coded | None:
@@ -373,6 +376,8 @@ def coded(answer: Any) -> _Coded | None:
     --------
     >>> coded("yes") == coded("yes"), coded("yes") == coded(b"yes"), coded(0.5) is None
     (True, False, True)
+    >>> coded(frozenset({1, 2})) == coded({2, 1}), coded(frozenset()) == coded(None)
+    (True, False)
     """
     text = _written(answer)
     if text is None or isinstance(answer, int | float):
@@ -382,27 +387,47 @@ def coded(answer: Any) -> _Coded | None:
 
 
 def _written(value: Any) -> str | None:
-    """Return a text that is the same for equal values; None where there is no text in them."""
+    """Return a text that is the same for equal values; None for numbers and arrays of them."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, str | bytes):
-        return repr(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "US":
         return _written(tuple(value.ravel().tolist()))
-    if not isinstance(value, tuple | list | frozenset | set):
-        return None
-    parts = [(each, _written(each)) for each in cast("Iterable[Any]", value)]
-    if all(text is None for _, text in parts):
-        return None
-    texts = [repr(each) if text is None else text for each, text in parts]
-    ordered = sorted(texts) if isinstance(value, frozenset | set) else texts
-    return f"({', '.join(ordered)})"
+    if isinstance(value, Mapping):
+        return f"{{{_members(cast('Mapping[Any, Any]', value).items())}}}"
+    if isinstance(value, frozenset | set):
+        return f"set({_members(value)})"
+    if isinstance(value, tuple | list):
+        parts = cast("Sequence[Any]", value)
+        numeric = bool(parts) and all(_written(each) is None for each in parts)
+        return None if numeric else f"({', '.join(map(_part, parts))})"
+    return repr(value) if value is None or _equals_its_likes(value) else None
+
+
+def _members(values: Iterable[Any]) -> str:
+    """Return the texts of members in no order, sorted."""
+    return ", ".join(sorted(map(_part, values)))
+
+
+def _part(value: Any) -> str:
+    """Return the text of a member: equal numbers have one, whatever their type."""
+    if isinstance(value, numbers.Real) and abs(value) < 2**53:
+        return repr(float(value))
+    return _written(value) or repr(value)
+
+
+def _equals_its_likes(value: Any) -> bool:
+    """Tell whether a value, which is no number, is compared by what it holds."""
+    makes = type(value)
+    numeric = any(hasattr(value, name) for name in ("__float__", "__array__", "detach"))
+    return not numeric and makes.__hash__ is not None and makes.__eq__ is not object.__eq__
 
 
 def one(answer: Any, *, kind: Kind) -> float | FloatArray:
     """Return an answer as the number that it is, or as an array where its kind returns those.
 
-    Texts and the like are values of their own where the kind returns arrays (``coded``).
+    Texts and the like are values of their own where the kind returns arrays (``coded``). A text of
+    a number is the number; a dict of numbers is an array: what stands for its keys, and the numbers
+    in their order.
 
     Returns
     -------
@@ -412,11 +437,27 @@ def one(answer: Any, *, kind: Kind) -> float | FloatArray:
     ------
     AnswerError
     """
-    if type(answer) is not float and kind in _VALUES and (code := coded(answer)) is not None:
-        return code
+    if type(answer) is not float and kind in _VALUES:
+        read = _read(answer)
+        if read is not None:
+            return read
     if kind.gives is not Gives.VECTOR or is_number(answer):
         return number(answer, kind=kind)
     return np.array(_plain_array(answer, "an array of numbers"), dtype=np.float64).ravel()
+
+
+def _read(answer: Any) -> float | FloatArray | None:
+    """Return a value that is no number as one or more; None for what is compared as numbers."""
+    if isinstance(answer, str | bytes) and len(answer) <= _DIGITS:
+        with suppress(ValueError):
+            if np.isfinite(found := float(answer)):
+                return found
+    if isinstance(answer, Mapping) and answer:
+        entries = cast("Mapping[Any, Any]", answer)
+        if all(isinstance(each, numbers.Real) for each in entries.values()):
+            keys = sorted(entries, key=_part)
+            return np.array([coded(frozenset(keys)), *(entries[key] for key in keys)], np.float64)
+    return coded(answer)
 
 
 def is_number(answer: Any) -> bool:
@@ -453,7 +494,7 @@ def _require_repeated(codes: FloatArray) -> None:
     if distinct > len(codes) / 3:
         raise AnswerError(
             f"returned {distinct} different texts or tuples in {len(codes)} calls, which are "
-            "compared as wholes: return the numbers in them"
+            "compared as wholes: return the numbers in them, as a tuple"
         )
 
 

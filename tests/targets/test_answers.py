@@ -6,6 +6,7 @@ import decimal
 import fractions
 import logging
 import sys
+from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from dpcp_audit.targets import (
     answers,
 )
 from dpcp_audit.targets.answers import AnswerError, DegenerateTargetError
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +158,10 @@ class Reply(Enum):
     NO = 2
 
 
-VALUES = ["yes", "no", b"yes", "", Reply.YES, Reply.NO, ("yes", 1), ("yes", 2), frozenset({"a", 1})]
+VALUES = [
+    *("yes", "no", b"yes", "", Reply.YES, Reply.NO, ("yes", 1), ("yes", 2), frozenset({"a", 1})),
+    *(None, (), {}, frozenset(), frozenset({1}), {1, 2}, {"a": "b"}, 1 + 2j, date(2026, 1, 1)),
+]
 
 
 @pytest.mark.parametrize("kind", [Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED])
@@ -175,8 +180,38 @@ def test_a_quantile_is_no_text_and_a_tuple_of_numbers_is_an_array() -> None:
     assert np.array_equal(answers.one((1, 2.5), kind=Kind.VECTOR), [1.0, 2.5])
 
 
+def test_equal_values_have_one_code_whatever_their_type_and_order() -> None:
+    assert answers.coded(frozenset({1, 2})) == answers.coded({np.int64(2), 1.0})
+    assert answers.coded({"a": 1, "b": "c"}) == answers.coded({"b": "c", "a": np.float64(1)})
+
+
+def test_a_text_of_a_number_is_the_number_and_a_dict_of_numbers_an_array() -> None:
+    assert answers.one("0.125", kind=Kind.VECTOR) == answers.one(b"0.125", kind=Kind.LOCAL) == 0.125
+    assert answers.one("nan", kind=Kind.LOCAL) == answers.coded("nan")
+    first, second, other = (
+        answers.one(x, kind=Kind.VECTOR) for x in ({"a": 1, "b": 2.5}, {"b": 2, "a": 3}, {"a": 1})
+    )
+    assert np.array_equal(np.stack([first[1:], second[1:]]), [[1, 2.5], [3, 2]])
+    assert first[0] == second[0] != other[0]
+
+
+@pytest.mark.known_bad
+@pytest.mark.statistical(false_alarm=1e-7)
+@pytest.mark.parametrize(("loss", "refuted"), [(2.0, True), (1.0, False)])
+def test_empty_sets_and_none_are_audited(loss: float, refuted: bool) -> None:
+    def members(scores: np.ndarray, *, rng: np.random.Generator) -> frozenset[int] | None:
+        counted = np.sum(scores > 0.5) + rng.laplace(scale=1 / loss)
+        return None if counted < 1 else frozenset(range(max(0, round(3 - counted))))
+
+    found = dp.audit(
+        members, dp.PureDP(1.0), kind="vector", n=[4], draws=6000, trace=False, false_alarm=1e-7
+    )
+    assert (str(found.verdict) == "REFUTED") is refuted
+    assert found.verdict is not Verdict.ERROR
+
+
 def test_texts_that_hardly_ever_come_twice_are_refused() -> None:
-    codes = [answers.one(f"{k}", kind=Kind.LOCAL) for k in range(100)]
+    codes = [answers.one(f"of {k}", kind=Kind.LOCAL) for k in range(100)]
     with pytest.raises(AnswerError, match="100 different texts or tuples in 100 calls"):
         answers.stacked(codes)
     assert answers.stacked([*codes[:30], *codes[:30], *codes[:30], *codes[:30]]).shape == (120,)
