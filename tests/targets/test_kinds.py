@@ -90,7 +90,10 @@ def test_a_vectorised_local_randomizer_takes_an_array_of_values() -> None:
     ("answers", "words"),
     [
         ([[1.0, 2.0], [1.0]], "returned 1 numbers in one call and 2 in another"),
-        ([np.zeros(0)], "returned an array of shape (0,) and type float64, not an array of numbers"),
+        (
+            [np.zeros(0)],
+            "returned an array of shape (0,) and type float64, not an array of numbers",
+        ),
         ([[0.0, np.nan]], "returned NaN"),
     ],
 )
