@@ -442,7 +442,7 @@ def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
 def _require_pair(pair: InputPair, spec: CheckSpec, spell: Spelling) -> None:
     """Refuse a pair that the target cannot be called with, or of which no claim speaks."""
     require_parts(pair, spec.target.kind, spell("pair"))
-    if spec.privacy:
+    if spec.privacy or not spec.guarantees:  # without a claim, a loss is estimated
         require_domain(pair, spec.target, spell)
         takes = spec.target.kind.takes
         require_neighbours(pair, spec.neighbours, takes, spec.unit, spell("pair"))

@@ -121,3 +121,11 @@ def test_what_cannot_be_followed_is_said() -> None:
     found = dp.estimate(hidden, pair=([1.0], [0.0]), draws=2000, paths=50)
     assert "partition" in found.advantage.detail
     assert "The noise cannot be followed: " in repr(found)
+
+
+def test_the_loss_of_inputs_that_are_no_neighbours_is_refused() -> None:
+    def mean(scores, *, rng) -> float:
+        return float(np.mean(scores) + rng.laplace(0, 0.5))
+
+    with pytest.raises(ValueError, match="must hold neighbours"):
+        dp.estimate(mean, pair=([0.0, 0.0], [1.0, 1.0]), draws=2000)
