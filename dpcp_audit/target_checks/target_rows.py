@@ -390,7 +390,8 @@ class TargetTrace:
             return _proved_beside(proof.outcome(), traced)
         if traced is None:
             raise TargetError(f"{self.spec.name} cannot be followed: {found.reason}")
-        return traced if proof is None else proof.beside(traced)
+        unasked = proof is None or (proof.proved and not asked)  # it is of the release alone
+        return traced if unasked else proof.beside(traced)
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Run the pair and the paths of a witness again, on the code as it is."""

@@ -380,11 +380,13 @@ WRONG = [
 ]
 
 
-def _found(function: Any, *, of: Any = CLAIM, **given: Any) -> tuple[Finding, Any]:
+def _found(
+    function: Any, *, of: Any = CLAIM, scope: Scope = Scope.RELEASE, **given: Any
+) -> tuple[Finding, Any]:
     """The trace's finding, and the document that every report is made of."""
     given = {"kind": "quantile", "n": [20], "alpha": 0.1} | given
     spec = spec_of(function, [of], given, file=__file__, draws=600)
-    row = row_of_trace(spec, of, Scope.RELEASE, paths=40)
+    row = row_of_trace(spec, of, scope, paths=40)
     finding = check_row(row, RunSettings(), significance=1e-6)
     return finding, to_document(RunSettings(), [finding], seconds=0.0, complete=True)
 
@@ -459,6 +461,13 @@ def test_of_a_correct_twin_no_line_is_blamed(function: Any) -> None:
     found = _entry(function)
     assert found["verdict"] != Verdict.REFUTED, sentence(found)
     assert not _lines(found), sentence(found)
+
+
+def test_a_proof_of_the_release_gives_no_reason_in_the_transcript() -> None:
+    _, document = _found(between_scores, scope=Scope.TRANSCRIPT)
+    (entry,) = document["findings"]
+    assert entry["verdict"] == Verdict.INCONCLUSIVE
+    assert entry["unproved"] is None
 
 
 @pytest.mark.parametrize("function", [at_a_score, falls_back_to_the_largest, bare_at_last])
