@@ -178,21 +178,20 @@ class SourceProof:
         """
         if self.proved:
             return Unproved(reason=_UNVARIED, hint="name inputs on which the output varies")
-        stopped = self.stopped
-        line, file = stopped.line, stopped.file
-        place = None
-        if line and file:
-            place = SourceLocation.of(file, line)
+        told = self._told
+        place = SourceLocation.of(told.file, told.line) if told.line and told.file else None
         return Unproved(
-            reason=stopped.reason or "",
+            reason=told.reason or "",
             location=place,
-            hint=self._asked(stopped).hint,
-            source=stopped.annotated,
+            hint=told.hint,
+            source=told.annotated,
         )
 
-    def _asked(self, stopped: ProofResult) -> ProofResult:
-        """Return the result at the size that was asked for, which needs its own scale."""
-        same = [each for each in self.results if not each.proved and each.stop is stopped.stop]
+    @property
+    def _told(self) -> ProofResult:
+        """The result at a size that was asked for, if it stops at the line of ``stopped``."""
+        stopped = self.stopped
+        same = (each for each in self.results if not each.proved and each.line == stopped.line)
         return next((each for each in same if each.n in self.spec.n), stopped)
 
     def beside(self, outcome: Outcome) -> Outcome:
