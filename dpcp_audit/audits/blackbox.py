@@ -166,7 +166,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
             lambda: self._power(context, ""),
             detect=self.detect,
             witness=found | leak.pair_test.as_data() | {REPRESENTATION: leak.sentence},
-            note=f"{leak.sentence[0].upper()}{leak.sentence[1:]}.",
+            note="",
         )
 
     def smallest_violation(self, context: Context) -> Power:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
+    from dpcp_audit.tracing.path_losses import NoisyNumber
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import SourceLocation
 
@@ -98,6 +99,58 @@ def telling_output(guarantee: PrivacyGuarantee, pair: FinitePair) -> Odds | None
         told = int(np.argmax((masses - allowed * masses[::-1]).max(axis=0)))
     value, neighbour = (float(row[told]) for row in masses)
     return Odds(output=pair.outcomes[told], value=value, neighbour=neighbour)
+
+
+_FARTHEST = 8.0
+"""Noise scales from a centre within which an event's limit is looked for."""
+_STEPS_A_SCALE = 4
+_RAREST, _DECIMALS = 1e-6, 9
+"""The least probability of an event that is named; decimals in which events are compared."""
+
+
+def telling_event(guarantee: PrivacyGuarantee, trace: PairTrace) -> Odds | None:
+    """Return outputs beyond a limit whose probabilities show the loss; None where none do.
+
+    The probabilities are those of the law of the noise. A limit at the centre of the noise is
+    taken where the outputs beyond it are likelier than the claim allows, else one near to it.
+    """
+    loss = loss_of(guarantee)
+    linear = loss.linear
+    times = 1.0 if linear is None else math.exp(min(linear.epsilon, _LARGEST))
+    delta = 0.0 if linear is None else linear.delta
+
+    def excess(found: Odds) -> tuple[float, float]:
+        rarer, likelier = sorted((found.value, found.neighbour))
+        beyond = likelier - times * rarer - delta if likelier >= _RAREST else -math.inf
+        return round(beyond, _DECIMALS), -rarer
+
+    steps = np.linspace(0, _FARTHEST, round(_FARTHEST * _STEPS_A_SCALE) + 1).tolist()
+    for away in ([0.0], steps):
+        events = [
+            _beyond(number, way, step, above=above)
+            for number in trace.noisy
+            for way in range(2)
+            for step in away
+            for above in (True, False)
+        ]
+        best = max(events, key=excess, default=None)
+        if best is not None and excess(best)[0] > 0:
+            return best
+    return None
+
+
+def _beyond(number: NoisyNumber, way: int, steps: float, *, above: bool) -> Odds:
+    """Return the outputs some noise scales beyond the centre of an input, to a short limit."""
+    centre, scale = number.centres[way], number.scales[way]
+    unit = 10.0 ** (math.floor(math.log10(scale)) - 1)
+    limit = centre + steps * scale * (1 if above else -1)
+    if limit != float(f"{limit:.4g}"):
+        limit = float(f"{(math.ceil if above else math.floor)(limit / unit) * unit:.12g}")
+    value, neighbour = number.chances(limit, above=above)
+    event: Any = [[limit, "inf"] if above else ["-inf", limit]]
+    if number.place is not None:
+        event = {"feature": {"kind": "coordinate", "index": number.place}, "intervals": event}
+    return Odds(output=None, value=value, neighbour=neighbour, event=event)
 
 
 def hides_infinity(trace: PairTrace) -> bool:

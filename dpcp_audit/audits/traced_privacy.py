@@ -28,6 +28,7 @@ from dpcp_audit.audits.path_evidence import (
     leaking_line,
     lines_of,
     path_evidence,
+    telling_event,
     telling_output,
     trace_tables,
 )
@@ -406,6 +407,9 @@ class TracedPrivacy:
     def judge(self, trace: PairTrace, context: Context) -> Outcome:
         """Return the outcome of traces, with the line that leaks or spends most."""
         outcome = self._outcome(trace, context)
+        if outcome.verdict is Verdict.REFUTED and outcome.evidence.odds is None:
+            odds = telling_event(self.guarantee, trace)
+            outcome = replace(outcome, evidence=replace(outcome.evidence, odds=odds))
         line = leaking_line(trace) if trace.followed else None
         return replace(outcome, location=line, traced=lines_of(trace))
 

@@ -37,7 +37,12 @@ _UNDECIDED = (
     "Not decided: a trace bounds the loss of the release from above only. Other noise may give the "
     "same output, so an infinite loss of what the noise reveals refutes nothing."
 )
-_LAWS = {"laplace": "Laplace", "normal": "Gaussian"}
+_LAWS = {
+    "laplace": "Laplace",
+    "normal": "Gaussian",
+    "standard_normal": "Gaussian",
+    "standard_cauchy": "Cauchy",
+}
 
 
 def sentence(finding: Mapping[str, Any]) -> str:
@@ -311,21 +316,24 @@ def _broken(finding: Mapping[str, Any]) -> str:
 
 
 def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
-    """Return how a computed loss shows: one output, and how likely it is on either input."""
+    """Return how a computed loss shows: an output or event, and how likely it is on each input."""
     evidence: PlainData = finding["evidence"]
     first, second = (to_float(odds[name]) for name in ("value", "neighbour"))
     change = changed_records(finding["witness"], to_neighbour=second > first)
     likelier, rarer = max(first, second), min(first, second)
-    output = f"the output {_output(odds['output'])}"
+    event = odds.get("event")
+    output = _event(event, outside=False) if event else f"the output {_output(odds['output'])}"
     shows = (
         f"makes {output} about {_ratio(likelier / rarer, evidence)} times as likely "
         f"({share(likelier)} against {share(rarer)})"
         if rarer
-        else f"makes {output} possible ({share(likelier)}), which was impossible"
+        else f"makes {output} possible ({share(likelier)}), which was "
+        f"{'as good as ' if event else ''}impossible"
     )
     quantity = Quantity(evidence["quantity"])
-    found = amount(quantity, evidence["value"], digits=telling_digits(evidence))
-    return f"{change} {shows}; {_allowed(evidence)}. Exact: {found}."
+    exact = amount(quantity, evidence["value"], digits=telling_digits(evidence))
+    found = _certified(evidence) or f"Exact: {exact}."
+    return f"{change} {shows}; {_allowed(evidence)}. {found}"
 
 
 def _output(output: object) -> str:
@@ -366,6 +374,8 @@ _FEATURES = {
     "coordinate": "an output whose entry {index} is ",
     "ones": "an output whose number of steps to the upper half, in a bisection, is ",
     "decimals": "an output whose number of decimals is ",
+    "trailing-zeros": "an output whose number of trailing zero bits is ",
+    "last-bits": "an output whose last {bits} bits, read as a number, are ",
 }
 """Outputs by a number that tells of them, for the numbers that have a name beyond the search."""
 
@@ -481,7 +491,12 @@ def _next_step(finding: Mapping[str, Any]) -> str:
 
 
 def _remedy(finding: Mapping[str, Any]) -> str:
-    """Return the line that leaks or spends the loss, and what would help, where that is known."""
+    """Return the line that leaks or spends the loss, and what would help, where that is known.
+
+    Where only the last bits of numbers break the promise, that cause and its remedy.
+    """
+    if written := (finding.get("witness") or {}).get("representation"):
+        return str(written)
     if (rank := _rank(finding)) is not None:
         return f"The threshold is score {rank} from below; {_rank_that_would_do(finding)} would do."
     line, stopped = _spending_line(finding), _stopped_at_its_line(finding)

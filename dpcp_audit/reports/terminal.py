@@ -34,6 +34,7 @@ from dpcp_audit.reports.terminal_findings import (
 )
 from dpcp_audit.reports.witness import one_line, tables_of_finding
 from dpcp_audit.words.formatting import counted, number, printable
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -205,9 +206,9 @@ def _print_body(
     for line in _witnesses(told, results, verbose=display.verbose):
         console.print(Text(line), soft_wrap=True)
     for finding in told:
-        if written := finding["witness"].get("representation"):
-            label = "cause" if finding["verdict"] == "REFUTED" else "warning"
-            text = plain_line(f"{label}: {finding['id']}: {written}")
+        written = finding["witness"].get("representation")
+        if written and finding["verdict"] != Verdict.REFUTED:  # whose sentence says it
+            text = plain_line(f"warning: {finding['id']}: {written}")
             console.print(Text(text, style="yellow"), soft_wrap=True)
     _print_skipped(document.get("skipped", []), console, verbose=display.verbose)
 

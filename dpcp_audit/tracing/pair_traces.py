@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.laws import FinitePair, LawPair
     from dpcp_audit.tracing.draws import Line
     from dpcp_audit.tracing.outputs import OutputLaw
-    from dpcp_audit.tracing.path_losses import PathLoss
+    from dpcp_audit.tracing.path_losses import NoisyNumber, PathLoss
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
@@ -335,6 +335,8 @@ class PairTrace:
         hands to its generator.
     drawn : bool
         True if any draw is seen; else the code is deterministic, or draws where it is not seen.
+    noisy : tuple of NoisyNumber
+        The numbers that are returned with one draw of noise, of the same law on every path.
     """
 
     forward: LossSample
@@ -350,6 +352,7 @@ class PairTrace:
     drawn: bool = True
     missed: float = 0.0
     elementary: bool = False
+    noisy: tuple[NoisyNumber, ...] = ()
 
     @property
     def followed(self) -> bool:
@@ -426,7 +429,16 @@ def trace_target(
         drawn=any(_is_drawn(path) for path in everything),
         elementary=all(law.elementary for law in laws),
         missed=max((law.missed for law in laws), default=0.0) + aside,
+        noisy=_noisy_on_all(paths) if released else (),
     )
+
+
+def _noisy_on_all(paths: Sequence[Sequence[PathLoss]]) -> tuple[NoisyNumber, ...]:
+    """Return the noisy numbers of the output that are the same on all paths."""
+    forward, backward = ([dict.fromkeys(path.noisy) for path in way] for way in paths)
+    first = forward[0] if forward else {}
+    back = [{each.reversed() for each in noisy} for noisy in backward]
+    return tuple(each for each in first if all(each in noisy for noisy in (*forward, *back)))
 
 
 def _warm_up(target: TracedTarget, x: Any, keeps: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,38 @@ class _DrawLoss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyNumber:
+    """A number of the output that is one draw of symmetric noise on a centre of each input.
+
+    Parameters
+    ----------
+    place : int or None
+        Its place among the numbers of the output, from 0; None if it is the only one.
+    law : NoiseLaw
+        That of Z.
+    centres, scales : tuple of float
+        On the input, and on the neighbour.
+    """
+
+    place: int | None
+    law: NoiseLaw
+    centres: tuple[float, float]
+    scales: tuple[float, float]
+
+    def reversed(self) -> NoisyNumber:
+        """Return the same with the inputs in the other order."""
+        return replace(self, centres=self.centres[::-1], scales=self.scales[::-1])
+
+    def chances(self, limit: float, *, above: bool) -> tuple[float, float]:
+        """Return the probabilities, on either input, that it is above a limit, or below it."""
+        ends = (np.array([limit]) - self.centres) / self.scales
+        infinite = np.full(2, math.inf)
+        logs = self.law.log_interval(*((ends, infinite) if above else (-infinite, ends)))
+        first, second = np.exp(logs).tolist()
+        return first, second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PathLoss:
     """The privacy loss of one path.
 
@@ -139,6 +171,8 @@ class PathLoss:
         Where noise of scale 0 was drawn.
     output : tuple
         The plain values that the target returned.
+    noisy : tuple of NoisyNumber
+        The numbers that are returned with one draw of noise, where everything is released.
     error : float
         How far the loss may be off, by quadrature and rounding.
     """
@@ -152,6 +186,7 @@ class PathLoss:
     moved: tuple[tuple[Line, Line], ...]
     silent: tuple[Line, ...]
     output: tuple[Atom, ...]
+    noisy: tuple[NoisyNumber, ...] = ()
     error: float = 0.0
 
     @property
@@ -197,6 +232,7 @@ def path_loss(
         moved=tuple(other.moved),
         silent=tuple(sorted(path.silent)),
         output=output,
+        noisy=_noisy_numbers(path, other, output) if divergence is None else (),
         error=0.0 if divergence else numerical_error(path) + numerical_error(other),
     )
 
@@ -360,6 +396,38 @@ def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:
                 return None
             places.append(place)
     return places
+
+
+def _noisy_numbers(
+    path: PathRun, other: PathRun, output: tuple[Atom, ...]
+) -> tuple[NoisyNumber, ...]:
+    """Return the released numbers that are one draw of symmetric noise each."""
+    places = _places(path, output)
+    pairs = list(zip(path.seen, other.seen, strict=True))
+    if places is None or any(each.kind is not Seen.VALUE for each, _ in pairs):
+        return ()
+    if len(places) != len(pairs):  # of a vector that is observed at once no scale is known
+        return ()
+    numbers = [isinstance(each, int | float) for each in without_marks(output)]
+    found: list[NoisyNumber] = []
+    for place, (first, second) in zip(places, pairs, strict=True):
+        law = path.draws[first.draws[0]].law if len(first.draws) == 1 else None
+        if law is None or not first.scale > 0 < second.scale or not _is_symmetric(law):
+            continue
+        found.append(
+            NoisyNumber(
+                place=sum(numbers[:place]) if sum(numbers) > 1 else None,
+                law=law,
+                centres=(float(first.offset), float(second.offset)),
+                scales=(first.scale, second.scale),
+            )
+        )
+    return tuple(found)
+
+
+def _is_symmetric(law: NoiseLaw) -> bool:
+    z = np.array([0.5, 1.0, 2.0])
+    return not law.discrete and np.allclose(law.log_point(z), law.log_point(-z))
 
 
 def _is_seed(found: Observation) -> bool:

@@ -488,19 +488,22 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Odds:
-    """The probabilities of one output on two neighbouring inputs.
+    """The probabilities of one output, or of an event of outputs, on two neighbouring inputs.
 
     Parameters
     ----------
     output : object
-        The output, as plain data.
+        The output, as plain data; None of an event.
     value, neighbour : float
-        Its probability on either input of the witness.
+        The probability on either input of the witness.
+    event : object
+        The outputs between two limits, as a witness has them; None of one output.
     """
 
     output: Any
     value: Number
     neighbour: Number
+    event: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -522,7 +525,7 @@ class Evidence(Estimate):
     assumption : Assumption
         What the interval takes for granted.
     odds : Odds or None
-        Of a computed loss that refutes a claim, an output that shows it.
+        Of a loss that is computed, or that the noise's law gives, an output or event that shows it.
     """
 
     kind: EvidenceKind

@@ -385,3 +385,50 @@ def test_a_rare_infinite_loss_contradicts_no_promise_that_has_room_for_it() -> N
     for guarantee, contradicted in ((ApproxDP(1.0, 0.2), False), (ZCDP(0.5), True)):
         _, power = path_evidence(guarantee, paths_of(losses), significance=1e-3)
         assert (power is None) is contradicted
+
+
+def normal(scores, *, rng, scale=1.0) -> Any:
+    return float(scores.sum() + rng.normal(scale=scale))
+
+
+def two_sums(scores, *, rng) -> Any:
+    return np.array([scores[1:].sum() + rng.laplace(), scores.sum() + rng.laplace(scale=0.5)])
+
+
+def largest(scores, *, rng) -> Any:
+    return max(scores[0] + rng.laplace(scale=0.1), scores[1] + rng.laplace(scale=0.1))
+
+
+@pytest.mark.parametrize(
+    ("function", "claim", "event", "rarer"),
+    [
+        (partial(laplace, scale=0.5), PureDP(1.0), [["-inf", 0.0]], math.exp(-2) / 2),
+        (partial(laplace, scale=0.5), ApproxDP(1.0, 0.1), [["-inf", 0.0]], math.exp(-2) / 2),
+        (partial(normal, scale=0.5), ZCDP(0.5), [["-inf", 0.0]], ndtr(-2.0)),
+    ],
+)
+def test_noise_that_refutes_names_outputs_and_their_exact_probabilities(
+    function, claim, event, rarer
+) -> None:
+    found = outcome(function, claim, (np.zeros(N), np.repeat([0.0, 1.0], [N - 1, 1])))
+    assert found.verdict is Verdict.REFUTED
+    odds = found.evidence.odds
+    assert odds.event == event
+    assert (odds.value, odds.neighbour) == pytest.approx((0.5, rarer))
+
+
+def test_of_several_numbers_the_one_that_the_record_moves_is_named() -> None:
+    odds = outcome(two_sums, PureDP(1.0)).evidence.odds
+    assert odds.event["feature"] == {"kind": "coordinate", "index": 1}
+    assert max(odds.value, odds.neighbour) > math.e * min(odds.value, odds.neighbour)
+
+
+def test_a_limit_is_sought_where_the_centres_do_not_show_the_loss() -> None:
+    """Gaussian noise has no ε; at the centres the ratio is below e."""
+    odds = outcome(partial(normal, scale=2.5), PureDP(1.0), draws=400).evidence.odds
+    assert max(odds.value, odds.neighbour) > math.e * min(odds.value, odds.neighbour) > 0
+
+
+def test_of_what_is_not_returned_as_it_is_no_event_is_named() -> None:
+    found = outcome(largest, PureDP(1.0), scope="transcript")
+    assert found.evidence.odds is None

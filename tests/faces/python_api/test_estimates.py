@@ -109,7 +109,7 @@ def test_a_pair_of_lists_is_traced_as_it_is_called() -> None:
 
     found = dp.estimate(response, pair=([1, 0.9999], [0, 0.9999]), draws=2000)
     assert found.epsilon().value == pytest.approx(np.log(0.731 / 0.269))
-    found = dp.estimate(noisy, pair=([1.0, 5], [0.0, 5]), draws=2000, paths=200)
+    found = dp.estimate(noisy, pair=([1.0, 0.5], [0.0, 0.5]), draws=2000, paths=200)
     assert found.advantage.detail == "of the release"
     assert found.advantage.lower < 1 - np.exp(-0.5) < found.advantage.upper
 

@@ -268,6 +268,36 @@ def test_a_computed_loss_is_told_by_an_output_and_both_probabilities(
     assert told == f"With 20 records, changing one from {words} {end}"
 
 
+@pytest.mark.parametrize(
+    ("event", "rarer", "words"),
+    [
+        ([[0.5, "inf"]], 0.042, "an output above 0.5 about 6.4 times as likely (27 % against"),
+        (
+            {"feature": {"kind": "coordinate", "index": 2}, "intervals": [["-inf", 0.5]]},
+            0.0,
+            "an output whose entry 2 is at most 0.5 possible (27 %), which was as good as",
+        ),
+    ],
+)
+def test_noise_that_refutes_is_told_by_an_event_of_the_output(
+    event: Any, rarer: float, words: str
+) -> None:
+    odds = {"output": None, "event": event, "value": 0.27, "neighbour": rarer}
+    shown = evidence(kind="certified", value=2.0, lower=1.9, upper="inf", odds=odds)
+    case = {"value": [1.0, 0.0], "neighbour": [0.0, 0.0]}
+    told = sentence(finding("x", "REFUTED", "REFUTED", evidence=shown, witness=case))
+    assert f"changing one from 0 to 1 makes {words}" in told
+    assert told.endswith("ε = 1 allows 2.72 times. Certified: ε ≥ 1.9.")
+
+
+def test_last_bits_that_refute_are_named_as_the_cause_with_the_remedy() -> None:
+    cause = "the release reveals data through its floating-point representation: ... Round it: page"
+    event = {"feature": {"kind": "trailing-zeros"}, "intervals": [[3.0, "inf"]]}
+    told = sentence(leak((270, 42), event=event, representation=cause) | {"location": PLACE})
+    assert "makes an output whose number of trailing zero bits is above 3 about 6.4 times" in told
+    assert told.endswith(f"Certified: ε ≥ 1.6. T{cause[1:]}")
+
+
 def test_a_check_that_failed_says_why_and_what_to_do() -> None:
     failed = finding("x", "ERROR", "CONSISTENT", evidence=None, error="the target raised")
     assert sentence(failed) == "The target raised"
