@@ -157,7 +157,7 @@ def test_a_former_name_is_read_and_not_beside_the_new_one() -> None:
         ("ties", "yes"),
         ("public_n", ""),
         ("detect", "2"),
-        ("randomness", "as its signature says"),
+        ("randomness", "from its signature"),
         ("neighbours", "substitution"),
         ("alpha", ""),
     ],

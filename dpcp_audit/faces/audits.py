@@ -529,14 +529,17 @@ def draws_needed(
         if reaches(told.smallest_violation(context), detect):
             return draws
         draws += 1 + draws // _STEPS
-    raise ValueError(f"no number of draws refutes noise that is smaller by {detect:g}")
+    raise ValueError(
+        f"no number of draws detects noise that is too small by a factor of {detect:g}"
+    )
 
 
 def _check(target: Any, guarantee: Guarantee, given: dict[str, Any]) -> TargetClaim:
     """Return the check of a claim, of a function or of any target of a kind."""
     if given.get("budget") is not None:
         raise UsageError(
-            "power takes no budget, which a target must be timed for", hint="give draws"
+            "power takes no budget: a budget needs a target whose calls can be timed",
+            hint="give draws",
         )
     if not isinstance(target, str) or ":" in target:
         return check_of(spec_of(target, [guarantee], given, file="__main__"), guarantee)

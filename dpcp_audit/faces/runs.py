@@ -271,16 +271,16 @@ def _require_time(spec: CheckSpec, calls: int, seconds: float) -> None:
     if calls * seconds > DEFAULT_SECONDS:
         hours = number(calls * seconds / 3600, digits=2)
         raise IncompleteError(
-            f"{spec.name} takes {seconds:.2g} s a call, and the {calls:,} calls that are planned "
+            f"{spec.name} takes {seconds:.2g} s a call, so that the {calls:,} planned calls take "
             f"{hours} hours",
-            hint="cut them by a budget, such as 30m, or by draws, or make it vectorised",
+            hint="set a budget, such as 30m, or draws, or make it vectorised",
         )
 
 
 def _too_slow(spec: CheckSpec, seconds: float) -> IncompleteError:
     minutes = math.ceil(FEWEST * seconds * len(spec.guarantees) / (_SHARE - 2 * _TIMED_SHARE) / 60)
     return IncompleteError(
-        f"{spec.name} takes {seconds:.2g} s a call, and an audit at least {FEWEST} calls for "
+        f"{spec.name} takes {seconds:.2g} s a call, and an audit makes at least {FEWEST} calls for "
         "each claim",
         hint=f"give it a budget of {minutes}m, or make it vectorised",
     )

@@ -57,7 +57,7 @@ class Duty(StrEnum):
     TINY = "tiny"
     """Few records are covered for, or refused."""
     EMPTY = "empty"
-    """No more sets are empty than may miss."""
+    """Sets are empty no more often than they may miss."""
 
     @property
     def says(self) -> str:
@@ -70,9 +70,9 @@ _SAYS = {
     Duty.ORDER: "The order of the records does not change what is predicted.",
     Duty.INPUTS: "Fitting and predicting leave the data as they were.",
     Duty.FORMS: "Lists and data frames give what arrays give.",
-    Duty.TIES: "Where all records are the same, its label is covered as often as promised.",
-    Duty.TINY: f"Of {', '.join(map(str, _SMALL))} records, sets cover as often as promised.",
-    Duty.EMPTY: "No more predictions are empty than may miss.",
+    Duty.TIES: "If all records are equal, their label is covered as often as promised.",
+    Duty.TINY: f"With {', '.join(map(str, _SMALL))} records, sets cover as often as promised.",
+    Duty.EMPTY: "Predictions are empty no more often than they may miss.",
 }
 
 
@@ -89,7 +89,7 @@ def duty_rows(spec: CheckSpec, name: str, *, at_least: float) -> list[Row]:
             claim=Claim(
                 id=f"{name}[{duty}]",
                 statement=duty.says,
-                source=Source(paper=name, section="what a conformal predictor owes its users"),
+                source=Source(paper=name, section="the duties of a conformal predictor"),
                 expected=Verdict.CONSISTENT,
                 subject=name,
             ),
@@ -229,7 +229,7 @@ def _ties(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
         outputs, refusal = check.calls.calls(rng, count=_CALLS // _FEW, rows=rows)
         hits = check.calls.covered(outputs)[:, row] if len(outputs) else np.empty(0)
         found.append((hits.astype(np.float64), refusal))
-    return _worst(check, found, context, "where all records are one")
+    return _worst(check, found, context, "where all records are equal")
 
 
 def _tiny(check: DutyCheck, context: Context) -> tuple[Evidence, str]:

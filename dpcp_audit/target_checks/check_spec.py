@@ -135,10 +135,10 @@ class CheckSpec:
     name: str = field(
         metadata=option(
             Text(one_word=True),
-            "what the findings are called",
+            "name of the findings",
             group=Group.TARGET,
             metavar="NAME",
-            otherwise="as the target",
+            otherwise="the name of the target",
         )
     )
     n: tuple[int, ...] = field(
@@ -174,23 +174,21 @@ class CheckSpec:
         default=Unit.RECORD,
         metadata=option(
             Choice(Unit),
-            "what differs between neighbours: a record, or all of a client's",
+            "what neighbours differ in: one record, or all records of one client",
             metavar="UNIT",
             kinds=kinds_that(take=Takes.CLIENTS),
         ),
     )
     alpha: float | None = field(
         default=None,
-        metadata=option(
-            Probability(), "the miscoverage level aimed at", metavar="A", kinds=_OF_SCORES
-        ),
+        metadata=option(Probability(), "target miscoverage level", metavar="A", kinds=_OF_SCORES),
     )
     neighbours: Relation = field(
         default=Relation.SUBSTITUTION,
         metadata=option(
             Choice(Relation, _RELATIONS),
-            "how neighbours differ: substitution (one record is replaced), add-remove, or of a "
-            "calibrator one-label",
+            "how neighbours differ: substitution (one record is replaced), add-remove, or "
+            "one-label (calibrators only)",
             metavar="RELATION",
             kinds=_OF_SCORES,
         ),
@@ -265,7 +263,7 @@ class CheckSpec:
         default=None,
         metadata=option(
             Whole(at_most=MOST_DRAWS),
-            "calls of the target for each claim, at least 600; of coverage alone 100",
+            "calls of the target for each claim, at least 600; 100 if only coverage is claimed",
             metavar="N",
             otherwise="as many as the violation to detect needs",
         ),
@@ -274,8 +272,8 @@ class CheckSpec:
         default=Representation.WARN,
         metadata=option(
             Choice(Representation),
-            "if the last bits of the outputs alone break a privacy claim: warn, or strict, which "
-            "refutes it",
+            "if only the last bits of the outputs break a privacy claim: warn, or refute it "
+            "(strict)",
             metavar="MODE",
         ),
     )
@@ -469,8 +467,8 @@ def _require_shuffling(spec: CheckSpec, spell: Spelling) -> None:
     said = spell("shuffle_n")
     if any(each.of_one_report for each in spec.guarantees):
         raise UsageError(
-            f"{said} is of all users' reports, and LocalDP of one",
-            hint=f"claim what holds centrally, such as {spell('approx_dp')}",
+            f"{said} is about all users' reports, and LocalDP about one",
+            hint=f"claim a central guarantee, such as {spell('approx_dp')}",
         )
     if spec.pair is not None:
         raise UsageError(f"{said} tries values of its own", hint=f"leave {spell('pair')} out")

@@ -188,8 +188,8 @@ def short_words(check: _ClaimCheck, power: Power) -> str:
     if reaches(power, detect):
         return ""
     return (
-        f"Noise that is too small by the factor {detect:g} is beyond them: where the outputs alone "
-        "decide and do not refute, the verdict will be INCONCLUSIVE."
+        f"They cannot detect noise that is too small by the factor {detect:g}: if only the outputs "
+        "decide, and they do not refute, the verdict will be INCONCLUSIVE."
     )
 
 
@@ -232,9 +232,9 @@ class _Timed:
             self._started = now
         if now - self._started > self.seconds:
             raise OutOfTimeError(
-                f"{self.target.name}: the budget of {self.seconds:g} s was over after "
-                f"{self._made:,} of {self.planned:,} calls, as the machine was busier than when "
-                "they were planned: give a larger budget, or draws"
+                f"{self.target.name}: the budget of {self.seconds:g} s was spent "
+                f"after {self._made:,} of {self.planned:,} calls, because the machine was busier "
+                "than during planning: give a larger budget, or draws"
             )
         self._made += size
         return self.target(value, size, rng=rng)

@@ -206,12 +206,14 @@ def _contradiction(found: Outcome, shown: TraceResult, *, same: bool) -> str:
         return ""
     return (
         f"Two results contradict each other: by enumeration the {certified.label} is at most "
-        f"{upper:.6g}, by the outputs it is at least {lower:.6g}. The code draws otherwise without "
-        "a trace: nothing is proved."
+        f"{upper:.6g}, by the outputs it is at least {lower:.6g}. The code must draw differently "
+        "when it is not traced: nothing is proved."
     )
 
 
-_PAST_THE_NOISE = " The outputs lose more than the traced paths: data reaches them past the noise."
+_PAST_THE_NOISE = (
+    " The outputs show a larger loss than the traced paths: data reaches them without noise."
+)
 
 
 def _is_crossed(below: Evidence, above: Evidence) -> bool:

@@ -209,7 +209,7 @@ SUITE = Suite(
 
 
 _AGAIN, _PATHS = 5, 2000
-_MERGED = " Some reports count as one: what the counts of each show may be more."
+_MERGED = " Some reports were merged: counted apart, they may show a larger loss."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,8 +76,8 @@ _UNTRACED = 8
 
 _EVERY_PATH = "Every path of the code was run on every value, for ideal draws."
 _DOUBLES = (
-    " Assumed: each probability, which the code has as a double, stands for a real number within "
-    "its rounding; a loss that only this rounding puts beyond the claim is within it."
+    " Assumption: each probability, a double in the code, stands for a real number within its "
+    "rounding. A loss that exceeds the claim by this rounding alone counts as within it."
 )
 _ROUNDED_AWAY = "outputs that differ by no more than rounding, or in type, are taken for one"
 

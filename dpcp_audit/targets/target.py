@@ -430,7 +430,7 @@ class TargetSpec:
             "how the target takes its randomness: generator, seed, global or none",
             group=Group.TARGET,
             metavar="STYLE",
-            otherwise="as its signature says",
+            otherwise="from its signature",
             formerly="rng",
         ),
     )
@@ -452,7 +452,7 @@ class TargetSpec:
             "number of classes",
             group=Group.TARGET,
             metavar="K",
-            otherwise="as the data have",
+            otherwise="from the data",
             kinds=HAVE_CLASSES,
         ),
     )

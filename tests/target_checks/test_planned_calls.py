@@ -121,7 +121,7 @@ def test_a_factor_out_of_reach_is_announced() -> None:
     context = Context(seed=0, name="plan", significance=SIGNIFICANCE)
     small, usual = (check(**{"pure-dp": epsilon, "draws": MOST_UNASKED}) for epsilon in (0.01, 1.0))
     said = short_words(small, small.smallest_violation(context))
-    assert "by the factor 2 is beyond them" in said
+    assert "cannot detect noise that is too small by the factor 2" in said
     assert said.endswith("the verdict will be INCONCLUSIVE.")
     assert not short_words(usual, usual.smallest_violation(context))
 

@@ -48,9 +48,9 @@ sample sizes. With three files or more, each run's numbers are shown as a trend,
 is tested against the newest.
 """
 _COMPARE_EPILOG = """\
-A claim got worse where it is refuted and was not, or where its number moved significantly to the
-bad side. Numbers that were measured at different cases, as a search for the worst case brings
-about, are shown but count only with --strict.
+A claim got worse if it is newly refuted, or if its number moved significantly in the bad direction.
+A search for the worst case may end at another case in each run. Such numbers are shown, but count
+only with --strict.
 
 exit codes:
   0  nothing got worse
@@ -78,13 +78,13 @@ def add_compare(commands: Commands) -> None:
         type=arguments.probability,
         default=1e-3,
         metavar="P",
-        help="probability that any number of unchanged mechanisms is called moved "
+        help="probability of calling any number moved, if no mechanism has changed "
         "(default: %(default)s)",
     )
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="numbers that got worse at another case count, too",
+        help="also count numbers that got worse at another case",
     )
     parser.add_argument(
         "--report",
@@ -127,10 +127,28 @@ _LONGEST_WITNESS = 400
 """Characters of a witness."""
 
 
+_REPLAY = """\
+Run one finding of a results file again. The finding of 'dpcp-audit check' is tested on the recorded
+pair and event, or law of scores, by fresh draws of the current code. Any other finding is computed
+again with its seed, and must come out the same.
+
+exit codes:
+  0  the same verdict again
+  1  another verdict
+  2  usage
+  3  the finding could not be checked
+"""
+
+
 def add_replay(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser("replay", allow_abbrev=False)
-    parser.add_argument("finding_id", metavar="FINDING-ID", help="a finding's id")
+    parser = commands.add_parser(
+        "replay",
+        description=_REPLAY,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("finding_id", metavar="FINDING-ID", help="the id of a finding")
     arguments.add_results(parser)
     parser.set_defaults(execute=execute_replay)
 
@@ -238,8 +256,8 @@ def _measured(finding: dict[str, Any]) -> str:
 _LEDGER = """\
 Write one page of all claims with their verdicts, sorted by paper, with the dates and versions of
 the runs: --report markdown=ledger.md, --report html=ledger.html, or on stdout. The verdicts come
-from results files, such as 'dpcp-audit run --suite papers --report json=papers.json' writes. Of
-suites that are installed and have no results among them the page says so; --run tests them first.
+from results files, such as 'dpcp-audit run --suite papers --report json=papers.json' writes. The
+page names the installed suites that have no results; --run tests them first.
 """
 _LEDGER_EPILOG = """\
 exit codes:
@@ -278,7 +296,7 @@ def add_ledger(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FORMAT=PATH",
-        help="write the page: html= or markdown=, or a PATH whose suffix says which; PATH '-' is "
+        help="write the page: html= or markdown=, or a PATH with such a suffix; PATH '-' is "
         "stdout; repeatable (default: markdown=-)",
     )
     parser.set_defaults(execute=execute_ledger)

@@ -39,7 +39,7 @@ def add_run(commands: Commands) -> None:
     parser.add_argument(
         "--figures",
         action="store_true",
-        help="keep a figure of each finding, of a suite that leaves them out, such as theorems",
+        help="keep the figures of a suite that leaves them out, such as theorems",
     )
     parser.set_defaults(execute=execute_run)
 
@@ -143,7 +143,7 @@ def add_list(commands: Commands) -> None:
     parser.add_argument(
         "--suites",
         action="store_true",
-        help="list the suites instead, those of other packages too: name, package, what it tests",
+        help="list the installed suites instead, with their packages and what they test",
     )
     parser.add_argument(
         "--json", action="store_true", help="print a JSON list of objects instead of a table"
@@ -231,20 +231,20 @@ def _print_table(lines: Sequence[dict[str, Any]]) -> None:
 
 
 _THEOREM = """\
-Test a theorem on a law of scores, at parameters of your own: how often its bound fails, against
-the probability that it allows. 'dpcp-audit theorem NAME --help' lists what a theorem takes.
+Test a theorem on a law of scores, at your own parameters: how often does its bound fail, and how
+often may it? 'dpcp-audit theorem NAME --help' lists the parameters of a theorem.
 """
 _THEOREM_EPILOG = """\
 example:
   dpcp-audit theorem ldpcp-4 --pool mine.npz --n 20000 --epsilon 2 --delta 0.05 --alpha 0.1
   dpcp-audit theorem ldpcp-4 --n 100..1e6 --epsilon 0.5,1,2 --figure slack.svg
 
-Several values, or a range, print a table: what a coverage theorem promises in each case, and the
-coverage that is really exceeded. Nothing is judged there.
+Several values, or a range, print a table: for each case the coverage that a theorem promises, and
+the coverage that is actually exceeded. The table gives no verdicts.
 
 exit codes:
   0  the theorem was not refuted
-  1  it was; where the scores are not what it admits, the output says so
+  1  it was refuted; if the scores violate its hypotheses, the output says so
   2  usage
   3  something could not be completed (with --strict, or could not be decided)
 """
@@ -269,10 +269,10 @@ def add_theorem(commands: Commands) -> None:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--list", action="store_true", help="list the theorems: what each says, and what it takes"
+        "--list", action="store_true", help="list the theorems, with statements and parameters"
     )
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="of the theorem, such as ldpcp-4; it comes first"
+        "name", nargs="?", metavar="NAME", help="name of a theorem, such as ldpcp-4; it comes first"
     )
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(execute=execute_theorem)

@@ -292,12 +292,13 @@ def _add_sources(group: Parser) -> None:
 
 _DEFAULT_N = 100
 _PROVE = """\
-Prove a promise of privacy for every input, by reading the source: line by line, the proof bounds
-how far two neighbouring inputs can be apart, and adds up the cost of each noise draw. The function
-is not run. A line that leaks, or cannot be followed, stops the proof. A promise of coverage is
-proved for every law, of a threshold at a rank that does not depend on the scores, and one of local
-privacy for every two values of a user. TARGET, its claims and its options are those of 'dpcp-audit
-check'.
+Prove a promise of privacy for every input, by reading the source. The function is not run. Line by
+line, the proof bounds how far two neighbouring inputs can be apart, and adds up the cost of each
+noise draw. The first line that leaks, or that cannot be followed, stops the proof.
+
+Local privacy is proved for every two values of a user. Coverage is proved for every law of the
+scores, if the rank of the threshold does not depend on the scores. TARGET, its claims and its
+options are those of 'dpcp-audit check'.
 """
 _PROVE_EPILOG = """\
 example:
@@ -466,10 +467,10 @@ def execute_trace(options: argparse.Namespace) -> int:
 _ESTIMATE = """\
 Estimate the privacy loss of a function on the worst pair of neighbours that a search finds: epsilon
 at several delta, rho and Renyi divergences, the Gaussian mu, total variation, membership advantage
-and true-positive rates, each with an interval, all of which hold at once. Lower ends come from
+and true-positive rates, each with an interval. All intervals hold at once. Lower ends come from
 outputs, upper ends from the trace of the noise or its exact law, if the code can be followed.
-Otherwise there is no upper end: "partition" is that of the loss over a partition of the outputs,
-which the function may exceed. TARGET, its claims and its options are those of 'dpcp-audit check';
+Otherwise there is no upper end, and "partition" bounds the loss over a partition of the outputs;
+the function may lose more. TARGET, its claims and its options are those of 'dpcp-audit check';
 claims are optional, and are shown beside the estimates.
 """
 _ESTIMATE_EPILOG = """\

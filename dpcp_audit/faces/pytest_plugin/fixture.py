@@ -310,8 +310,8 @@ class DPAudit:
             warnings.warn(f"{where}: {written}", RepresentationWarning, stacklevel=4)
         if outcome.verdict is Verdict.INCONCLUSIVE:
             words = (
-                f"{where}: inconclusive, {_calls(audited.spec)} draws could not refute noise that "
-                f"is smaller by a factor of {audited.spec.detect:g}: raise draws"
+                f"{where}: inconclusive, {_calls(audited.spec)} draws cannot detect noise that "
+                f"is too small by a factor of {audited.spec.detect:g}: raise draws"
             )
             if "scope" in finding.claim.parameters:
                 words = f"{where}: inconclusive, {outcome.note}"

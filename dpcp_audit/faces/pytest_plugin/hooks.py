@@ -45,18 +45,18 @@ _DEFAULTS: dict[str, Any] = {
 _DETECT_OPTION = Option(
     name="detect",
     value=Positive(above=1),
-    help="the violation to detect where a test does not say: noise that is smaller by this factor, "
-    "from which the number of calls follows; for a nightly run 1.2",
+    help="detect noise that is too small by this factor, unless a test gives its own; the number "
+    "of calls follows from it; a nightly run may take 1.2",
     metavar="FACTOR",
     otherwise="2",
 )
 _DRAWS_OPTION = Option(
     name="draws",
     value=Whole(at_most=MOST_DRAWS),
-    help="calls of the target for each audit, whatever the tests say; in the configuration file, "
-    "where they do not say",
+    help="calls of the target for each audit; overrides the tests, but in the configuration file "
+    "the tests override it",
     metavar="N",
-    otherwise="as many as the violation to detect takes",
+    otherwise="as many as the violation to detect needs",
 )
 _OPTIONS = (*RUN_OPTIONS, _DETECT_OPTION, _DRAWS_OPTION)
 _TRUTH: dict[str, bool] = {
@@ -99,8 +99,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dp-audit-baseline",
         default=None,
         metavar="FILE",
-        help="fail the session where a loss or a coverage got significantly worse than in the "
-        "session that wrote this file by --dp-audit-report json=FILE",
+        help="fail the session if a loss or a coverage is significantly worse than in this file, "
+        "which an earlier session wrote by --dp-audit-report json=FILE",
     )
 
 
