@@ -15,7 +15,7 @@ PAGE = Path(__file__).parent / "howto" / "shapes.md"
 HEAD, END = "## Which claims of which kinds\n", "## Wrong uses\n"
 _ABOUT = """
 Differential privacy (`pure-dp`, `approx-dp`, `zcdp`, `renyi-dp`, `gaussian-dp` or `gdp`) is
-tested of every kind, other claims of some:
+can be claimed for every kind. Other claims fit some kinds only:
 
 """
 
@@ -28,7 +28,7 @@ def section() -> str:
         cells = ["–" if kind in refused else "yes" for refused in REFUSED.values()]
         lines.append(f"| `{kind}` | {' | '.join(cells)} |")
     advice = [f"- {words}." for words in _advice()]
-    intro = "\n\nWhere one is refused, the message says what to do:\n\n"
+    intro = "\n\nIf a claim does not fit the kind, the message says what to do:\n\n"
     return _ABOUT + "\n".join(lines) + intro + "\n".join(advice) + "\n\n"
 
 
@@ -38,7 +38,7 @@ def _advice() -> list[str]:
         for words in dict.fromkeys(refused.values()):
             kinds = _listed([kind for kind in refused if refused[kind] == words])
             found.setdefault((kinds, words), []).append(dashed(claim))
-    return [f"{_listed(claims)} of {kinds}: {words}" for (kinds, words), claims in found.items()]
+    return [f"{_listed(claims)} for {kinds}: {words}" for (kinds, words), claims in found.items()]
 
 
 def _listed(kinds: list[str]) -> str:

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-_OF_ALL = "claim the coverage of all of them"
+_OF_ALL = "claim coverage over all of them"
 _NO_SETS: dict[str, str] = {
-    Kind.VECTOR: "return the one threshold that sets are made with (kind quantile)",
-    Kind.RANDOMIZER: "claim it of the threshold that is made of the reports (kind quantile)",
-    Kind.LOCAL: "claim it of the threshold that is made of the reports (kind quantile)",
+    Kind.VECTOR: "return the threshold that defines the sets (kind quantile)",
+    Kind.RANDOMIZER: "claim it for the threshold made from the reports (kind quantile)",
+    Kind.LOCAL: "claim it for the threshold made from the reports (kind quantile)",
     Kind.MODEL: (
         "hand over an object with fit and predict_set (kind predictor), "
         "or with predict_interval (kind regression)"
@@ -68,7 +68,7 @@ def _others(kinds: Iterable[Kind], advice: str) -> dict[str, str]:
 
 
 REFUSED: Mapping[str, Mapping[str, str]] = {
-    "local_dp": _others(_VALUES, "it is of one user's report: use PureDP (pure-dp) of a data set"),
+    "local_dp": _others(_VALUES, "it is about one user's report: use PureDP (pure-dp) for a data set"),
     "coverage_at_least": _NO_SETS,
     "class_conditional_coverage": _NO_SETS | _NO_CLASSES,
     "with_confidence": _NO_SETS,
