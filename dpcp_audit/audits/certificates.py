@@ -428,7 +428,7 @@ def smallest_violation(guarantee: PrivacyGuarantee, trials: int, *, significance
 
 
 def draws_needed(guarantee: PrivacyGuarantee, violation: float, *, significance: float) -> int:
-    """Return how many fresh outputs of each neighbour refute a violation, to 1 in 500.
+    """Return the number of fresh outputs of each neighbour that refute a violation, to 1 in 500.
 
     Parameters
     ----------

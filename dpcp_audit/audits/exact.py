@@ -53,7 +53,7 @@ _BEYOND = fmpq(2**40 + 1, 2**40)
 
 
 def enclosed(pair: LawPair, guarantee: PrivacyGuarantee) -> Side | None:
-    """Return what the guarantee bounds, for (P, Q) in this direction; None where nothing can."""
+    """Return the quantity that the guarantee bounds, for (P, Q); None where it is not enclosed."""
     loss = loss_of(guarantee)
     laws = _enclosed(pair, loss.claimed)
     if laws is None or not loss.by_laws:

@@ -121,7 +121,7 @@ class Pools:
 
     @staticmethod
     def rounds(size: int) -> int:
-        """Return how many rounds to plan with ``size`` outputs of either input."""
+        """Return the number of rounds to plan with ``size`` outputs of either input."""
         return max(1, 2 * size - math.isqrt(size))
 
 
@@ -496,7 +496,7 @@ class Twin:
         return self.of_scores and self.detect >= _LEAST_BISECTED
 
     def searched(self, *, bisecting: bool) -> float:
-        """Return how many times the outputs a search takes, as measured."""
+        """Return the factor of outputs that a search takes, as measured."""
         if self.given:
             return _GIVEN
         if self.of_numbers:

@@ -207,7 +207,7 @@ class _Recorded:
     torn: bool
 
     def past(self, rows: Sequence[Row]) -> Past:
-        """Return what is finished of these rows."""
+        """Return the finished findings and chunks of these rows."""
         claims = {row.claim.id: row.claim for row in rows}
         past = Past()
         for entry in self.entries:

@@ -169,7 +169,7 @@ def _on_cluster(
 
 
 def processors() -> int:
-    """Return how many processors this process may use, by its affinity and its control group."""
+    """Return the number of processors of this process, by its affinity and control group."""
     own = getattr(os, "sched_getaffinity", None)
     allowed = len(own(0)) if own else os.cpu_count() or 1
     try:
@@ -394,7 +394,7 @@ class _Running:
         self._stopped = False
 
     def tasks(self) -> Iterator[Task]:
-        """Yield what is to be done, as long as it is needed."""
+        """Yield the tasks, as long as they are needed."""
         check = b""
         for index in range(self.chunks):
             if index < self._needed and index not in self._done:

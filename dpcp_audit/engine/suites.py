@@ -61,7 +61,7 @@ def blamed(entry: EntryPoint, what: str) -> Generator[None]:
 
 
 def checked_rows(found: Iterable[object]) -> tuple[Row, ...]:
-    """Return what ``Suite.rows`` returned, all of it rows that can run and be reported."""
+    """Return the rows of a suite, after a check that all can run and be reported."""
     return tuple(map(_checked, found))
 
 

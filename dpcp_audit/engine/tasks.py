@@ -110,7 +110,7 @@ def to_json(data: object) -> str:
 
 @cache
 def adapter(kind: type) -> TypeAdapter[Any]:
-    """Return what reads plain data as a dataclass."""
+    """Return the reader of plain data for a dataclass."""
     from pydantic import TypeAdapter  # noqa: PLC0415  (heavy, and not needed by --help)
 
     return TypeAdapter(kind)
@@ -279,7 +279,7 @@ def perform(
 
 
 def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str, str]:
-    """Return what the work returns, or None, what it raised and the hint, each in a line.
+    """Return the result of the work; or None, its error and the hint, each on one line.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Limits:
 
 
 def over_time(seconds: float) -> str:
-    """Return what is said of a check that reached its time limit."""
+    """Return the message for a check that reached its time limit."""
     return (
         f"stopped after {seconds:.3g} s: the time limit of a check; its target hung, or the "
         "machine was busy: raise the budget"

@@ -271,7 +271,7 @@ def _tell_terminal(line: str) -> None:
 
 
 def keys_of(guarantees: Sequence[Guarantee]) -> list[str]:
-    """Return what each claim is called; its parameters tell it from others of its kind."""
+    """Return the key of each claim; parameters distinguish claims of one kind."""
     kinds = [key_of(each) for each in guarantees]
     return [
         f"{kind}({', '.join(f'{all_digits(value)}' for value in each.parameters.values())})"

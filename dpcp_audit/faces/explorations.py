@@ -274,7 +274,7 @@ def explore(
 def exploration(
     grid: TheoremGrid, seed: int, *, tell: Callable[[str], None] | None = None
 ) -> Exploration:
-    """Return what a theorem promises over a grid.
+    """Return the promises of a theorem over a grid.
 
     Parameters
     ----------

@@ -280,7 +280,7 @@ def spec_of(
     forced_draws: int | None = None,
     claimed: bool = True,
 ) -> CheckSpec:
-    """Return what is to be checked of a function, its draws planned.
+    """Return the check of a function, with its draws planned.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def _spec_of(
 
 
 def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> CheckSpec:
-    """Return what is to be checked of any target of a kind, its draws planned; it cannot run.
+    """Return the check of any target of a kind, with its draws planned; it cannot run.
 
     Raises
     ------

@@ -96,7 +96,7 @@ class ClaimResult:
 
     @property
     def proof(self) -> Proof | None:
-        """Why the claim holds in every case; None of what is not proved."""
+        """The proof that the claim holds in every case; None if it is not proved."""
         outcome = self.finding.outcome
         return None if outcome is None else outcome.proof
 
@@ -108,7 +108,7 @@ class ClaimResult:
 
     @property
     def error(self) -> str:
-        """Why the check failed, and what to do on a second line; empty where it did not."""
+        """The error of a failed check, with advice on a second line; empty if it did not fail."""
         return self.finding.failure
 
     @property

@@ -153,7 +153,7 @@ class Loss:
         )
 
     def measured(self, pair: LawPair) -> Measurement:
-        """Return that quantity beside its claim, for the pair (P, Q) in this direction."""
+        """Return this quantity and its claim, for the pair (P, Q) in this direction."""
         return Measurement(self.quantity, self.decisive(pair), self.claimed, self.at)
 
 
@@ -302,7 +302,7 @@ class _GaussianLoss(Loss):
 
 
 def loss_of(guarantee: PrivacyGuarantee) -> Loss:
-    """Return how a guarantee's loss is measured.
+    """Return the measure of a guarantee's loss.
 
     Examples
     --------

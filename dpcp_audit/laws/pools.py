@@ -81,7 +81,7 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 def within(ends: FloatArray, labels: FloatArray) -> BoolArray:
-    """Tell which intervals hold their labels, whatever the rounding of their ends.
+    """Return True for each interval that holds its label, whatever the rounding of its ends.
 
     An end is a prediction plus or less a residual |y − prediction|; of the very record that set
     it, that is y only to the last bits.

@@ -441,7 +441,7 @@ class _SearchedPool:
 
 
 def estimate_error(coverage: FloatArray, uniform: FloatArray, *, n: int, beta: float) -> FloatArray:
-    """Return how far F̂c may be from F^c at either side, but for a probability of 1e-18 each.
+    """Return the largest distance of F̂c from F^c on either side, but for probability 1e-18.
 
     Bernstein's inequality for a mean of Z = (X − βU)/(1−β), where X tells whether a report is at
     or below the threshold and U is the share of labels that are. Given the user, X has the mean

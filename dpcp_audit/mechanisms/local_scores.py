@@ -294,7 +294,7 @@ class LDPCPScores(WindowSearch):
         ]
 
     def block_sizes(self, n: int) -> list[int]:
-        """Return how many users are asked in each round, at a cost that does not grow with n."""
+        """Return the number of users asked in each round, at a cost that does not grow with n."""
         each = self._block_length(n)
         if self.blocks is Blocks.CORRECTED:
             return [each + (j < n % self.rounds) for j in range(self.rounds)]
@@ -313,7 +313,7 @@ class LDPCPScores(WindowSearch):
         return self.response.debias(np.asarray(reports) / self.divisor(asked, n))
 
     def divisor(self, asked: int, n: int) -> int:
-        """Return what the sum of a block's reports is divided by.
+        """Return the divisor of the sum of a block's reports.
 
         The corrected form divides by ``asked``, or by n′ where a printed block runs past n: users
         who do not exist report nothing.

@@ -105,7 +105,7 @@ def _counts(changes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def headline(data: Mapping[str, Any]) -> str:
-    """Return what the data of a comparison say, in a few words."""
+    """Return the result of a comparison in a few words."""
     changes = data["changes"]
     return f"{counted(len(changes), 'claim')}: {_counts(changes)}"
 
@@ -118,7 +118,7 @@ def columns_of(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def cells_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what became of a claim, its id, quantity, each run's number, p-value and remark."""
+    """Return a claim's change, id, quantity, numbers, p-value and remark."""
     sides = sides_of(row)
     trend = [_trend(sides)] if len(sides) > 2 else []
     return (
@@ -133,7 +133,7 @@ def cells_of(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def sides_of(row: Mapping[str, Any]) -> list[PlainData | None]:
-    """Return what each run found of a claim, the oldest first; None where it has none."""
+    """Return the finding of a claim in each run, the oldest first; None where there is none."""
     return [row["old"], *row["between"], row["new"]]
 
 
@@ -145,7 +145,7 @@ def _quantity_of(row: Mapping[str, Any]) -> str:
 
 
 def standing(row: Mapping[str, Any]) -> str:
-    """Return what became of a claim, in a word or two."""
+    """Return the change of a claim in a word or two."""
     if row["counts_as_worsening"]:
         return "worse"
     if row["old"] is None or row["new"] is None:
@@ -207,7 +207,7 @@ def render_markdown(data: Mapping[str, Any]) -> str:
 
 
 def ground_of(row: Mapping[str, Any]) -> str:
-    """Return what the newest run that has a claim found of it, and what that rests on."""
+    """Return the newest finding of a claim, with its evidence."""
     side: Mapping[str, Any] = row["new"] or next(filter(None, reversed(sides_of(row))))
     assumed = f" Assumes: {side['assumptions']}." if side["assumptions"] else ""
     return f"{side['sentence']}{assumed}"

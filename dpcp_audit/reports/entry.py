@@ -82,7 +82,7 @@ def sampled(document: Mapping[str, Any]) -> bool:
 
 
 def overall_of(document: Mapping[str, Any]) -> str:
-    """Return what the suite says of the run as a whole, on one line; "" where it says nothing."""
+    """Return the suite's sentence on the whole run, on one line; "" where there is none."""
     return _said(document, "summary")
 
 
@@ -490,7 +490,7 @@ def _location(finding: Mapping[str, Any]) -> str:
 
 
 def tried(extent: Mapping[str, Any] | None) -> str:
-    """Return how much a search has tried, in a line; "" where it is not recorded.
+    """Return the extent of a search, on one line; "" where it is not recorded.
 
     Examples
     --------

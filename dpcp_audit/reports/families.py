@@ -247,7 +247,7 @@ def lanes(families: Sequence[Family]) -> tuple[Lane, ...]:
 
 
 def position(factor: float) -> float:
-    """Return where a factor is drawn, in percent of the scale.
+    """Return the position of a factor, in percent of the scale.
 
     Examples
     --------

@@ -106,7 +106,7 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
 
 
 def times_of(evidence: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
-    """Return how many times worse than promised the number and its interval's ends are.
+    """Return the factors by which the number and its interval's ends exceed the promise.
 
     None without evidence, or where nothing is claimed. 1 is as promised.
     """
@@ -126,7 +126,7 @@ def bound_of(evidence: Mapping[str, Any]) -> Bound:
 
 
 def named(evidence: Mapping[str, Any]) -> str:
-    """Return what a number is, with its parameters, as people read it."""
+    """Return the name of a number with its parameters, for people."""
     at: PlainData = evidence.get("at") or {}
     return Quantity(evidence["quantity"]).described(
         {name: to_float(value) for name, value in at.items()},
@@ -220,7 +220,7 @@ def _method(evidence: Mapping[str, Any] | None) -> str:
 
 
 def proof_text(proof: Mapping[str, Any] | None) -> str:
-    """Return how a claim was proved, on one line; empty where it is not."""
+    """Return the proof of a claim on one line; empty where there is none."""
     if not proof:
         return ""
     premises = "; ".join(premise_text(premise) for premise in proof["premises"])

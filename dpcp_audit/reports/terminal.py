@@ -290,7 +290,7 @@ def tables_of(document: Mapping[str, Any]) -> Iterator[tuple[str, PlainData]]:
 
 
 def texts(column: Mapping[str, Any]) -> list[str]:
-    """Return what a column's cells say, each on one line: its texts, or else its values."""
+    """Return the texts of a column's cells, each on one line; else its values as texts."""
     if column["texts"]:
         return [" ".join(printable(text).split()) for text in column["texts"]]
     return [NOTHING if value == "nan" else number(value) for value in column["values"]]

@@ -145,7 +145,7 @@ class MeanBets:
         significance: float,
         detection: float = 0.95,
     ) -> float:
-        """Return how many values refute E[X] ≥ ``at_least`` with probability ``detection``.
+        """Return the number of values to refute E[X] ≥ ``at_least`` with probability ``detection``.
 
         Parameters
         ----------

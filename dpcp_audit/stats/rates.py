@@ -544,7 +544,7 @@ def guess_share(epsilon: float, inputs: int = 2) -> float:
 
 
 def filled(coins: FloatArray, share: float) -> int:
-    """Return how many missing guesses are right: those whose coin lies below the share."""
+    """Return the number of missing guesses that count as right: coins below the share."""
     return int(np.count_nonzero(coins < share))
 
 
@@ -615,7 +615,7 @@ def delta_bound(test: GuessingTest, right: int, *, significance: float) -> float
 def guesses_needed(
     epsilon: float, true_epsilon: float, *, significance: float, detection: float = 0.95
 ) -> int:
-    """Return how many guesses refute ε-DP where all are right as often as ``true_epsilon`` lets.
+    """Return the number of guesses that refutes ε-DP, if they are right as ``true_epsilon`` allows.
 
     Up to the ripple of a few guesses that whole counts leave in the power, and to 1 in 500.
 

@@ -22,7 +22,7 @@ _STEPS = 500
 def find_root(
     f: Callable[[float], float], low: float, high: float, *, xtol: float = 2e-12
 ) -> float:
-    """Return where a continuous function is 0, up to ``xtol`` and rounding.
+    """Return a root of a continuous function, up to ``xtol`` and rounding.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def fewest(
 
 
 def level_starts(values: FloatArray, weights: FloatArray, *, increasing: bool) -> IntArray:
-    """Return where the levels of the least-squares fit begin (``scipy.optimize``).
+    """Return the starts of the levels of the least-squares fit (``scipy.optimize``).
 
     Parameters
     ----------

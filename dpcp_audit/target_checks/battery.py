@@ -396,7 +396,7 @@ class _FittedCalls:
     def outputs(
         self, rows: IntArray, *, seed: int, size: int = 1, form: DataForm = DataForm.ARRAY
     ) -> FloatArray:
-        """Return what is predicted of all rows, ``size`` times, shape (size, d)."""
+        """Return the predictions for all rows, ``size`` times, shape (size, d)."""
         with replace(self.target, given_as=form).open() as target:
             found = target(self.data(rows), size, rng=np.random.default_rng(seed))
             return found.reshape(size, -1)

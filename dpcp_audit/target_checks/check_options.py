@@ -68,7 +68,9 @@ def _others(kinds: Iterable[Kind], advice: str) -> dict[str, str]:
 
 
 REFUSED: Mapping[str, Mapping[str, str]] = {
-    "local_dp": _others(_VALUES, "it is about one user's report: use PureDP (pure-dp) for a data set"),
+    "local_dp": _others(
+        _VALUES, "it is about one user's report: use PureDP (pure-dp) for a data set"
+    ),
     "coverage_at_least": _NO_SETS,
     "class_conditional_coverage": _NO_SETS | _NO_CLASSES,
     "with_confidence": _NO_SETS,
@@ -132,7 +134,7 @@ class Claims(Value):
         return found if self.size > 1 else [parameter for (parameter,) in found]
 
     def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002
-        """Return that it is repeatable, and how many words it takes."""
+        """Return argparse's settings: repeatable, with the number of words."""
         return {"action": "append"} | ({"nargs": self.size} if self.size > 1 else {})
 
     def _one(self, item: object, value: object, name: str) -> PrivacyGuarantee:
@@ -226,13 +228,13 @@ def claims_with(word: str) -> dict[str, str]:
 
 
 def as_option(word: str, spell: Spelling = dashed) -> str:
-    """Return what is said of a word that is no option; "" where no claim is given it."""
+    """Return the hint for a word that is no option; "" where it is no claim's parameter."""
     names = [spell(name) for name in claims_with(word)]
     return f"it is what {' or '.join(names)} is given" if names else ""
 
 
 def key_of(guarantee: Guarantee) -> str:
-    """Return what a guarantee is called: the option that claims it, or "coverage".
+    """Return the key of a guarantee: the option that claims it, or "coverage".
 
     Examples
     --------
@@ -364,7 +366,7 @@ LEARNED = ("location", "planned")
 
 
 def location_of(place: object) -> SourceLocation | None:
-    """Return where a target is written."""
+    """Return the file and line of a target."""
     if place is None:
         return None
     table = KeywordTable().read(place, "location")

@@ -147,7 +147,7 @@ def with_classes(target: TargetSpec, data: RowPool | None) -> TargetSpec:
 
 
 def name_of(target: TargetSpec) -> str:
-    """Return what the findings of a target are called, where no name is given."""
+    """Return the name of a target's findings, where none is given."""
     name = target.target or " ".join(target.command)
     return "_".join(name.split()) or "target"
 

@@ -166,7 +166,7 @@ def calls_for(check: _ClaimCheck) -> int:
 
 
 def cut_words(check: _ClaimCheck, calls: int) -> str:
-    """Return what is said of calls that a budget has cut; "" where it has not."""
+    """Return the sentence on calls that a budget has cut; "" where it has not."""
     spec = check.spec
     if spec.draws is not None or spec.budget is None:
         return ""
@@ -183,7 +183,7 @@ def with_cut(check: _ClaimCheck, outcome: Outcome, calls: int) -> Outcome:
 
 
 def short_words(check: _ClaimCheck, power: Power) -> str:
-    """Return what is said of outputs that cannot show the factor to detect; "" where they can."""
+    """Return the sentence on calls that cannot detect the factor; "" where they can."""
     detect = check.spec.detect
     if reaches(power, detect):
         return ""
@@ -253,5 +253,5 @@ def within(target: Target, spec: CheckSpec, calls: int) -> Drawable:
 
 
 def seconds_of(spec: CheckSpec) -> float | None:
-    """Return how long one check of a target may take; None without a budget."""
+    """Return the time limit of one check of a target, in seconds; None without a budget."""
     return None if spec.budget is None or spec.draws is not None else _SHARE * spec.budget

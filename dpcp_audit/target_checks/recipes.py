@@ -148,7 +148,7 @@ class Recipe:
         return cls(name=name, config=read, findings=known, **texts)
 
     def finding_of(self, check: str) -> _KnownFinding | None:
-        """Return what is known to be refuted of a check."""
+        """Return the known findings of a check."""
         return next((each for each in self.findings if each.check == check), None)
 
     def version(self) -> str:
@@ -162,7 +162,7 @@ class Recipe:
         return f"{name} {metadata.version(name)}"
 
     def obstacle(self) -> str:
-        """Return why the recipe cannot run here, and what helps; empty where it can."""
+        """Return the reason why the recipe cannot run here, with advice; empty where it can."""
         if self.repository:
             return self._missing()
         if not self.distribution:

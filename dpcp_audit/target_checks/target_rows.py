@@ -516,7 +516,7 @@ def estimation(
     guarantee: PrivacyGuarantee | None,
     paths: int,
 ) -> LossEstimation:
-    """Return how the loss of an open target is estimated; a command cannot be traced."""
+    """Return the estimation of an open target's loss; a command cannot be traced."""
     able = spec.trace and isinstance(target.caller, FunctionCaller)
     return LossEstimation(
         sample=target,
@@ -545,7 +545,7 @@ def _estimated_rows(spec: CheckSpec, paths: int) -> list[Row]:
 
 
 def unclaimed(name: str, spec: CheckSpec | None = None) -> Claim:
-    """Return what stands in for the claim of a target that claims no privacy."""
+    """Return a stand-in for the claim of a target that claims no privacy."""
     return Claim(
         id=f"{name}[loss]",
         statement=f"What {name} loses of its input's privacy, on the worst pair found.",

@@ -248,7 +248,7 @@ PROBED = 1e-6
 
 
 def unprobed(significance: float) -> float:
-    """Return what the probe leaves of a check's significance to its tests."""
+    """Return the significance that the probe leaves to a check's tests."""
     _validate.open_unit(significance=significance)
     return (1 - PROBED) * significance
 

@@ -262,7 +262,7 @@ class FunctionCaller:
             return self._many((values,), len(values), rng, {})
 
     def fixed_seed(self) -> str | None:
-        """Return where the function seeds a generator with a fixed number, if that can be seen."""
+        """Return the place where the function seeds a generator with a fixed number, if seen."""
         return fixed_seed(self.function) or self._seeded_alike()
 
     def _seeded_alike(self) -> str | None:
@@ -359,7 +359,7 @@ class FunctionCaller:
 
 
 def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:
-    """Return what a call was given, in words."""
+    """Return the inputs of a call, in words."""
     if kind.takes is Takes.VALUE:
         (value,) = inputs
         return f"{len(value)} values" if is_array(value) else f"the value {value}"

@@ -40,7 +40,7 @@ _NO_OBJECT = object()
 
 
 def as_function(thing: Any, kind: Kind, *, name: str, classes: int | None) -> Callable[..., Any]:
-    """Return what is fitted as a function of features, labels and new rows.
+    """Return a fitted object as a function of features, labels and new rows.
 
     Parameters
     ----------

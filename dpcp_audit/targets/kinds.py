@@ -73,7 +73,7 @@ class Kind(StrEnum):
 
     @property
     def form(self) -> str:
-        """How a target of the kind is written."""
+        """The signature of a target of the kind."""
         return _TABLE[self].form
 
     @property

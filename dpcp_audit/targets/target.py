@@ -291,7 +291,7 @@ class Target:
             raise TargetUnusableError(f"{self.name} {error}") from None
 
     def frozen(self, value: Any, /, *, rng: np.random.Generator) -> str:
-        """Return what to say of code whose noise is the same in every call; "" of other code.
+        """Return the sentence on code whose noise is the same in every call; "" for other code.
 
         Each of a few outputs is asked for by a call of its own, and the generator goes on.
         """

@@ -643,7 +643,7 @@ def _crowded(theorem: CoverageTheorem | RankError, standing: Standing, *, lost: 
 
 
 def beyond(population: Population, bounds: tuple[float, float]) -> str:
-    """Return what mass of the scores lies outside of [a, b], in words; "" where none does."""
+    """Return the mass of scores outside of [a, b], in words; "" where there is none."""
     low, high = np.asarray(bounds)
     mass = float(population.cdf_left(low) + 1 - population.cdf(high))
     return f"{number(mass)} of the scores lie outside of [{low:g}, {high:g}]" if mass > 0 else ""

@@ -337,7 +337,7 @@ def claim_of(
 
 
 def promises_nothing(theorem: Stated) -> str:
-    """Return why a coverage theorem promises nothing in its case, as a sentence; else nothing.
+    """Return the reason why a coverage theorem promises nothing, as a sentence; else nothing.
 
     Its bounds hold of every coverage in [0, 1], or its algorithm asks for a level above 1, which
     the set of all labels meets and no calibration can tell from any other level above 1.

@@ -317,7 +317,7 @@ def _without_any(power: Power, theorem: Theorem) -> Power:
 def outside(
     statistic: FloatArray, bounds: dict[str, float], *, margin: FloatArray | float = 0.0
 ) -> BoolArray:
-    """Tell which values lie outside of the bounds by more than ``margin``.
+    """Return True for each value outside of the bounds by more than ``margin``.
 
     ``bounds`` holds a lower bound and, where there is one, an upper bound after it.
     """

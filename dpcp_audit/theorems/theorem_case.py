@@ -143,7 +143,7 @@ class TheoremCase:
         return f"theorem.{self.named.name}[{','.join(parts)}]"
 
     def as_data(self) -> dict[str, Any]:
-        """Return what differs from the defaults, as plain data by the names of the suite."""
+        """Return the values that differ from the defaults, as plain data by the suite's names."""
         return {dashed(name): value for name, value in self._told()}
 
     def theorem(self) -> Any:
@@ -473,7 +473,7 @@ class TheoremGrid:
         return ({"population": law} if law else {}) | _as_data(self.named, held)
 
     def promises(self, *, seed: int = 0) -> Iterator[GridCell]:
-        """Yield what is promised and reached in each case, n varying fastest.
+        """Yield the promised and the reached coverage of each case, n varying fastest.
 
         What is sampled depends on the case and the seed, and not on the rest of the grid.
         """

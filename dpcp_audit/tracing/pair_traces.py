@@ -258,7 +258,7 @@ class ComposedNoise:
 def composed_noise(
     paths: Sequence[Sequence[PathLoss]], seeds: IntArray
 ) -> tuple[ComposedNoise, ...]:
-    """Return what the noises of the paths from each input cost, without repetitions.
+    """Return the composed noises of the paths from each input, without repetitions.
 
     Where something else was drawn and seen by itself, such as a sample of the rows, nothing is
     counted: of such a path other theorems speak than those of composition. Draws that were
@@ -375,7 +375,7 @@ def trace_target(
     replays: int = REPLAYS,
     tree: int = _TREE,
 ) -> PairTrace:
-    """Return what a target's noise loses on two inputs.
+    """Return the losses of a target's noise on two inputs.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ _FUNCTIONS = ("argmax", "argmin", "max", "min", "amax", "amin", "argsort", "sum"
 
 
 def replaced_extremes() -> list[tuple[Any, str, Any]]:
-    """Return what is replaced while a target runs: its owner, its name and what replaces it."""
+    """Return the replacements while a target runs: owner, name and new function."""
     return [
         (builtins, "max", _extreme(builtins.max, largest=True)),
         (builtins, "min", _extreme(builtins.min, largest=False)),

@@ -334,7 +334,7 @@ def log_likelihoods(run: PathRun) -> FloatArray:
 
 
 def numerical_error(run: PathRun) -> float:
-    """Return how far the sum of ``log_likelihoods`` may be off, by quadrature and rounding.
+    """Return the largest error of the sum of ``log_likelihoods``, by quadrature and rounding.
 
     Z is the difference of two numbers over the scale: its error is that of the larger one, times
     the slope of the log-density, or over the width of the interval that is left.

@@ -372,7 +372,7 @@ class PathRun:
         return place
 
     def peak(self, found: Observation, numbers: Sequence[Any], how: Ordering) -> int:
-        """Return which number is seen to lie beyond all others."""
+        """Return the index of the number that is seen to lie beyond all others."""
         del numbers, how
         return int(self.decided(Question(found, found.result, {})))
 
@@ -465,18 +465,18 @@ class SampledRun(PathRun):
     live = True
 
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
-        """Return what the generator draws."""
+        """Return the generator's draw."""
         del line
         return choice.sample()
 
     def decided(self, asked: Question) -> Any:
-        """Return what an untraced run sees."""
+        """Return the value that an untraced run sees."""
         self.seen.append(asked.found.with_result(asked.plain))
         return asked.plain
 
 
 def value_in(number: Any) -> Any:
-    """Return what an untraced run holds in place of a number, without an observation."""
+    """Return the value that an untraced run holds in place of a number, without an observation."""
     return number.value if isinstance(number, Traced) else number
 
 

@@ -65,7 +65,7 @@ class Reach:
 
     @classmethod
     def of(cls, function: object) -> Reach:
-        """Return what a function can reach."""
+        """Return the names that a function can reach."""
         first = _innermost(function)
         if not isinstance(first, FunctionType):
             return cls()
@@ -217,7 +217,7 @@ def refused_entropy() -> Generator[None]:
 
 @cache
 def refusals() -> list[tuple[Any, str, Any, Any]]:
-    """Return what is refused: its owner, its name, itself, and what refuses it."""
+    """Return the refused objects: owner, name, object and the function that refuses it."""
     wrapped = [(each, _refusing) for each in _SOURCES] + [(each, _watching) for each in _OPENERS]
     return [
         (owner, name, getattr(owner, name), wrap(getattr(owner, name)))

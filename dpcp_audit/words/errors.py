@@ -150,7 +150,7 @@ def value_error(message: str, hint: str) -> ValueError:
 
 
 def for_number(value: object, example: str = "0.5") -> str:
-    """Return what to write where a number is wanted.
+    """Return advice for a place that takes a number.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def for_number(value: object, example: str = "0.5") -> str:
 
 
 def for_probability(value: object) -> str:
-    """Return what to write where a probability is wanted; a percentage is divided by 100.
+    """Return advice for a place that takes a probability; a percentage is divided by 100.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def for_probability(value: object) -> str:
 
 
 def for_whole(value: object, *, at_least: int = 1, at_most: int | None = None) -> str:
-    """Return what to write where a whole number is wanted.
+    """Return advice for a place that takes a whole number.
 
     Examples
     --------

@@ -489,7 +489,7 @@ class Computation:
 
 
 def known_side(value: float, lower: float, upper: float) -> str:
-    """Return which end of its interval a value is, where the interval is wider than an error.
+    """Return the end of its interval that a value is, if the interval is wider than an error.
 
     Examples
     --------

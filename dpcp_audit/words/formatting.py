@@ -98,7 +98,7 @@ def power(value: float) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return how many there are of something, in words.
+    """Return a number with its noun: "1 draw", "2 draws".
 
     Examples
     --------
@@ -120,7 +120,7 @@ def symbol(name: str) -> str:
 
 
 def setting(parameters: Mapping[str, Any]) -> str:
-    """Return what parameters fix, as a phrase: the scores, then the numbers with all digits.
+    """Return the parameters as a phrase: the scores, then the numbers with all digits.
 
     What is printed is the very case: no two floats read the same. Choices, which are texts or
     booleans, are left to the statement's own words.

@@ -501,7 +501,7 @@ class _Moments(NamedTuple):
         return excess - self.bounds.limits
 
     def roots(self, p: FloatArray) -> FloatArray:
-        """Return where D_α meets the limit between q and p, nearly and uncertified, by Newton.
+        """Return the point between q and p at which D_α meets the limit, by Newton, uncertified.
 
         In log p, in which D_α of small rates is linear, and in −log(1 − p) the other way round.
         """

@@ -137,7 +137,7 @@ def flag_of(option: Option) -> str:
 
 
 def default_of(option: Option) -> str:
-    """Return what holds where an option is not given, in words; "" where nothing does."""
+    """Return the default of an option, in words; "" where there is none."""
     if option.otherwise or option.required or option.default in (None, (), {}, "", False):
         return option.otherwise
     if option.default is True:
@@ -151,7 +151,7 @@ def _word(value: object) -> str:
 
 
 def described(option: Option) -> str:
-    """Return what ``--help`` says of an option: what it is, and its default.
+    """Return the text of ``--help`` for an option, with its default.
 
     A flag that is on by default has an option that turns it off.
     """
@@ -224,7 +224,7 @@ def parser_of(option: Option) -> Callable[[str], Any]:
 def renamed(
     given: Mapping[str, Any], options: Iterable[Option], spell: Spelling = plain
 ) -> dict[str, Any]:
-    """Return what is given, with today's names in place of former ones.
+    """Return the given options, with today's names in place of former ones.
 
     Raises
     ------

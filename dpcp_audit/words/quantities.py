@@ -147,7 +147,7 @@ class Quantity(StrEnum):
         return _KINDS[self].loss
 
     def consequence(self, bound: Bound) -> str:
-        """Return what it means that a claim about this side is refuted."""
+        """Return the meaning of a refuted claim about this side."""
         kind = _KINDS[self]
         return kind.worse if bound is kind.bound else kind.other
 
@@ -166,7 +166,7 @@ class Quantity(StrEnum):
         return f"{named}, {detail}" if detail else named
 
     def times_worse(self, found: float, claimed: float, bound: Bound) -> float:
-        """Return how many times worse than promised a value is; at most 1 where it is not.
+        """Return the factor by which a value is worse than promised; at most 1 where it is not.
 
         The ratio of the two values; of a coverage that falls short, that of the shares that are
         not covered. Infinity where nothing was allowed.

@@ -321,7 +321,7 @@ class Pair(Value):
         return ["none" if math.isinf(end) else end for end in value]
 
     def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002
-        """Return that it takes two words."""
+        """Return argparse's settings: two words."""
         return {"nargs": 2}
 
 
@@ -343,7 +343,7 @@ class KeywordTable(Value):
         return dict(value)
 
     def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002
-        """Return that it is repeatable."""
+        """Return argparse's settings: repeatable."""
         return {"action": "append"}
 
     @staticmethod

@@ -143,7 +143,7 @@ class ListedStatement:
 
     @property
     def reason_alone(self) -> str:
-        """Why there is no row; "" where there are."""
+        """The reason why there is no row; "" where there are rows."""
         return self.untested or self.seen
 
     @property
@@ -165,7 +165,7 @@ class ListedStatement:
         )
 
     def verdict(self, found: Found) -> StatementVerdict:
-        """Return what runs found out.
+        """Return the verdict of the runs.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ def found_in(document: Mapping[str, Any]) -> dict[str, tuple[Standing, Verdict]]
 
 
 def counted(found: Found, paper: str = "") -> Counter[StatementVerdict]:
-    """Return how many statements, of one paper or of all, have which verdict."""
+    """Return the number of statements with each verdict, of one paper or of all."""
     statements = (each for each in listed_statements() if paper in {"", each.paper})
     return Counter(each.verdict(found) for each in statements)
 
@@ -226,7 +226,7 @@ def in_words(counts: Mapping[StatementVerdict, int], verdicts: Iterable[Statemen
 
 
 def headline(found: Found) -> str:
-    """Return how many of the statements that a run tests as printed are refuted."""
+    """Return the number of statements refuted as printed, among those that a run tests."""
     counts = counted(found)
     tested = sum(counts[verdict] for verdict in StatementVerdict if verdict in _OWN.values())
     refuted = counts[StatementVerdict.REFUTED]
@@ -237,7 +237,7 @@ def headline(found: Found) -> str:
 
 
 def summary(found: Found, *, runs: str = "this run tests") -> str:
-    """Return how many statements runs test, and with which verdicts, in a sentence or two."""
+    """Return the numbers of statements tested and of their verdicts, in a sentence or two."""
     counts = counted(found)
     own = [verdict for verdict in StatementVerdict if verdict in _OWN.values()]
     as_printed = sum(counts[verdict] for verdict in own)
@@ -305,7 +305,7 @@ def rows() -> list[Row]:
 
 
 def overview(document: Mapping[str, Any]) -> Overview:
-    """Return how many statements of each paper have which verdict, each statement counted once."""
+    """Return a table of the verdicts of each paper's statements, each counted once."""
     found = found_in(document)
     counts = {paper: counted(found, paper) for paper in PAPERS}
     table = Table(

@@ -332,7 +332,7 @@ class WithPrivateModels:
 
 
 def overview(document: Mapping[str, Any]) -> Overview:
-    """Return what "as published" means, where a table of P-COQS is among the findings."""
+    """Return an explanation of "as published", if a table of P-COQS is among the findings."""
     chosen = {row_id(each) for each in catalogue.experiments().values() if each.demands}
     found = {finding["id"] for finding in document["findings"]}
     return Overview(tables=(choices_table(),) if chosen & found else ())

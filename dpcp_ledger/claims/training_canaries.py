@@ -57,7 +57,7 @@ def training(optimiser: SGD | Adam | None = None) -> DPSGD:
 
 
 def claimed(settings: DPSGD) -> SubsampledGaussian:
-    """Return what a training under Poisson sampling promises."""
+    """Return the guarantee of a training under Poisson sampling."""
     return SubsampledGaussian(
         sampling_rate=settings.sampling.rate,
         steps=settings.steps,

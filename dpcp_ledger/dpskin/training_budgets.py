@@ -138,7 +138,7 @@ class Training:
     def guarantee(
         self, *, sampling: Sampling, relation: Relation = Relation.ZERO_OUT
     ) -> SubsampledGaussian:
-        """Return what the training promises; shuffled batches are not amplified.
+        """Return the guarantee of the training; shuffled batches are not amplified.
 
         Raises
         ------

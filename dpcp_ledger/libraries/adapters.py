@@ -559,7 +559,7 @@ def pure_ldp_report(value: int, *, client: str, epsilon: float, k: int) -> Float
 
 
 def pure_ldp_support(value: int, *, epsilon: float, k: int) -> FloatArray:
-    """Return which values a report of pure-ldp's ``LHClient`` supports, by the hash it names.
+    """Return the values that a report of pure-ldp's ``LHClient`` supports, by its hash.
 
     Parameters
     ----------
@@ -604,7 +604,7 @@ def multi_freq_ldpy_set(value: int, *, k: int, epsilon: float) -> FloatArray:
 
 
 def multi_freq_ldpy_support(value: int, *, k: int, epsilon: float) -> FloatArray:
-    """Return which values a report of multi-freq-ldpy's ``LH_Client`` supports."""
+    """Return the values that a report of multi-freq-ldpy's ``LH_Client`` supports."""
     client = _multi_freq("pure_frequency_oracles.LH:LH_Client")
     reported, seed = client(value, k=k, epsilon=epsilon)
     return _supported(int(reported), int(seed), round(np.exp(epsilon)) + 1, k)
@@ -613,7 +613,7 @@ def multi_freq_ldpy_support(value: int, *, k: int, epsilon: float) -> FloatArray
 def multi_freq_ldpy_tuple(
     value: int, *, k: int, d: int, epsilon: float, one_attribute: bool = False
 ) -> FloatArray:
-    """Return what ``RSpFD_GRR_Client`` reports of a tuple of d values.
+    """Return the report of ``RSpFD_GRR_Client`` for a tuple of d values.
 
     Parameters
     ----------
@@ -632,7 +632,7 @@ def multi_freq_ldpy_tuple(
 
 
 def opendp_report(value: int, *, client: str, epsilon: float, k: int = 2) -> FloatArray:
-    """Return what one of OpenDP's randomizers makes of a value.
+    """Return the report of one of OpenDP's randomizers for a value.
 
     Parameters
     ----------
@@ -781,12 +781,12 @@ def histlap(
 
 
 def ldpcp_label(values: IntArray, *, rng: np.random.Generator, epsilon: float, k: int) -> IntArray:
-    """Return what users of LDP-CP-L report of their labels in 0..k−1: k-ary response."""
+    """Return the k-ary responses of LDP-CP-L's users for their labels in 0..k−1."""
     return KaryRandomizedResponse(epsilon, k).sample(values, rng=rng)
 
 
 def ldpcp_score_bit(values: IntArray, *, rng: np.random.Generator, epsilon: float) -> IntArray:
-    """Return what users of LDP-CP-S report of whether their score is below the midpoint."""
+    """Return the randomised bits of LDP-CP-S's users: 1 for a score below the midpoint."""
     return BinaryRandomizedResponse(epsilon).sample(values, rng=rng).astype(int)
 
 

@@ -553,7 +553,7 @@ def labels_in_sets(
     *,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return how many labels of known score lie at or below each threshold, shape (size,).
+    """Return the number of labels with a score at or below each threshold, shape (size,).
 
     A label of score s is in its set if s <= q: what sets of these queries show is this count.
     """

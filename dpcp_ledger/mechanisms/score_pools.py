@@ -30,7 +30,7 @@ RAPS_PENALTY, RAPS_SPARED = 0.01, 5
 
 
 def saved_pools(paths: Sequence[str]) -> list[Callable[[], ProbabilityPool]]:
-    """Return what loads each of a user's pools (see ``load_pool``).
+    """Return the loaders of a user's pools (see ``load_pool``).
 
     Raises
     ------

@@ -119,7 +119,7 @@ class PublishedGradients:
         return [p.numel() for p in self.model.module.parameters()]
 
     def clipped(self, flat: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
-        """Return what the noise is added to, shape (replicas, d), for parameters of that shape.
+        """Return the sums that the noise is added to, shape (replicas, d), as the parameters have.
 
         Parameters
         ----------

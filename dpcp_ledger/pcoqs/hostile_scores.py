@@ -74,7 +74,7 @@ def undercovered(theorem: CoverageTheorem) -> FiniteCoverage | None:
 
 
 def clustered(more: int) -> Callable[[CoverageTheorem], FiniteCoverage | None]:
-    """Return what puts ``more`` clusters between the two ends of ``undercovered``.
+    """Return a function that puts ``more`` clusters between the two ends of ``undercovered``.
 
     They lie at 1/2 + 1/8, 1/2 + 1/8 + 1/16, … of the interval and share the upper scores evenly.
     None where they do not fit: more scores than the theorem's M(Δ) would lie within Δ.

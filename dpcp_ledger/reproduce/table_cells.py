@@ -29,7 +29,7 @@ PUBLISHED_RUNS = 1000
 
 @cache
 def printed_tables(name: str) -> dict[str, Any]:
-    """Return what a TOML file of this package holds of a paper's printed tables."""
+    """Return a paper's printed tables, from a TOML file of this package."""
     file = resources.files("dpcp_ledger.reproduce").joinpath(name)
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
@@ -148,13 +148,13 @@ class TableCell:
         return self.as_published if form is Form.PUBLISHED else self.as_written
 
     def compared(self, form: Form) -> ReproducedNumber | None:
-        """Return what the printed number is compared with, if there is anything."""
+        """Return the number that the printed one is compared with, if there is one."""
         if self.printed is None or (form is Form.WRITTEN and not self.comparable):
             return None
         return self.ours(form)
 
     def strain(self, form: Form, *, level: float) -> float | None:
-        """Return how far the printed number is from ours, as a multiple of what errors allow.
+        """Return the distance of the printed number from ours, in multiples of the allowed error.
 
         Parameters
         ----------

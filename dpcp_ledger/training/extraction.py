@@ -339,7 +339,7 @@ def _compared(
 def extracted(
     data: Examples, victims: tuple[Victim, ...], count: int, context: Context
 ) -> list[_Extracted]:
-    """Return what the surrogates of each victim reach; victims of one training are one model."""
+    """Return the success of each victim's surrogates; victims of one training are one model."""
     orders = context.rng(0).permuted(np.tile(np.arange(len(data)), (count, 1)), axis=1)
     cut = np.split(orders, np.cumsum([_TRAINED, _CALIBRATION, _QUERIES]), axis=1)
     answered: dict[DPSGD, FloatArray] = {}
@@ -579,7 +579,7 @@ def _inverted_classes(data: Examples, training: DPSGD, count: int, context: Cont
 
 
 def recognised(images: FloatArray, means: FloatArray) -> BoolArray:
-    """Tell which image correlates most with its own class's mean.
+    """Return True for each image that correlates most with its own class's mean.
 
     Parameters
     ----------

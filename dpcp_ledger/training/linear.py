@@ -54,7 +54,7 @@ def clipped_sum(
     clip: Clipping,
     limit: float,
 ) -> Tensor:
-    """Return what ``gradients.clipped_sum`` does, for a stack of linear layers.
+    """Return the sum of clipped gradients, as ``gradients.clipped_sum``, for linear layers.
 
     ``flat`` has shape (replicas, d); the lot's inputs (replicas, b, f), labels and weights
     (replicas, b).

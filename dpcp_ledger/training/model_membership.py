@@ -153,7 +153,7 @@ class RateLine:
         )
 
     def draws_needed(self, gains: FloatArray, *, significance: float, pilot: FloatArray) -> float:
-        """Return how many models of such gains are refuted with probability 0.95.
+        """Return the number of models with such gains that refutes with probability 0.95.
 
         Infinity where no number is enough.
         """
@@ -337,7 +337,7 @@ def _most_telling(lines: list[RateLine], pilot: _AttackScores) -> _ChosenThresho
 def choices(
     guarantee: PrivacyGuarantee, pilot: _AttackScores
 ) -> tuple[_ChosenThreshold, _ChosenThreshold]:
-    """Return what is held: the advantage, and the line that the pilots find most telling."""
+    """Return the two lines to test: the advantage, and the pilots' most telling line."""
     targets = pilot.coins.shape[1]
     lines = [RateLine.of(guarantee, epsilon, targets=targets) for epsilon in _EPSILONS]
     return _ChosenThreshold(lines[0], thresholds(pilot)[LARGEST]), _most_telling(lines, pilot)
@@ -363,7 +363,7 @@ def hold(
 def draws_needed(
     choice: _ChosenThreshold, pilot: _AttackScores, fresh: _AttackScores, *, significance: float
 ) -> float:
-    """Return how many models like the fresh ones are refuted with probability 0.95."""
+    """Return the number of models like the fresh ones that refutes with probability 0.95."""
     gains, earlier = (played.gains(*choice) for played in (fresh, pilot))
     return choice.line.draws_needed(gains, significance=significance, pilot=earlier)
 

@@ -94,7 +94,7 @@ def _first_line(error: Exception) -> str:
 
 
 def member_table(members: BoolArray | None, *, replicas: int, n: int) -> BoolArray:
-    """Return which of n examples are in each replica's data, shape (replicas, n)."""
+    """Return True for each of n examples in each replica's data, shape (replicas, n)."""
     if members is None:
         _validate.integer(replicas=replicas, at_least=1)
         return np.ones((replicas, n), dtype=np.bool_)
@@ -108,7 +108,7 @@ def member_table(members: BoolArray | None, *, replicas: int, n: int) -> BoolArr
 
 
 def first_parameters(model: FlatModel, initial: FloatArray | None, *, replicas: int) -> Tensor:
-    """Return where the descent begins, shape (replicas, d)."""
+    """Return the initial parameters of the descent, shape (replicas, d)."""
     if initial is None:
         return model.initial(replicas)
     given = np.asarray(initial, dtype=np.float32)

@@ -82,7 +82,7 @@ class PublishedTraining:
     per_example: bool = False
 
     def guarantee(self, tensors: int) -> GaussianDP:
-        """Return what the training promises if one record is replaced by another.
+        """Return the guarantee of the training if one record is replaced by another.
 
         A record is in one batch an epoch, and there it moves each of ``tensors`` clipped means by
         2C at most, for noise σC: Gaussian releases of μ = 2/σ, which compose to

@@ -135,7 +135,7 @@ class TraceAttack:
         return self.training.sampling.rate
 
     def hits(self, prior: Prior, *, trainings: int, rng: np.random.Generator) -> BoolArray:
-        """Return which of several independent trainings gave their target away.
+        """Return True for each of several independent trainings that gave its target away.
 
         Every training has a target of its own, drawn from the prior; shape (trainings,).
         """

@@ -244,7 +244,7 @@ def lines_of(document: Mapping[str, Any], *, of: tuple[Specimen, ...]) -> list[_
 
 
 def failures(document: Mapping[str, Any]) -> list[str]:
-    """Return what went wrong, a line each: bugs that were missed, true claims refuted."""
+    """Return the failures, a line each: bugs that were missed, true claims refuted."""
     return [
         f"{line.specimen.name}: {column}: {cell.mark}"
         for line in (*lines_of(document, of=mutants()), *lines_of(document, of=twins()))
@@ -254,7 +254,7 @@ def failures(document: Mapping[str, Any]) -> list[str]:
 
 
 def reasons(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield why a check cannot see a mutant, for each that cannot."""
+    """Yield the reason why a check cannot see a mutant, for each that cannot."""
     for line in lines_of(document, of=mutants()):
         for column, why in line.specimen.unseen.items():
             yield f"{line.specimen.name}, {column}: {why}."
@@ -358,7 +358,7 @@ def _thousands(count: int) -> str:
 
 
 def overview(document: Mapping[str, Any]) -> Overview:
-    """Return which check catches which bug, as a figure and a table, and what the twins show."""
+    """Return a figure and a table of the bugs that each check catches, and of the twins."""
     bad, good = (lines_of(document, of=of) for of in (mutants(), twins()))
     wrong, blind = failures(document), list(reasons(document))
     tables = [

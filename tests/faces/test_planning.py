@@ -68,7 +68,9 @@ def test_too_slow_for_its_budget_is_said_with_one_that_suffices() -> None:
 
 
 def test_a_check_that_would_be_stopped_is_not_begun() -> None:
-    with pytest.raises(IncompleteError, match=r"131,072 planned calls .* 18 hours\nhint: .* a budget"):
+    with pytest.raises(
+        IncompleteError, match=r"131,072 planned calls .* 18 h.*\nhint: .* a budget"
+    ):
         planned(spec(**{"pure-dp": 1}), {"seconds": 0.5})
     assert planned(spec(**{"pure-dp": 1}, draws=600), {"seconds": 0.5}).calls(PureDP(1.0)) == 600
 

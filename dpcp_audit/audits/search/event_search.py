@@ -234,7 +234,7 @@ class Quadratic:
     weights: FloatArray
 
     def terms(self, outputs: FloatArray) -> FloatArray:
-        """Return what the weights multiply, shape (size, d + d(d+1)/2)."""
+        """Return the terms that the weights multiply, shape (size, d + d(d+1)/2)."""
         z = np.clip((outputs - self.centre) / self.scale, -8.0, 8.0)
         first, second = np.triu_indices(z.shape[1])
         return np.concatenate([z, z[:, first] * z[:, second]], axis=1)
@@ -261,7 +261,7 @@ class SquashedSum:
     weights: FloatArray
 
     def terms(self, outputs: FloatArray) -> FloatArray:
-        """Return what the weights multiply, shape (size, 2d)."""
+        """Return the terms that the weights multiply, shape (size, 2d)."""
         z = (outputs - self.centre) / self.scale
         return np.concatenate([np.clip(z, -3.0, 3.0), np.clip(4 * z, -1.0, 1.0)], axis=1)
 
@@ -388,7 +388,7 @@ class Event:
     feature: Feature = field(default_factory=ScalarValue)
 
     def contains(self, outputs: FloatArray) -> BoolArray:
-        """Tell which outputs lie in the event, shape (size,)."""
+        """Return True for each output in the event, shape (size,)."""
         return self.inside[np.searchsorted(self.cuts, self.feature(outputs), side="left")]
 
     def as_intervals(self) -> list[list[float]]:
@@ -578,7 +578,7 @@ def _interpolated_power(guarantee: PrivacyGuarantee) -> Callable[[FloatArray], F
 def promised_excess(
     guarantee: PrivacyGuarantee, event: Event, samples: tuple[FloatArray, FloatArray]
 ) -> float:
-    """Return how far an event exceeds what is allowed, in standard errors.
+    """Return the excess of an event over the claim, in standard errors.
 
     Parameters
     ----------

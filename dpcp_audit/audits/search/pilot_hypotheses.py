@@ -170,7 +170,7 @@ def shows_atoms(candidate: Candidate) -> bool:
 def promise_of_atoms(
     guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray
 ) -> float:
-    """Return what values promise that come up again and again on one of the inputs alone.
+    """Return the promise of values that repeat on one of the inputs alone.
 
     The value most frequent on either, in standard errors of right guesses beyond the claim, for one
     pair of outputs; less what the luckiest of as many repeated values would show. −∞ if nothing,

@@ -66,7 +66,7 @@ class WrittenLeak:
 def written_leak(
     race: PairRace, shown: Candidate, *, room: int, significance: float
 ) -> WrittenLeak | None:
-    """Return what the last bits of outputs reveal; None where they refute nothing.
+    """Return the leak through the last bits of outputs; None where they refute nothing.
 
     Half of the significance is for the pair that a search has shown, on its last outputs, half of
     which select an event while the others judge it. The other half is for the most promising of a

@@ -255,7 +255,7 @@ def _joined(words: list[str]) -> str:
 
 
 def extent_of(tried: Sequence[Candidate], *, calls: int = 0, planned: int = 0) -> Extent:
-    """Return how many pairs were tried, of what sizes, in how many calls."""
+    """Return the numbers of pairs tried and of calls, and the sizes of the pairs."""
     sizes = {each.scores.size for each in tried if each.scores is not None}
     return Extent(
         cases=len(tried),
@@ -267,7 +267,7 @@ def extent_of(tried: Sequence[Candidate], *, calls: int = 0, planned: int = 0) -
 
 
 def extent(tried: Sequence[Candidate]) -> str:
-    """Return how many pairs were tried and, of scores, of what families, sizes and orders."""
+    """Return the number of pairs tried; for scores, with their families, sizes and orders."""
     pairs = f"{counted(len(tried), 'pair')} of neighbours tried"
     scores = [each.scores for each in tried if each.scores is not None]
     if not scores:

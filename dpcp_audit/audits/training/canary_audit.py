@@ -208,7 +208,7 @@ class CanaryAudit:
         )
 
     def certificates(self, context: Context, results: Sequence[PlainData]) -> tuple[float, bool]:
-        """Return what decides, each at half of the significance.
+        """Return the two results that decide, each at half of the significance.
 
         Returns
         -------

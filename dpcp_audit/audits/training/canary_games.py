@@ -490,7 +490,7 @@ class _Tally(NamedTuple):
 
     @classmethod
     def expected(cls, guesses: IntArray, laws: Mapping[int, FloatArray]) -> _Tally:
-        """Return how many runs to expect.
+        """Return the expected number of runs.
 
         Parameters
         ----------

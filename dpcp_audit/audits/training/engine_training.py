@@ -202,7 +202,7 @@ class EngineTraining:
         return seen[0]
 
     def accounted(self) -> AccountedSteps:
-        """Return what the engine accounts: of what was trained, or else of all epochs to come."""
+        """Return the engine's account: of the steps trained, or else of all epochs to come."""
         found = AccountedSteps.of(self.engine.accountant.history)
         if found.parts:
             return found
@@ -350,7 +350,7 @@ class _Alone:
         )
 
     def along(self, noisy: list[Any]) -> tuple[FloatArray, FloatArray]:
-        """Return how far a step went in each canary's direction, and how far it alone would go."""
+        """Return the length of a step in each canary's direction, and that of the canary alone."""
         own = self._clipped()
         canaries, plain = own[: self._count], own[self._count :]
         step = torch.cat([each.detach().reshape(-1) for each in noisy])

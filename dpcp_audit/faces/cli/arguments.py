@@ -113,7 +113,7 @@ def add_options(groups: dict[Group, Parser], options: Iterable[Option]) -> None:
 
 
 def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, object]:
-    """Return what was given of a table's options, as a TOML table would hold it.
+    """Return the given options of a table, as a TOML table holds them.
 
     Examples
     --------

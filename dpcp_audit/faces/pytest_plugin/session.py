@@ -67,7 +67,7 @@ def require_files(session: AuditSession) -> None:
 
 
 def as_data(session: AuditSession) -> PlainData:
-    """Return what was found in this process as JSON data: what a worker sends."""
+    """Return the findings of this process as JSON data, for a worker to send."""
     audited = [session.audited[id_] for id_ in sorted(session.audited)]
     settings = RunSettings(
         suite="targets",
@@ -252,7 +252,7 @@ def measured_again(old: PlainData, target: Target, context: Context) -> PlainDat
 
 
 def worsening(finding: Finding, old: PlainData, again: PlainData, *, false_alarm: float) -> str:
-    """Return how the case of an earlier finding got worse, "" where it did not.
+    """Return the way in which the case of an earlier finding got worse; "" where it did not.
 
     Parameters
     ----------

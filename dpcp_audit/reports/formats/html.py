@@ -116,7 +116,7 @@ def _filters(reading: Reading, place_of: Mapping[str, int]) -> Iterator[tuple[st
 
 
 def page_environment() -> jinja2.Environment:
-    """Return what renders the templates of this package: self-contained pages, all escaped."""
+    """Return the renderer of this package's templates: self-contained pages, all escaped."""
     require_package("jinja2", "report")
     import jinja2  # noqa: PLC0415
 
