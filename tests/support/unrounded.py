@@ -151,6 +151,26 @@ def local_piecewise(value: float, *, rng: np.random.Generator, epsilon: float) -
     return reach if rng.random() < up else -reach
 
 
+def shuffled_loss(epsilon: float, delta: float, users: int) -> float:
+    """Return the ε of shuffled ε-LDP reports (Feldman, McMillan and Talwar, 2021, Theorem 3.1)."""
+    e = math.exp(epsilon)
+    spread = 8 * math.sqrt(e * math.log(4 / delta) / users) + 8 * e / users
+    return math.log1p((e - 1) / (e + 1) * spread)
+
+
+def shuffled_laplace(value: float, *, rng: np.random.Generator) -> float:
+    return local_laplace(value, rng=rng, epsilon=1.0)
+
+
+def shuffled_inverse_laplace(value: float, *, rng: np.random.Generator) -> float:
+    u = rng.random() - 0.5
+    return float(value - np.sign(u) * np.log1p(-2 * abs(u)) / 1.0)
+
+
+def shuffled_piecewise(value: float, *, rng: np.random.Generator) -> float:
+    return local_piecewise(value, rng=rng, epsilon=1.0)
+
+
 def federated_mean(clients: Any, *, rng: np.random.Generator, epsilon: float) -> float:
     scores = np.concatenate([np.asarray(client, dtype=float) for client in clients])
     return float(scores.mean() + rng.laplace(scale=1 / (epsilon * len(scores))))
@@ -164,6 +184,11 @@ def _fill() -> None:
         _add(f"laplace_sum_{i}", laplace_sum, PureDP(epsilon), n=[n])
         _add(f"clipped_{i}", clipped, PureDP(epsilon), n=[n])
         _add(f"inverse_laplace_{i}", inverse_laplace, PureDP(epsilon), n=[n])
+    for release in (shuffled_laplace, shuffled_inverse_laplace, shuffled_piecewise):
+        for users, delta in ((200, 1e-5), (20, 1e-3)):
+            epsilon = min(1.0, shuffled_loss(1.0, delta, users))
+            claim = ApproxDP(epsilon, delta)
+            _add(f"{release.__name__}_{users}", release, claim, kind="local", shuffle_n=users)
     _add("laplace_mean_large", laplace_mean, PureDP(1), n=[10**6], draws=20_000)
     _add("laplace_sum_large", laplace_sum, PureDP(8), n=[10**5], draws=50_000)
     for i, (rho, n) in enumerate([(0.005, 10), (0.05, 5), (0.5, 100), (2, 2)]):
