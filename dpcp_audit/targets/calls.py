@@ -1,8 +1,7 @@
 """Calls of a Python function, and of a program of any language (docs/command_protocol.md).
 
-Generators that a target seeds itself are found while it runs, or in its source (``fixed_seed``); a
-number that an attribute, a default or a computation holds is not seen there. Two runs with
-different randomness are watched: where both seed with one number, that is the target's own.
+Generators that a target seeds itself with a number of its source are found there
+(``fixed_seed``); one that an attribute, a default or a computation holds is not seen.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ import os
 import random
 import sys
 import textwrap
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,80 +45,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.validate import FloatArray, IntArray
 
 
-_SEEDERS = (
-    (np.random, "default_rng"),
-    (np.random, "RandomState"),
-    (np.random, "seed"),
-    (random, "Random"),
-    (random, "seed"),
-)
-
-
-def seeded_alike(
-    run: Callable[[int], object], elsewhere: Callable[[], object], *, file: str
-) -> str | None:
-    """Return the call that seeds with the same number in two runs, and its line; None for none.
-
-    Parameters
-    ----------
-    run : callable
-        Runs the target once, with randomness that depends on the number that it is given.
-    elsewhere : callable
-        Runs it on other data of the same size. A number that the data make is not fixed: it is a
-        leak, which an audit finds.
-    file : str
-        The target's own: what a library seeds for itself is not its noise.
-    """
-    seen: list[list[str]] = []
-    for number in range(2):
-        with _watched(file) as calls:
-            run(number)
-        seen.append(calls)
-    with _watched(file) as others, suppress(Exception):  # it may refuse such data
-        elsewhere()
-    return next((call for call in seen[0] if call in seen[1] and call in (others or seen[0])), None)
-
-
-@contextmanager
-def _watched(file: str) -> Generator[list[str]]:
-    """Write down the calls that seed with a whole number, while the block runs."""
-    calls: list[str] = []
-    kept = [(module, name, getattr(module, name)) for module, name in _SEEDERS]
-    for module, name, plain in kept:
-        setattr(module, name, _watching(plain, f"{module.__name__}.{name}", file, calls))
-    try:
-        yield calls
-    finally:
-        for module, name, plain in kept:
-            setattr(module, name, plain)
-
-
-def _watching(plain: Any, name: str, file: str, calls: list[str]) -> Any:
-    """Return a function, or a class, that does the same and writes its whole numbers down."""
-
-    def write(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        given = (*arguments, *keywords.values())
-        numbers = [str(int(x)) for x in given if isinstance(x, Integral)]
-        here = inspect.currentframe()
-        wrapper = here and here.f_back
-        caller = wrapper and wrapper.f_back
-        if numbers and caller and caller.f_code.co_filename == file:
-            shown = name.replace("numpy", "np")
-            calls.append(f"{shown}({numbers[0]}) at {SourceLocation.of(file, caller.f_lineno)}")
-
-    def called(*arguments: Any, **keywords: Any) -> Any:
-        write(arguments, keywords)
-        return plain(*arguments, **keywords)
-
-    def made(self: Any, *arguments: Any, **keywords: Any) -> None:
-        write(arguments, keywords)
-        plain.__init__(self, *arguments, **keywords)
-
-    # a class stays one, since others ask whether an object is of it
-    return type(name, (plain,), {"__init__": made}) if isinstance(plain, type) else called
-
-
-_SEEDERS_SEEDS = frozenset(
+_SEEDERS = frozenset(
     {"default_rng", "seed", "set_seed", "manual_seed", "RandomState", "Random", "SeedSequence"}
     | {"PCG64", "MT19937", "Philox", "SFC64", "PRNGKey"}
 )
@@ -179,7 +104,7 @@ def _calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 def _seeds(call: ast.Call, names: Mapping[str, Any]) -> bool:
     called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    by_place = called in _SEEDERS_SEEDS and call.args and _fixed(call.args[0], names)
+    by_place = called in _SEEDERS and call.args and _fixed(call.args[0], names)
     by_keyword = any(k.arg in _SEED_KEYWORDS and _fixed(k.value, names) for k in call.keywords)
     return bool(by_place or by_keyword)
 
@@ -230,9 +155,6 @@ class FunctionCaller:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     given_as: DataForm = DataForm.ARRAY
     _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
-    _latest: list[tuple[Any, ...]] = field(
-        default_factory=list[tuple[Any, ...]], init=False, repr=False, compare=False
-    )
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
@@ -262,25 +184,8 @@ class FunctionCaller:
             return self._many((values,), len(values), rng, {})
 
     def fixed_seed(self) -> str | None:
-        """Return the place where the function seeds a generator with a fixed number, if seen."""
-        return fixed_seed(self.function) or self._seeded_alike()
-
-    def _seeded_alike(self) -> str | None:
-        """Return where two calls on the latest data seed with one number of their own."""
-        code = code_of(self.function)
-        fitted = self.kind.takes is Takes.ROWS  # models are fitted with seeds of their own
-        if not self._latest or self.vectorised or fitted or code is None:
-            return None
-
-        latest = self._latest[0]
-
-        def run(number: int, inputs: tuple[Any, ...] = latest) -> None:
-            rng = np.random.default_rng(number)
-            with self._apart(rng):
-                self._call(inputs, rng, {})
-
-        others = tuple(_others(x) for x in latest)
-        return seeded_alike(run, lambda: run(0, others), file=code.co_filename)
+        """Return where the function seeds a generator with a fixed number, if that can be seen."""
+        return fixed_seed(self.function)
 
     def close(self) -> None:
         """Do nothing: a function needs no end."""
@@ -297,7 +202,6 @@ class FunctionCaller:
             yield
 
     def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float | FloatArray:
-        self._latest[:] = [inputs]
         answer = self._call(inputs, rng, {})
         count_calls(1)
         try:
@@ -369,13 +273,6 @@ def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:
     return " and ".join(
         f"{name} of shape {np.shape(x)}" for name, x in zip(kind.inputs, inputs, strict=True)
     )
-
-
-def _others(data: Any) -> Any:
-    """Return scores of which none is as it was, in [0, 1] as long as they are."""
-    if not is_array(data) or data.dtype.kind != "f":
-        return data
-    return np.where(data > 0.5, data / 2, data / 2 + 0.3)
 
 
 PROTOCOL = 1

@@ -301,7 +301,8 @@ class Target:
         if not (outputs == outputs[0]).all():
             return ""
         place = self.caller.fixed_seed()
-        how = "no noise reaches the output" if place is None else f"it seeds itself by {place}"
+        unseen = "no noise reaches the output, unless it is of a seed that its source does not show"
+        how = unseen if place is None else f"it seeds itself by {place}"
         return (
             f"Every call on one input returns the same, since {how}: draw from the rng or seed "
             "that it is handed."

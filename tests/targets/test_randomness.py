@@ -92,11 +92,6 @@ def by_the_size(scores, *, rng) -> float:
     return scores.max() + np.random.default_rng(len(scores)).laplace()
 
 
-@pytest.mark.parametrize("function", [Attribute(), by_a_default, by_the_size])
-def test_a_seed_that_no_source_shows_is_seen_as_the_code_runs(function) -> None:
-    assert "since it seeds itself by np.random." in cause(function)
-
-
 def test_a_seed_that_is_handed_over_is_no_fixed_one() -> None:
     def certain(scores, *, seed) -> float:
         np.random.default_rng(seed).laplace()
@@ -113,13 +108,7 @@ def test_a_seed_that_the_data_make_is_no_fixed_one() -> None:
     def hashed(scores, *, rng) -> float:
         return np.random.default_rng(int(1e6 * np.sum(scores))).laplace()
 
-    def refuses(scores, *, rng) -> float:
-        if scores.max() < 0.4:
-            raise ValueError("too small")
-        return np.random.default_rng(7 + len(scores) * 0).laplace()
-
     assert "since no noise reaches the output" in cause(hashed)
-    assert "seeds itself by np.random.default_rng(7)" in cause(refuses)
 
 
 class Kept:
