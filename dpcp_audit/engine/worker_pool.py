@@ -291,7 +291,7 @@ def _size(memory: int) -> str:
     return f"{memory / _MIB:.4g} MiB" if memory < 1024 * _MIB else f"{memory / _MIB / 1024:.4g} GiB"
 
 
-MOST_BYTES = 2**16
+MOST_BYTES = 2**13
 """The most bytes of one process, during its whole life."""
 _SILENCE = "\n(more that the code under audit writes is not shown)\n"
 _CHUNK = 2**16

@@ -29,8 +29,8 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving.prover import undetermined
 from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetRaisedError
-from dpcp_audit.targets.answers import Randomness, Talk, handed_over
-from dpcp_audit.targets.calls import FunctionCaller
+from dpcp_audit.targets.answers import Randomness, handed_over
+from dpcp_audit.targets.calls import FunctionCaller, streams_put_back
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError
 from dpcp_audit.tracing.outputs import (
@@ -274,7 +274,6 @@ def traced_target(target: Target) -> TracedTarget:
     named = {caller.convention.rng, caller.convention.seed} - {""}
     many = caller.vectorised and target.kind.takes is Takes.VALUE
     several = len(target.kind.inputs) > 1
-    talk = Talk()
 
     def call(x: Any, *, rng: Any = None) -> Any:
         inputs: list[Any] = [*x] if several else [np.array([x]) if many else x]
@@ -285,7 +284,7 @@ def traced_target(target: Target) -> TracedTarget:
         )
         process = os.getpid()
         try:
-            with talk.limited():
+            with streams_put_back():
                 keywords = dict.fromkeys(named, rng)
                 return caller.function(*data, **by_name, **keywords, **size, **caller.options)
         except SystemExit as end:

@@ -1,4 +1,4 @@
-"""Answers of a target: outputs as numbers, prints, errors, and outputs that say nothing.
+"""Answers of a target: outputs as numbers, errors, and outputs that say nothing.
 
 A target that seeds itself gives the same "random" numbers at every call, one that always
 returns the same value gives nothing to compare, and one that draws from a global generator
@@ -22,13 +22,12 @@ import hashlib
 import importlib
 import numbers
 import random
-import sys
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -40,7 +39,7 @@ from dpcp_audit.words.validate import is_array, is_masked
 from dpcp_audit.words.values import is_sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import ModuleType
 
     from numpy.typing import ArrayLike
@@ -679,52 +678,3 @@ def _package(name: str, form: DataForm) -> ModuleType:
         return importlib.import_module(name)
     except ImportError:
         raise TargetError(f"data as a {form} need {name}: pip install {name}") from None
-
-
-_CHARACTERS = 2000
-_SILENCE = "\n(more that the code under audit prints is not shown)\n"
-
-
-@dataclass(slots=True)
-class Talk:
-    """The number of characters that the code may still print."""
-
-    left: int = _CHARACTERS
-
-    @contextmanager
-    def limited(self) -> Generator[None]:
-        """Let pass what is printed to stdout and stderr until the characters are used up.
-
-        Afterwards both are as they were, whatever the code put in their place.
-        """
-        out, err = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = _limit(self, out), _limit(self, err)
-        try:
-            yield
-        finally:
-            sys.stdout, sys.stderr = out, err
-
-
-def _limit(talk: Talk, stream: TextIO | None) -> TextIO:
-    return cast("TextIO", None if stream is None else _Limited(talk, stream))
-
-
-class _Limited:
-    """A text stream that falls silent; all but its text is the stream's own."""
-
-    def __init__(self, talk: Talk, stream: TextIO) -> None:
-        self._talk, self._stream = talk, stream
-
-    def write(self, text: str) -> int:
-        shown = text[: self._talk.left]
-        if shown:
-            self._talk.left -= len(shown)
-            self._stream.write(shown if self._talk.left else shown + _SILENCE)
-        return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)

@@ -13,7 +13,7 @@ import os
 import random
 import sys
 import textwrap
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ import numpy as np
 from dpcp_audit.targets import answers
 from dpcp_audit.targets.answers import (
     DataForm,
-    Talk,
     TargetError,
     TargetRaisedError,
     TargetUnusableError,
@@ -138,6 +137,13 @@ def seeded(rng: np.random.Generator) -> Generator[None]:
             torch.set_state(tensor)
 
 
+@contextmanager
+def streams_put_back() -> Generator[None]:
+    """Leave stdout and stderr as they were, whatever the code has put in their place."""
+    with redirect_stdout(sys.stdout), redirect_stderr(sys.stderr):
+        yield
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionCaller:
     """Calls a Python function.
@@ -154,7 +160,6 @@ class FunctionCaller:
     vectorised: bool = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     given_as: DataForm = DataForm.ARRAY
-    _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
@@ -192,13 +197,9 @@ class FunctionCaller:
 
     @contextmanager
     def _apart(self, rng: np.random.Generator) -> Generator[None]:
-        """Keep within a batch of calls what they print, and do to global generators and NumPy."""
-        style = self.convention.style
-        with (
-            seeded(rng) if style is RandomStyle.GLOBAL else nullcontext(),
-            self._talk.limited(),
-            floating_errors(self.function),
-        ):
+        """Keep within a batch of calls what they do to generators, NumPy and Python's streams."""
+        own = seeded(rng) if self.convention.style is RandomStyle.GLOBAL else nullcontext()
+        with own, floating_errors(self.function), streams_put_back():
             yield
 
     def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float | FloatArray:
