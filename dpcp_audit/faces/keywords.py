@@ -78,6 +78,7 @@ class CheckKeywords(TypedDict, total=False):
     alpha: float | None
     neighbours: Literal["substitution", "add-remove", "one-label"]
     shuffle_n: int | None
+    group: int
     pair: str | Path | tuple[Any, Any] | Neighbours[Any] | None
     public_n: bool
     ties: bool

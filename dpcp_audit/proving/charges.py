@@ -348,6 +348,93 @@ def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
     return _delta(ledger, claim)
 
 
+def of_group(ledger: Ledger, claim: PrivacyGuarantee, persons: int) -> Total:
+    """Return the cost where the records of k persons differ, from above.
+
+    Each of k changes of one record costs what one does: ε and μ are multiplied by k, and ρ by k²; δ
+    at ε is that of one record at ε/k, times 1 + e^(ε/k) + ... + e^((k-1)ε/k).
+    """
+    if persons == 1:
+        return total(ledger, claim)
+    if isinstance(claim, ApproxDP):
+        return _delta_of_group(ledger, claim, persons)
+    power = 1 if isinstance(claim, PureDP) else 2
+    factor = Fraction(persons) ** power
+    one = total(ledger, ZCDP(1.0) if isinstance(claim, RenyiDP) else claim)
+    unit, limit = one.unit, one.limit
+    if isinstance(claim, RenyiDP):
+        factor, unit, limit = factor * decimal(claim.alpha), "D", decimal(claim.epsilon)
+    value = None if one.value is None else one.value * factor
+    return Total(unit, value, limit, _times(one.shares, float(factor)))
+
+
+def _times(shares: dict[int, float], factor: float) -> dict[int, float]:
+    return {line: share * factor for line, share in shares.items()}
+
+
+def _delta_of_group(ledger: Ledger, claim: ApproxDP, persons: int) -> Total:
+    epsilon, limit = decimal(claim.epsilon), decimal(claim.delta)
+    pure = _pure(ledger, epsilon)
+    shares = _times(pure.shares, float(persons))
+    if pure.value is not None and persons * pure.value <= epsilon:
+        return Total("δ", Fraction(0), limit, shares)
+    below = math.nextafter(float(epsilon / persons), 0.0)
+    one = total(ledger, ApproxDP(below, 1.0))
+
+    def terms() -> arb:
+        return sum(((ball(epsilon) * each / persons).exp() for each in range(persons)), arb(0))
+
+    found = None if one.value is None else one.value * _rational(terms)
+    squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
+    if squares is not None:
+        known = _gaussian_delta(squares * persons**2, epsilon)
+        found = known if found is None else min(found, known)
+    return Total("δ", found, limit, one.shares)
+
+
+def of_shuffled(ledger: Ledger, claim: PrivacyGuarantee, users: int, group: int) -> Total:
+    """Return the cost of the shuffled reports of so many users, of the account of one report.
+
+    Reference: Feldman, McMillan and Talwar 2021, "Hiding among the clones", Theorem 3.1, solved for
+    δ. Shuffling is post-processing: what holds of one report holds of all in any order.
+    """
+    plain = of_group(ledger, claim, group)
+    if not isinstance(claim, ApproxDP) or group > 1 or plain.within:
+        return plain
+    report = _pure(ledger, decimal(claim.epsilon)).value
+    if report is None:
+        return plain
+
+    def delta() -> arb:
+        epsilon, one = ball(decimal(claim.epsilon)), ball(report)
+        rest = (epsilon.exp() - 1) * (one.exp() + 1) / (one.exp() - 1) / 8 - one.exp() / users
+        if not rest > 0:
+            return arb(1)
+        hidden = 4 * (-rest * rest * users / one.exp()).exp()
+        return hidden.max(2 * (-users / (16 * one.exp())).exp())
+
+    found = min(Fraction(1), _rational(delta))
+    shares = plain.shares
+    best = found if plain.value is None else min(found, plain.value)
+    return Total("δ", best, plain.limit, shares)
+
+
+_OF_GROUPS: dict[type, str] = {
+    PureDP: "a group of k: kε, Dwork and Roth 2014, Theorem 2.2",
+    ZCDP: "a group of k: k²ρ, Bun and Steinke 2016, Proposition 1.9",
+    RenyiDP: "a group of k: k²ρ, Bun and Steinke 2016, Proposition 1.9",
+    GaussianDP: "a group of k: kμ, Dong, Roth and Su 2022, Theorem 2",
+    ApproxDP: "a group of k: (kε, (1 + e^ε + ... + e^((k-1)ε))δ), Vadhan 2017, Lemma 2.2",
+}
+_SHUFFLED = "shuffled reports: Feldman, McMillan and Talwar 2021, Theorem 3.1"
+
+
+def group_rules(claim: PrivacyGuarantee, persons: int, *, shuffled: bool) -> list[str]:
+    """Return the rules by which the cost of one record becomes that of a group, or of shuffling."""
+    kind = PureDP if isinstance(claim, PureDP) else type(claim)
+    return [_OF_GROUPS[kind]] * (persons > 1) + [_SHUFFLED] * (shuffled and kind is ApproxDP)
+
+
 _SUMS: dict[type, str] = {
     PureDP: "ε adds up: Dwork and Roth 2014, Theorem 3.16",
     ZCDP: "ρ adds up: Bun and Steinke 2016, Lemma 2.3; with budgets that depend on outcomes, "

@@ -432,6 +432,25 @@ def all_records(bounds: tuple[Fraction, Fraction]) -> Records:
     return Records(*bounds, next(tokens), placed=True, itself=True)
 
 
+def records_of_clients(
+    bounds: tuple[Fraction, Fraction], n: int | None, clients: int
+) -> tuple[Records, ...]:
+    """Return the records of each client: other clients' are other people's.
+
+    Of n records each client has those that ``numpy.array_split`` gives it; of an unknown number
+    each has some.
+    """
+    found: list[Records] = []
+    start = 0
+    for client in range(clients):
+        count = None if n is None else n // clients + (client < n % clients)
+        places = 1 if count is None else (1 << count) - 1
+        where = places << (client if count is None else start)
+        found.append(replace(all_records(bounds), where=where, count=count))
+        start += count or 0
+    return tuple(found)
+
+
 GENERATORS = frozenset({"rng", "random_state", "generator", "prng"})
 """Arguments of a function that are read as the generator it draws from."""
 

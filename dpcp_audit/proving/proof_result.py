@@ -209,7 +209,7 @@ def card(result: ProofResult) -> str:
 def _head(result: ProofResult) -> list[str]:
     covered = "every n ≥ 1" if result.n is None else f"n = {result.n}"
     alone = "" if result.n is None else " alone"
-    if any(getattr(each, "of_one_report", False) for each in result.claims):
+    if "user's value" in result.assumptions[0]:
         covered, alone = "every two values of a user", ""
     said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}"
     if result.proved:
@@ -255,6 +255,7 @@ def _annotated(result: ProofResult, source: FunctionSource) -> tuple[AnnotatedLi
         notes = result.notes.get((line.file, int(line)), [])
         cost = shares.get(line) or None
         share = None if cost is None else cost / spent if math.isfinite(spent) else 1.0
+        adds_up = cost is not None and result.totals[0].unit != "δ"
         moved = [float(each.sensitivity) for each in notes if each.sensitivity is not None]
         place = SourceLocation.of(line.file, int(line))
         found.append(
@@ -265,8 +266,8 @@ def _annotated(result: ProofResult, source: FunctionSource) -> tuple[AnnotatedLi
                 private=tuple(str(each) for each in notes if not each.noise),
                 sensitivity=max(moved, default=None),
                 noise=tuple(str(each) for each in notes if each.noise),
-                cost=cost,
-                unit="" if cost is None else result.totals[0].unit,
+                cost=cost if adds_up else None,
+                unit=result.totals[0].unit if adds_up else "",
                 share=share,
                 stops=stop is not None and line == Line(stop.line, stop.file or source.file),
             )

@@ -23,11 +23,13 @@ from dpcp_audit.proving.charges import (
     Total,
     account_rules,
     decimal,
-    total,
+    group_rules,
+    of_group,
+    of_shuffled,
 )
 from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Leak, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
-from dpcp_audit.proving.known_calls import all_records, returned_by
+from dpcp_audit.proving.known_calls import all_records, records_of_clients, returned_by
 from dpcp_audit.proving.objects import from_outside
 from dpcp_audit.proving.paths import Frame, ThresholdAnswers
 from dpcp_audit.proving.proof_result import ProofResult
@@ -47,7 +49,6 @@ from dpcp_audit.words.values import Choice, KeywordTable, Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from fractions import Fraction
 
 
 _MOST_READINGS = 2_000
@@ -65,6 +66,10 @@ def prove(
     bounds: tuple[float, float] = (0.0, 1.0),
     neighbours: Literal["substitution", "add-remove"] | Relation = "substitution",
     domain: int | None = None,
+    clients: int | None = None,
+    unit: Literal["record", "client"] = "record",
+    group: int = 1,
+    shuffle_n: int | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> ProofResult:
     """Prove what a function promises for every input, by reading its source.
@@ -91,6 +96,15 @@ def prove(
         "substitution" or "add-remove".
     domain : int, optional
         Of a claim of local privacy, the number K of values 0, ..., K - 1 that a user may have.
+    clients : int, optional
+        Of a federated function ``f(clients, *, rng)``, the number of clients; n records are cut
+        into as equal parts as ``numpy.array_split`` does.
+    unit : str
+        "record", or "client": all records of one client are replaced by as many others.
+    group : int
+        The claims are of any so many persons together, whose records all may differ.
+    shuffle_n : int, optional
+        With ``domain``, the claims are of the shuffled reports of so many users.
     options : mapping, optional
         Further keyword arguments of the function.
 
@@ -130,17 +144,20 @@ def prove(
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
     if any(isinstance(each, Coverage) for each in guarantees):
+        if clients is not None:
+            raise UsageError("clients is for claims of privacy", hint="leave clients out")
         return _of_coverage(function, guarantees, n, (low, high), named)
-    if domain is not None:
-        _validate.integer(domain=domain, at_least=2)
-        if not all(getattr(each, "of_one_report", False) for each in guarantees):
-            raise UsageError(
-                "guarantees must all be LocalDP where a domain is given",
-                hint="leave domain out to prove a claim of all scores",
-            )
-    claims = tuple(_provable(each, domain) for each in guarantees)
-    size = n if relation is Relation.SUBSTITUTION else None
-    attempt = ProofAttempt(function, claims, size, (low, high), named, domain)
+    claims = _provable_claims(guarantees, domain, shuffle_n, group)
+    inputs = ProofInputs(
+        n=n if relation is Relation.SUBSTITUTION else None,
+        bounds=(low, high),
+        domain=domain,
+        clients=clients,
+        of_clients=_of_clients(unit, clients, n, relation),
+        group=group,
+        shuffle_n=shuffle_n,
+    )
+    attempt = ProofAttempt(function, claims, inputs, named)
     found = attempt.answer(ThresholdAnswers())
     for side in (1, -1):
         if found.proved or not attempt.thresholds:
@@ -150,13 +167,58 @@ def prove(
     return found
 
 
-def _provable(claim: object, domain: int | None) -> PrivacyGuarantee:
+def _provable_claims(
+    guarantees: tuple[object, ...], domain: int | None, shuffle_n: int | None, group: int
+) -> tuple[PrivacyGuarantee, ...]:
+    """Return the claims, of all records, of one report or of shuffled ones; or refuse them."""
+    _validate.integer(group=group, at_least=1)
+    if domain is not None:
+        _validate.integer(domain=domain, at_least=2)
+    elif shuffle_n is not None:
+        raise UsageError("shuffle_n is of reports of a finite domain", hint="give domain=K")
+    if shuffle_n is not None:
+        _validate.integer(shuffle_n=shuffle_n, at_least=2)
+    local = domain is not None and shuffle_n is None
+    if local and not all(getattr(each, "of_one_report", False) for each in guarantees):
+        raise UsageError(
+            "guarantees must all be LocalDP where a domain is given",
+            hint="leave domain out to prove a claim of all scores, or give shuffle_n",
+        )
+    if local and group > 1:
+        raise UsageError(
+            f"group must be 1 of one user's report, got {group}",
+            hint="any two values of a user are neighbours already",
+        )
+    return tuple(_provable(each, local=local) for each in guarantees)
+
+
+def _of_clients(unit: str, clients: int | None, n: int, relation: Relation) -> bool:
+    """Tell whether neighbours differ in all records of a client; refuse what has no meaning."""
+    if unit not in {"record", "client"}:
+        raise UsageError(f"unit must be 'record' or 'client', got {unit!r}")
+    if clients is not None:
+        _validate.integer(clients=clients, at_least=1)
+        if relation is Relation.SUBSTITUTION and n < clients:
+            raise UsageError(
+                f"n must be at least the number of clients, {clients}, got {n}",
+                hint="each client has a record at least",
+            )
+    of_clients = unit == "client"
+    if of_clients and (clients is None or relation is not Relation.SUBSTITUTION):
+        raise UsageError(
+            "unit 'client' is proved of a number of clients, by substitution",
+            hint="give clients=K, or leave unit out",
+        )
+    return of_clients
+
+
+def _provable(claim: object, *, local: bool) -> PrivacyGuarantee:
     """Return a claim of privacy of all records, or of one report; or refuse it."""
     if not isinstance(claim, PrivacyGuarantee):
         raise UsageError(
             f"guarantee must be a privacy claim, got {claim}", hint="such as dp.ZCDP(0.5)"
         )
-    if claim.of_one_report and domain is None:
+    if claim.of_one_report and not local:
         raise UsageError(
             f"guarantee must be of a function of all scores, got {claim}, of one user's report",
             hint="claim dp.PureDP of all scores, or give domain=K, the number of a user's values",
@@ -187,29 +249,94 @@ def _of_coverage(
     return prove_coverage(function, claim, CoverageSetting(n=n, bounds=bounds), options)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofInputs:
+    """The inputs that a proof is for, and who differs between neighbours (see ``prove``).
+
+    ``n`` is None under add-remove; ``of_clients`` tells whether a whole client differs.
+    """
+
+    n: int | None
+    bounds: tuple[float, float]
+    domain: int | None = None
+    clients: int | None = None
+    of_clients: bool = False
+    group: int = 1
+    shuffle_n: int | None = None
+
+    def first(self) -> Any:
+        """Return the value that the function is read on: the records, or those of each client."""
+        low, high = map(decimal, self.bounds)
+        if self.clients is None:
+            return all_records((low, high))
+        return records_of_clients((low, high), self.n, self.clients)
+
+    @property
+    def persons(self) -> int:
+        """The number of records that differ between neighbours."""
+        if not self.of_clients or self.n is None or self.clients is None:
+            return self.group
+        return self.group * math.ceil(self.n / self.clients)
+
+    def total(self, ledger: Ledger, claim: PrivacyGuarantee) -> Total:
+        """Return the cost of an account of one record, in the claim's unit."""
+        if self.shuffle_n is not None:
+            return of_shuffled(ledger, claim, self.shuffle_n, self.group)
+        return of_group(ledger, claim, self.persons)
+
+    def rules(self, ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
+        """Return the rules by which that cost is found."""
+        found = account_rules(ledger, claim)
+        return found + group_rules(claim, self.persons, shuffled=self.shuffle_n is not None)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What is assumed of the inputs, and how neighbours differ."""
+        low, high = self.bounds
+        if self.domain is not None:
+            said = (f"a user's value is one of 0, ..., {self.domain - 1}, an int of Python",)
+            users = f"{self.shuffle_n} users report once each, and their reports are shuffled"
+            return said if self.shuffle_n is None else (*said, users)
+        some = self.n is None
+        number = f"1 to {MOST_RECORDS} records" if some else f"n = {self.n} records"
+        if self.clients is not None:
+            parts = "of any size" if some else "as equal as can be"
+            number += f" of {self.clients} clients, in parts {parts}"
+        number += "" if some else ", n public"
+        differs = "one is added or removed" if some else "one is replaced by another"
+        if self.group > 1:
+            differs = f"up to {self.group} are " + ("added or removed" if some else "replaced")
+        if self.of_clients:
+            one = "one client" if self.group == 1 else f"up to {self.group} clients"
+            differs = f"all records of {one} are replaced by as many others"
+        return (
+            f"{number}; {differs}",
+            f"every record is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
+        )
+
+
 @dataclass(slots=True)
 class ProofAttempt:
     """One function, its claims and its inputs; ``thresholds`` tells whether it has noisy ones."""
 
     function: Callable[..., Any]
     claims: tuple[PrivacyGuarantee, ...]
-    n: int | None
-    bounds: tuple[float, float]
+    inputs: ProofInputs
     options: Mapping[str, Any]
-    domain: int | None = None
     thresholds: bool = False
 
     def answer(self, answers: ThresholdAnswers) -> ProofResult:
         """Read the function, once for each sequence of answers of noisy thresholds."""
-        reader = Reader(self.n, answers, local_laws)
+        reader = Reader(self.inputs.n, answers, local_laws)
         source, stop, ledger = None, None, None
         totals: tuple[Total, ...] = ()
         try:
             source = source_of(self.function)
             ledger = self._account(reader, source)
-            totals = tuple(total(ledger, each) for each in self.claims)
-            for said in (said for each in self.claims for said in account_rules(ledger, each)):
-                reader.rules.add(said)
+            totals = tuple(self.inputs.total(ledger, each) for each in self.claims)
+            for each in self.claims:
+                for said in self.inputs.rules(ledger, each):
+                    reader.rules.add(said)
         except Refusal as refusal:
             stop, totals = refusal, ()
         except UsageError:
@@ -220,11 +347,11 @@ class ProofAttempt:
         return ProofResult(
             name=str(getattr(self.function, "__qualname__", self.function)),
             claims=self.claims,
-            n=self.n,
+            n=self.inputs.n,
             totals=totals,
             ledger=ledger,
             rules=tuple(reader.rules),
-            assumptions=_assumptions(self.n, self.bounds, self.domain),
+            assumptions=(*self.inputs.assumed, *_ASSUMED),
             stop=stop,
             source=source,
             notes=reader.notes,
@@ -232,23 +359,24 @@ class ProofAttempt:
 
     def _account(self, reader: Reader, source: FunctionSource) -> Ledger:
         """Return the account of all paths."""
-        if self.domain is not None:
+        inputs = self.inputs
+        if inputs.domain is not None:
             epsilon = local_laws.report_loss(
-                reader, self.function, source, self.domain, self.options
+                reader, self.function, source, inputs.domain, self.options
             )
             line = source.node.lineno
             return Ledger().add(Charge("pure", epsilon, line, "the law of one report"))
-        low, high = map(decimal, self.bounds)
-        ledger = _account(reader, self.function, source, (low, high), self.options)
+        ledger = _account(reader, self.function, source, inputs.first(), self.options)
         following = reader.answers.following()
         for reading in range(_MOST_READINGS):
             if following is None:
                 return ledger
             answers = ThresholdAnswers(reader.answers.side, following)
             reader.reset(answers)
-            one = _account(reader, self.function, source, (low, high), self.options)
+            one = _account(reader, self.function, source, inputs.first(), self.options)
             ledger, following = ledger.join(one), answers.following()
-            if reading > _WELL_READ and not all(total(one, each).within for each in self.claims):
+            dear = reading > _WELL_READ
+            if dear and not all(inputs.total(one, each).within for each in self.claims):
                 raise Refusal(
                     reader.line,
                     "the answers of a noisy threshold cost more than is claimed",
@@ -262,34 +390,23 @@ class ProofAttempt:
         )
 
 
-def _assumptions(n: int | None, bounds: tuple[float, float], domain: int | None) -> tuple[str, ...]:
-    low, high = bounds
-    number = f"1 to {MOST_RECORDS} records" if n is None else f"n = {n} records, n public"
-    relation = "one is added or removed" if n is None else "one is replaced by another"
-    of = [
-        f"{number}; {relation}",
-        f"every record is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
-    ]
-    if domain is not None:
-        of = [f"a user's value is one of 0, ..., {domain - 1}, a whole number of Python's type"]
-    return (
-        *of,
-        "numbers are real numbers: doubles, and noise made of them, neither round nor underflow",
-        "the generator's draws are independent, of the stated laws, and unknown to the attacker",
-        "names outside of the function mean what they mean now",
-        "running time is not observed, nor memory: which equal values are one object, or share it",
-    )
+_ASSUMED = (
+    "numbers are real numbers: doubles, and noise made of them, neither round nor underflow",
+    "the generator's draws are independent, of the stated laws, and unknown to the attacker",
+    "names outside of the function mean what they mean now",
+    "running time is not observed, nor memory: which equal values are one object, or share it",
+)
 
 
 def _account(
     reader: Reader,
     function: Any,
     source: FunctionSource,
-    bounds: tuple[Fraction, Fraction],
+    first: Any,
     options: Mapping[str, Any],
 ) -> Ledger:
     """Read the function's body and return the account of its paths."""
-    returned = returned_by(reader, function, source, all_records(bounds), options)
+    returned = returned_by(reader, function, source, first, options)
     try:
         reader.public(returned, "what is returned")
     except Refusal as refusal:

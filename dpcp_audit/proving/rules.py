@@ -437,11 +437,28 @@ def differences(reader: Interpreter, a: Value) -> Value:
 
 
 def concatenated(reader: Interpreter, arrays: Value) -> Value:
-    """``np.concatenate``: of the sorted records and two public ends."""
+    """``np.concatenate``: of the sorted records and two public ends, or of clients' records."""
     items = reader.entries_or_none(arrays)
     if items is None or not any(isinstance(each, Records) for each in items):
         return NotImplemented
+    if all(isinstance(each, Records) for each in items):
+        return _pooled(reader, items)
     return gaps.joined(reader, tuple(reader.gathered(each) for each in items))
+
+
+def _pooled(reader: Interpreter, parts: tuple[Records, ...]) -> Records:
+    """Return the records of several clients, or slices, as one array: no record is in two."""
+    where, count, follows = 0, 0, True
+    for each in parts:
+        plainly = each.placed and each.itself and not (each.single or each.chosen or each.listed)
+        if not plainly or each.where < 0 or each.where & where or each.sample is not None:
+            raise reader.refuse("records are joined that are not those of other clients each")
+        follows = follows and (not where or each.where & -each.where == 1 << where.bit_length())
+        where, count = where | each.where, count + (each.count or 0)
+    if reader.n is not None and follows and count == reader.n:
+        return replace(parts[0], where=-1, count=None, order=next(tokens))
+    known = None if reader.n is None else count
+    return replace(parts[0], where=where, count=known, placed=follows, order=next(tokens))
 
 
 def printed(reader: Interpreter, *values: Value, **settings: Value) -> Value:

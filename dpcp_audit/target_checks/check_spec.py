@@ -99,6 +99,9 @@ class CheckSpec:
         The neighbour relation of the privacy claims.
     shuffle_n : int or None
         The number of users whose reports are shuffled, where the claims are of all of them.
+    group : int
+        The number of persons who differ between neighbours; of more than one a claim is proved
+        from the source alone.
     public_n : bool
         True if n is said to be public; then it may not differ between neighbours.
     ties : bool
@@ -201,6 +204,15 @@ class CheckSpec:
             metavar="N",
             kinds=kinds_for("shuffle_n"),
             advice=REFUSED["shuffle_n"],
+        ),
+    )
+    group: int = field(
+        default=1,
+        metadata=option(
+            Whole(at_most=10_000),
+            "claim privacy for any K persons together, whose records all may differ: such claims "
+            "are proved from the source, or left open",
+            metavar="K",
         ),
     )
     pair: InputPair | None = field(
@@ -424,6 +436,11 @@ def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
             hint="use 'substitution'",
         )
     _require_shuffling(spec, spell)
+    if spec.group > 1 and any(each.of_one_report for each in spec.guarantees):
+        raise UsageError(
+            f"{spell('group')} is of several persons, and LocalDP of one report",
+            hint=f"leave {spell('group')} out",
+        )
     _require_records(spec, spell)
     if spec.pair is not None:
         _require_pair(spec.pair, spec, spell)

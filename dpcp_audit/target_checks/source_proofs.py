@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.audits.search.record_pairs import ClientPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.proving.charges import decimal
@@ -27,7 +28,7 @@ from dpcp_audit.proving.known_calls import GENERATORS
 from dpcp_audit.proving.proof_result import place_of
 from dpcp_audit.proving.prover import prove
 from dpcp_audit.stats.enclosures import at_most, ball, ends, upper
-from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
+from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit
 from dpcp_audit.target_checks.planned_calls import pair_space, typical
 from dpcp_audit.targets import Kind, RandomStyle, Takes
 from dpcp_audit.targets.answers import (
@@ -46,6 +47,7 @@ from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     GaussianDP,
+    LocalDP,
     PureDP,
     Relation,
     RenyiDP,
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
 
 _QUANTITIES = {
     PureDP: Quantity.EPSILON,
+    LocalDP: Quantity.EPSILON,
     ApproxDP: Quantity.DELTA,
     ZCDP: Quantity.RHO,
     RenyiDP: Quantity.RENYI_DIVERGENCE,
@@ -131,23 +134,21 @@ class SourceProof:
     @classmethod
     def of(cls, spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> SourceProof | None:
         """Return what the verifier says; None of a claim or a target that it does not take."""
-        pairs = pair_space(spec)
-        if unfit(spec, guarantee, target) or not isinstance(pairs, ScorePairs):
+        if unfit(spec, guarantee, target):
             return None
         assert isinstance(target.caller, FunctionCaller)  # noqa: S101  (it is fit)
-        substituted = spec.neighbours is Relation.SUBSTITUTION
-        sizes = tuple(sorted(set(pairs.sizes))) if substituted else ()
+        sizes = _sizes(spec)
+        inputs = inputs_of(spec)
         try:
             results = tuple(
                 prove(
                     target.caller.function,
                     guarantee,
                     n=n,
-                    bounds=spec.target.bounds,
-                    neighbours=spec.neighbours,
                     options=spec.target.options,
+                    **inputs,
                 )
-                for n in sizes or (1,)
+                for n in sizes or (spec.clients,)
             )
         except UsageError:
             return None
@@ -230,7 +231,11 @@ class SourceProof:
         worst = dearest.totals[0]
         account = {place_of(line): cost for line, cost in worst.shares.items()}
         rules = list(dict.fromkeys(rule for each in self.results for rule in each.rules))
-        assumed = [_RELATIONS[self.spec.neighbours], *self.results[0].assumptions[1:]]
+        assumed = list(self.results[0].assumptions)
+        fixed: dict[str, Any] = {}
+        if self.spec.target.kind.takes is not Takes.VALUE:
+            fixed = {"n": list(self.sizes), "bounds": list(self.spec.target.bounds)}
+            assumed[0] = _differs(self.spec, assumed[0])
         spent = ", ".join(f"{line} spends {worst.unit} = {c:.6g}" for line, c in account.items())
         proof = Proof(
             method=ProofMethod.ARGUMENT,
@@ -240,8 +245,7 @@ class SourceProof:
             ),
             premises=tuple(map(self._premise, self.results, self.sizes or (0,))),
             parameters={
-                "n": list(self.sizes),
-                "bounds": list(self.spec.target.bounds),
+                **fixed,
                 "account": account,
                 "rules": rules,
                 "assumptions": assumed,
@@ -292,6 +296,47 @@ class SourceProof:
         return at_most(f"{self.guarantee}{size}", total.value, total.limit)
 
 
+def proved_by_source(
+    spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target, context: Context
+) -> Outcome | None:
+    """Return the outcome of a claim that the source proves; None of any other."""
+    proof = SourceProof.of(spec, guarantee, target) if spec.prove else None
+    if proof is None or not proof.proved or not answers(spec, target, context):
+        return None
+    return proof.outcome()
+
+
+def inputs_of(spec: CheckSpec) -> dict[str, Any]:
+    """Return the keywords of ``prove`` that say of which inputs a check's claims are."""
+    takes = spec.target.kind.takes
+    if takes is Takes.VALUE:
+        found: dict[str, Any] = {"domain": spec.target.domain, "shuffle_n": spec.shuffle_n}
+    else:
+        found = {"bounds": spec.target.bounds, "neighbours": spec.neighbours}
+    if takes is Takes.CLIENTS:
+        found |= {"clients": spec.clients, "unit": str(spec.unit)}
+    return found | {"group": spec.group}
+
+
+def _sizes(spec: CheckSpec) -> tuple[int, ...]:
+    """Return the numbers of records that are sampled; none where a proof is for every number."""
+    if spec.neighbours is not Relation.SUBSTITUTION or spec.target.kind.takes is Takes.VALUE:
+        return ()
+    pairs = pair_space(spec)
+    scores = pairs.scores if isinstance(pairs, ClientPairs) else pairs
+    fewest = spec.clients if isinstance(pairs, ClientPairs) else 1
+    assert isinstance(scores, ScorePairs)  # noqa: S101  (the kind is one of scores)
+    return tuple(sorted({each for each in scores.sizes if each >= fewest}))
+
+
+def _differs(spec: CheckSpec, assumed: str) -> str:
+    """Return how neighbours differ, without the number of records of one proof."""
+    if spec.group == 1 and spec.target.kind.takes is Takes.SCORES:
+        return _RELATIONS[spec.neighbours]
+    fixed = ", n public" if spec.neighbours is Relation.SUBSTITUTION else ""
+    return f"{assumed.partition('; ')[2]}{fixed}"
+
+
 _VECTORISED = Unproved(
     reason="the verifier does not read vectorised functions",
     hint="give it as f(scores, *, rng), which returns one output",
@@ -313,8 +358,18 @@ def unfit(spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> str:
 def _unfit_claim(spec: CheckSpec, guarantee: PrivacyGuarantee) -> str:
     if type(guarantee) not in _QUANTITIES or spec.neighbours not in _RELATIONS:
         return "it proves pure, (ε, δ)-, Rényi, Gaussian DP and zCDP of one record"
+    takes = spec.target.kind.takes
+    if takes is Takes.VALUE:
+        known = spec.target.domain is not None and spec.pair is None
+        fits = known and (guarantee.of_one_report or spec.shuffle_n is not None)
+        return "" if fits else "of one user's value it takes local or shuffled claims, and a domain"
+    if takes is Takes.CLIENTS and (spec.unit, spec.neighbours) == (
+        Unit.CLIENT,
+        Relation.ADD_REMOVE,
+    ):
+        return "of whole clients it proves substitution alone"
     finite = all(map(math.isfinite, spec.target.bounds))
-    if spec.target.kind.takes is not Takes.SCORES or spec.pair is not None or not finite:
+    if takes not in {Takes.SCORES, Takes.CLIENTS} or spec.pair is not None or not finite:
         return "it takes functions of scores between finite bounds, on all pairs"
     return ""
 

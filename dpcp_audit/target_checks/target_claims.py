@@ -385,7 +385,10 @@ class TargetPrivacy(PrivacyClaim):
             return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
 
     def _source_proof(self, target: Target) -> SourceProof | None:
-        return SourceProof.of(self.spec, self.guarantee, target) if self.spec.prove else None
+        one_report = self.spec.target.kind.takes is Takes.VALUE  # whose law is enumerated instead
+        if one_report or not self.spec.prove:
+            return None
+        return SourceProof.of(self.spec, self.guarantee, target)
 
     def _audited(self, target: Target, context: Context) -> Outcome:
         drawn = within(target, self.spec, self.spec.calls(self.guarantee))

@@ -100,9 +100,15 @@ def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetClaim:
         from dpcp_audit.target_checks.target_claims import TargetCoverage  # noqa: PLC0415
 
         return TargetCoverage(spec=spec, guarantee=guarantee)
+    from dpcp_audit.target_checks.target_claims import (  # noqa: PLC0415
+        ProvedAlone,
+        TargetPrivacy,
+    )
+
+    if spec.group > 1:
+        return ProvedAlone(spec=spec, guarantee=guarantee)
     if spec.shuffle_n is not None:
         return _TargetShuffled(spec=spec, guarantee=guarantee)
-    from dpcp_audit.target_checks.target_claims import TargetPrivacy  # noqa: PLC0415
 
     return TargetPrivacy(spec=spec, guarantee=guarantee)
 
@@ -136,6 +142,8 @@ def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
         fixed["alpha"] = spec.alpha
     if spec.shuffle_n is not None:
         fixed["shuffle_n"] = spec.shuffle_n
+    if spec.group > 1 and not isinstance(guarantee, Coverage):
+        fixed["group"] = spec.group
     if not isinstance(guarantee, Coverage):
         fixed["neighbours"] = str(spec.neighbours)
     return fixed | guarantee.parameters
@@ -150,7 +158,8 @@ def _short(spec: CheckSpec, guarantee: Guarantee) -> str:
         return f"{each}coverage>={all_digits(guarantee.at_least)}{confident}"
     values = ",".join(f"{name}={all_digits(value)}" for name, value in guarantee.parameters.items())
     shuffled = "" if spec.shuffle_n is None else f",shuffled={spec.shuffle_n}"
-    return f"{type(guarantee).__name__.lower()}:{values}{shuffled}"
+    group = "" if spec.group == 1 else f",group={spec.group}"
+    return f"{type(guarantee).__name__.lower()}:{values}{shuffled}{group}"
 
 
 def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
@@ -166,10 +175,15 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
     if spec.shuffle_n is not None:
         return (
             f"The shuffled reports of {spec.shuffle_n} users of {spec.name} are "
-            f"{_words(guarantee)}, where one user's value is replaced by another"
+            f"{_words(guarantee)}, where one user's value is replaced by another{_together(spec)}"
         )
     differs = _DIFFERENCES[spec.neighbours].format(unit=_unit(spec))
-    return f"{spec.name} is {_words(guarantee)}, where {differs}"
+    return f"{spec.name} is {_words(guarantee)}, where {differs}{_together(spec)}"
+
+
+def _together(spec: CheckSpec) -> str:
+    """Return how often neighbours differ so, where it is more than once."""
+    return "" if spec.group == 1 else f", up to {spec.group} times"
 
 
 def _unit(spec: CheckSpec) -> str:
@@ -223,7 +237,14 @@ class _TargetShuffled(PrivacyClaim):
 
     def __call__(self, context: Context) -> Outcome:
         """Enumerate one user's law and compute the shuffled one; else sample shuffled reports."""
+        from dpcp_audit.target_checks.source_proofs import (  # noqa: PLC0415  (slow to import)
+            proved_by_source,
+        )
+
         with self.spec.target.open() as target:
+            proved = proved_by_source(self.spec, self.guarantee, target, context)
+            if proved is not None:
+                return proved
             channel = self._channel(target) if self.spec.trace else None
             found = [] if channel is None else list(shuffled_pairs(channel, self._n))
             if channel is None or not found:
@@ -383,7 +404,9 @@ class TargetTrace:
         )
 
         traced = found.outcome
-        proof = SourceProof.of(self.spec, self.guarantee, target) if self.spec.prove else None
+        one_report = self.spec.target.kind.takes is Takes.VALUE
+        wanted = self.spec.prove and not one_report
+        proof = SourceProof.of(self.spec, self.guarantee, target) if wanted else None
         left_open = traced is None or traced.verdict is Verdict.INCONCLUSIVE
         asked = left_open and self.scope is Scope.RELEASE
         if proof is not None and proof.proved and asked and answers(self.spec, target, context):
@@ -449,10 +472,11 @@ def row_of_trace(
 
 def without_coverage(spec: CheckSpec, draws: int = DEFAULT_PATHS) -> CheckSpec:
     """Return a check without its claim of coverage, and with a number of paths or outputs."""
-    if spec.shuffle_n is not None:
-        raise UsageError(
-            "shuffle_n is for checks, and not for estimates or traces", hint="leave shuffle_n out"
-        )
+    for name, given in {"shuffle_n": spec.shuffle_n is not None, "group": spec.group > 1}.items():
+        if given:
+            raise UsageError(
+                f"{name} is for checks, and not for estimates or traces", hint=f"leave {name} out"
+            )
     privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))
     return replace(spec, guarantees=privacy, draws=spec.draws or draws)
 

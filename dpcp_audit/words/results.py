@@ -228,12 +228,12 @@ class AnnotatedLine:
     noise : tuple of str
         The noise that is drawn or used there, with its scale.
     cost : float or None
-        What its draws cost, in the claim's unit, on the dearest path; None where they cost nothing.
-        Infinite where no bound is known.
+        What its draws cost, in the claim's unit, on the dearest path; None where they cost nothing,
+        and of δ, which does not add up. Infinite where no bound is known.
     unit : str
         The unit of the cost: "ε", "ρ", "D", "μ²"; "" where there is no cost.
     share : float or None
-        Its part of the costs of all lines.
+        Its part of the costs of all lines; of δ that of their ρ.
     stops : bool
         True if the proof stops there.
     """
@@ -255,6 +255,8 @@ class AnnotatedLine:
         said = [*self.private, *self.noise]
         if self.cost is not None:
             said.append(f"costs {self.unit} {self.cost:.4g} ({self.share or 0:.0%})")
+        elif self.share is not None:
+            said.append(f"{self.share:.0%} of the cost")
         return "; ".join([*said, "STOPS HERE"] if self.stops else said)
 
 

@@ -296,7 +296,8 @@ Prove a promise of privacy for every input, by reading the source. The function 
 line, the proof bounds how far two neighbouring inputs can be apart, and adds up the cost of each
 noise draw. The first line that leaks, or that cannot be followed, stops the proof.
 
-Local privacy is proved for every two values of a user. Coverage is proved for every law of the
+Local privacy is proved for every two values of a user; with --shuffle-n, the promise is one of the
+shuffled reports of all users. With --group K, any K persons may differ. Coverage is proved for every law of the
 scores, if the rank of the threshold does not depend on the scores. TARGET, its claims and its
 options are those of 'dpcp-audit check'.
 """
@@ -304,6 +305,7 @@ _PROVE_EPILOG = """\
 example:
   dpcp-audit prove mine.py:private_quantile --kind quantile --zcdp 0.5 --n 50
   dpcp-audit prove mine.py:unary_encoding --kind randomizer --domain 10 --local-dp 1
+  dpcp-audit prove mine.py:of_clients --kind federated --clients 5 --unit client --zcdp 0.5
 
 exit codes:
   0  proved, or not decided: a proof that stops refutes nothing
@@ -328,7 +330,8 @@ def execute_prove(options: argparse.Namespace) -> int:
     """Load the target, read its source and print the proof for each number of scores."""
     from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
     from dpcp_audit.proving.prover import prove
-    from dpcp_audit.targets import Kind, TargetError
+    from dpcp_audit.target_checks.source_proofs import inputs_of
+    from dpcp_audit.targets import Takes, TargetError
     from dpcp_audit.targets.loading import load
 
     if options.report:
@@ -339,7 +342,7 @@ def execute_prove(options: argparse.Namespace) -> int:
     (spec,) = _config_of(options, "proofs").checks
     _require_provable(spec)
     privacy, coverage = spec.privacy, spec.coverage
-    local = spec.target.kind is Kind.RANDOMIZER
+    local = spec.target.kind.takes is Takes.VALUE
     try:
         function = load(spec.target.target)
     except TargetError as error:
@@ -347,14 +350,9 @@ def execute_prove(options: argparse.Namespace) -> int:
         raise UsageError(str(error), hint=hint) from None
     bounds, given = spec.target.bounds, spec.target.options
     proofs: list[ProofResult] = []
-    if local:
-        proofs.append(prove(function, *privacy, domain=spec.target.domain, options=given))
-    for n in () if local else spec.n or (_DEFAULT_N,):
+    for n in (_DEFAULT_N,) if local else spec.n or (_DEFAULT_N,):
         if privacy:
-            proof = prove(
-                function, *privacy, n=n, bounds=bounds, neighbours=spec.neighbours, options=given
-            )
-            proofs.append(proof)
+            proofs.append(prove(function, *privacy, n=n, options=given, **inputs_of(spec)))
         if coverage is not None:
             setting = CoverageSetting(n=n, bounds=bounds, ties=spec.ties, open_sets=spec.open_sets)
             proofs.append(prove_coverage(function, coverage, setting, given))
@@ -365,16 +363,19 @@ def execute_prove(options: argparse.Namespace) -> int:
 
 def _require_provable(spec: CheckSpec) -> None:
     """Refuse the kinds, claims and ways of calling a target that ``prove`` does not read."""
-    from dpcp_audit.targets import Kind, RandomStyle
+    from dpcp_audit.targets import Kind, RandomStyle, Takes
     from dpcp_audit.targets.answers import DataForm
 
-    known = len(spec.privacy) + (spec.coverage is not None) == len(spec.guarantees)
-    if not known or spec.target.kind not in {Kind.RANDOMIZER, Kind.QUANTILE}:
+    takes = spec.target.kind.takes
+    whole = spec.coverage is None or spec.target.kind is Kind.QUANTILE
+    if not whole or takes not in {Takes.SCORES, Takes.CLIENTS, Takes.VALUE}:
         raise UsageError(
-            "prove takes --kind quantile, and claims of privacy or of coverage; or --kind "
-            "randomizer, and claims of local privacy",
+            "prove takes --kind quantile, vector, federated, randomizer or local, and claims of "
+            "privacy; of --kind quantile also claims of coverage",
             hint="dpcp-audit check tests all other kinds and claims",
         )
+    if takes is Takes.VALUE and spec.target.domain is None:
+        raise UsageError("prove takes one user's value of a finite domain", hint="give --domain K")
     array = spec.target.given_as is DataForm.ARRAY
     if spec.target.vectorised or not array or spec.target.randomness is RandomStyle.SEED:
         raise UsageError(

@@ -1,0 +1,253 @@
+"""Claims of clients, of groups and of shuffled reports, against real neighbours and exact laws."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcp_audit as dp
+from dpcp_audit.mechanisms.randomized_response import hidden_laws
+
+
+def pooled(clients) -> float:
+    return np.sum(np.concatenate(clients))
+
+
+def of_each(clients) -> float:
+    return sum(np.count_nonzero(c <= 0.5) for c in clients)
+
+
+def means(clients) -> float:
+    return np.mean([float(np.mean(c)) for c in clients])
+
+
+def first_and_rest(clients) -> float:
+    return np.sum(clients[0]) + 2 * np.sum(np.concatenate(clients[1:]))
+
+
+def largest(clients) -> float:
+    return max(float(np.max(c)) for c in clients)
+
+
+def of_pairs(clients) -> float:
+    return sum((i + 1) * np.mean(c) for i, c in enumerate(clients))
+
+
+def pooled_noisy(clients, *, rng) -> float:
+    return pooled(clients) + rng.laplace(0, 1)
+
+
+def of_each_noisy(clients, *, rng) -> float:
+    return of_each(clients) + rng.laplace(0, 1)
+
+
+def means_noisy(clients, *, rng) -> float:
+    return means(clients) + rng.laplace(0, 1)
+
+
+def first_and_rest_noisy(clients, *, rng) -> float:
+    return first_and_rest(clients) + rng.laplace(0, 1)
+
+
+def of_pairs_noisy(clients, *, rng) -> float:
+    return of_pairs(clients) + rng.laplace(0, 1)
+
+
+OF_CLIENTS = [
+    (pooled, pooled_noisy),
+    (of_each, of_each_noisy),
+    (means, means_noisy),
+    (first_and_rest, first_and_rest_noisy),
+    (of_pairs, of_pairs_noisy),
+]
+SCORES = st.floats(0, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(OF_CLIENTS),
+    st.lists(SCORES, min_size=3, max_size=11),
+    st.data(),
+    st.sampled_from(["record", "client"]),
+)
+def test_no_client_moves_a_statistic_further_than_is_proved(functions, scores, data, unit) -> None:
+    statistic, noisy = functions
+    n, clients = len(scores), data.draw(st.integers(2, 3))
+    parts = np.array_split(np.array(scores), clients)
+    if unit == "client":
+        start = data.draw(st.integers(0, clients - 1))
+        changed = range(sum(map(len, parts[:start])), sum(map(len, parts[: start + 1])))
+    else:
+        changed = [data.draw(st.integers(0, n - 1))]
+    other = np.array(scores)
+    for place in changed:
+        other[place] = data.draw(SCORES)
+    proof = dp.prove(noisy, dp.PureDP(1.0), n=n, clients=clients, unit=unit)
+    moved = abs(statistic(parts) - statistic(np.array_split(other, clients)))
+    assert proof.total is not None
+    assert moved <= proof.total + 1e-9
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([each for each in OF_CLIENTS if each[0] in {pooled, of_each}]),
+    st.lists(SCORES, min_size=4, max_size=11),
+    st.data(),
+)
+def test_no_added_record_moves_a_statistic_further(functions, scores, data) -> None:
+    statistic, noisy = functions
+    parts = np.array_split(np.array(scores), 3)
+    place = data.draw(st.integers(0, 2))
+    more = [*parts]
+    more[place] = np.append(more[place], data.draw(SCORES))
+    proof = dp.prove(noisy, dp.PureDP(1.0), clients=3, neighbours="add-remove")
+    assert abs(statistic(parts) - statistic(more)) <= proof.total + 1e-9
+
+
+def of_one_client_twice(clients, *, rng) -> tuple:
+    return np.sum(clients[0]) + rng.laplace(0, 1), np.sum(clients[0]) + rng.laplace(0, 1)
+
+
+def of_two_clients(clients, *, rng) -> tuple:
+    return np.sum(clients[0]) + rng.laplace(0, 1), np.sum(clients[1]) + rng.laplace(0, 1)
+
+
+def all_and_one(clients, *, rng) -> tuple:
+    return np.sum(np.concatenate(clients)) + rng.laplace(0, 1), np.sum(clients[1]) + rng.laplace(
+        0, 1
+    )
+
+
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+def test_other_clients_records_cost_once(neighbours) -> None:
+    given = {"clients": 2, "neighbours": neighbours}
+    assert dp.prove(of_two_clients, dp.PureDP(1.0), **given).proved
+    for function in (of_one_client_twice, all_and_one):
+        assert not dp.prove(function, dp.PureDP(1.9), **given).proved
+        assert dp.prove(function, dp.PureDP(2.0), **given).proved
+
+
+def twice_the_same(clients, *, rng) -> float:
+    return np.sum(np.concatenate([clients[0], clients[0]])) + rng.laplace(0, 1)
+
+
+def joined_of_sorted(clients, *, rng) -> float:
+    return np.sum(np.concatenate([np.sort(clients[0]), clients[0][:1]])) + rng.laplace(0, 1)
+
+
+def chooses_by_data(clients, *, rng) -> float:
+    return np.sum(clients[int(np.sum(clients[0]))]) + rng.laplace(0, 1)
+
+
+def changes_the_list(clients, *, rng) -> float:
+    clients[0] = np.zeros(3)
+    return np.sum(clients[0]) + rng.laplace(0, 1)
+
+
+def without_noise(clients, *, rng) -> float:
+    return rng.laplace(0, 1) + float(len(clients)), np.mean(clients[1])
+
+
+def selected_clients(clients, *, rng) -> float:
+    return len([c for c in clients if np.mean(c) > 0.5]) + rng.laplace(0, 1)
+
+
+def largest_of_clients(clients, *, rng) -> float:
+    return largest(clients) + rng.laplace(0, 0.9)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [twice_the_same, joined_of_sorted, chooses_by_data, changes_the_list, without_noise,
+     selected_clients, largest_of_clients],
+)  # fmt: skip
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+def test_an_attack_on_clients_is_not_proved(function, neighbours) -> None:
+    assert not dp.prove(function, dp.PureDP(1.0), clients=3, neighbours=neighbours).proved
+
+
+def laplace_sum(scores, *, rng) -> float:
+    return np.sum(scores) + rng.laplace(0, 1)
+
+
+def gaussian_sum(scores, *, rng) -> float:
+    return np.sum(scores) + rng.normal(0, 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 6), st.floats(0.05, 4.0))
+def test_a_group_costs_at_least_what_it_does(k, epsilon) -> None:
+    """The exact laws of one noisy sum that k records move by k."""
+    pure = dp.prove(laplace_sum, dp.PureDP(1.0), group=k)
+    assert pure.total == k
+    exact = max(0.0, -math.expm1((epsilon - k) / 2))  # δ of Laplace noise on a distance of k
+    found = dp.prove(laplace_sum, dp.ApproxDP(epsilon, 0.5), group=k).total
+    assert found >= exact - 1e-12
+    mu = k / 3
+    assert dp.prove(gaussian_sum, dp.GaussianDP(1.0), group=k).total == pytest.approx(mu**2)
+    assert dp.prove(gaussian_sum, dp.ZCDP(1.0), group=k).total == pytest.approx(mu**2 / 2)
+    assert dp.prove(gaussian_sum, dp.RenyiDP(2.5, 1.0), group=k).total == pytest.approx(
+        1.25 * mu**2
+    )
+    gaussian = dp.prove(gaussian_sum, dp.ApproxDP(epsilon, 0.5), group=k).total
+    assert gaussian == pytest.approx(dp.GaussianDP(mu).delta_at(epsilon), rel=1e-6, abs=1e-13)
+
+
+def coin(x, *, rng) -> int:
+    return x if rng.random() < math.exp(1) / (math.exp(1) + 1) else 1 - x
+
+
+@pytest.mark.parametrize("users", [100, 400, 2000])
+@pytest.mark.parametrize("epsilon", [0.2, 0.4, 0.8])
+def test_shuffled_reports_lose_no_more_than_is_proved(users, epsilon) -> None:
+    """The exact laws of the counts, where all others hold one value, or the other."""
+    proved = dp.prove(coin, dp.ApproxDP(epsilon, 1e-6), domain=2, shuffle_n=users)
+    q = 1 / (math.exp(1) + 1)
+    laws = [np.array([1 - q, q]), np.array([q, 1 - q])]
+    for others in laws:
+        pair = [np.exp(law.log_mass) for law in hidden_laws(users, others, laws)]
+        for p, r in itertools.permutations(pair):
+            assert np.maximum(0, p - math.exp(epsilon) * r).sum() <= proved.total + 1e-12
+    assert dp.prove(coin, dp.PureDP(1.0), domain=2, shuffle_n=users).proved
+    assert not dp.prove(coin, dp.PureDP(0.99), domain=2, shuffle_n=users).proved
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [({"unit": "client"}, "unit"), ({"clients": 200}, "n must"), ({"unit": "house"}, "unit"),
+     ({"group": 0}, "group"), ({"shuffle_n": 5}, "shuffle_n"),
+     ({"unit": "client", "clients": 2, "neighbours": "add-remove"}, "unit")],
+)  # fmt: skip
+def test_what_has_no_meaning_is_refused(given, named) -> None:
+    with pytest.raises(ValueError, match=named):
+        dp.prove(of_each_noisy, dp.PureDP(1.0), **given)
+
+
+def test_a_group_of_one_report_is_refused() -> None:
+    with pytest.raises(ValueError, match="group"):
+        dp.prove(coin, dp.LocalDP(1.0), domain=2, group=2)
+
+
+@pytest.mark.parametrize(
+    ("function", "claim", "options"),
+    [
+        (of_each_noisy, dp.PureDP(1.0), {"kind": "federated"}),
+        (means_noisy, dp.PureDP(1.0), {"kind": "federated", "unit": "client"}),
+        (laplace_sum, dp.PureDP(3.0), {"group": 3, "n": 20}),
+        (coin, dp.LocalDP(1.0), {"kind": "randomizer", "domain": 2}),
+        (coin, dp.ApproxDP(0.5, 1e-6), {"kind": "randomizer", "domain": 2, "shuffle_n": 10_000}),
+    ],
+)
+def test_a_check_proves_it(function, claim, options, dp_audit) -> None:
+    found = dp_audit.proved(function, claim, **options)
+    assert str(found.verdict) == "PROVED"
+    assert found.proof.source
+
+
+def test_a_group_claim_that_is_not_proved_is_left_open() -> None:
+    found = dp.audit(laplace_sum, dp.PureDP(2.0), group=3, n=20)
+    assert str(found.verdict) == "INCONCLUSIVE"
+    assert "up to 3 times" in found[0].claim
