@@ -166,6 +166,10 @@ class Expressions(Loops):
         value = self.read(node.operand)
         if isinstance(node.op, ast.Not):
             return self._negated(value)
+        if isinstance(value, Once) or (
+            isinstance(value, Reference) and self.cells(value).kind == "list"
+        ):
+            raise self.refuse("an operator of a list or an iterator, which has none")
         return order.unary(self._reader, type(node.op).__name__, self.gathered(value))
 
     def _negated(self, value: Value) -> Value:
@@ -181,6 +185,8 @@ class Expressions(Loops):
     def operate(self, name: str, a: Value, b: Value) -> Value:
         """Return the result of an operator."""
         for x, y in ((a, b), (b, a)):
+            if isinstance(x, Once):
+                raise self.refuse(f"{name} of an iterator")
             if isinstance(x, Reference) and self.cells(x).kind == "list":
                 return self._of_lists(name, x, y, left=a is x)
             if isinstance(x, tuple) and not is_known((a, b)):
@@ -397,8 +403,9 @@ class Expressions(Loops):
         index = self.read(node)
         if isinstance(index, Records | SampledPlaces | gaps.Chosen):
             return index
-        if isinstance(index, tuple) and any(isinstance(each, Reference) for each in index):
-            raise self.refuse("a list within an index")
+        parts = index if isinstance(index, tuple) else ()
+        if isinstance(index, Once) or any(isinstance(each, Reference | Once) for each in parts):
+            raise self.refuse("an iterator as an index, or a list within one")
         return self.public(self.gathered(index), "an index")  # a list selects as an array does
 
     def _read_Slice(self, node: ast.Slice) -> Value:

@@ -42,6 +42,7 @@ from dpcp_audit.proving.exact_numbers import (
     Real,
     as_numpy,
     exact_of,
+    frozen,
     is_scalar,
     plain,
     remember,
@@ -228,12 +229,45 @@ def _coordinate(reader: Interpreter, value: Statistic, index: Value) -> Statisti
     return replace(one, part=part, where=value.where)
 
 
+MISSING = object()
+"""What ``actual`` returns of a value that is not known through and through."""
+_TYPES = {"float": np.float64, "int": np.int64}
+
+
+def actual(reader: Interpreter, value: Value) -> Any:
+    """Return the very object that Python has for a known value; else ``MISSING``.
+
+    A function of a library that is called with it does what it does in the program itself.
+    """
+    if isinstance(value, Reference):
+        cells = reader.cells(value)
+        items = [actual(reader, each) for each in cells.items]
+        if cells.kind not in {"list", "array"} or any(each is MISSING for each in items):
+            return MISSING
+        if cells.kind == "list":
+            return items
+        of = _TYPES.get(cells.of, np.bool_)
+        whole = all(type(plain(each)) is of for each in items)
+        return (
+            np.array(plain(items), dtype=of) if whole and (items or cells.of in _TYPES) else MISSING
+        )
+    if isinstance(value, tuple):
+        parts = tuple(actual(reader, each) for each in value)
+        return MISSING if any(each is MISSING for each in parts) else parts
+    return value if is_known(value) else MISSING
+
+
 def gathered(reader: Interpreter, value: Value) -> Value:
     """Return a list, or an array that was filled, as one array; other values as they are."""
     if isinstance(value, Reference):
         cells = reader.cells(value)
         if cells.kind not in {"list", "array"}:
             return value
+        if cells.kind == "array" and all(map(is_known, cells.items)):
+            found = actual(reader, value)
+            if found is MISSING:
+                raise reader.refuse("an array that is filled, whose type is not followed")
+            return frozen(found)
         items = cells.items
     elif isinstance(value, Once) or (isinstance(value, tuple) and not is_known(value)):
         items = value.items if isinstance(value, Once) else value

@@ -41,6 +41,7 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.gathering import MISSING, actual
 from dpcp_audit.proving.paths import Contents, Frame
 from dpcp_audit.proving.sources import (
     admitted,
@@ -158,28 +159,37 @@ def _known(
     for value in (*args, *kw.values()):
         if isinstance(value, Private):
             raise reader.refuse(value.reason, value.hint)
-    if rule.apply is not None and not all_known(args, kw):
-        try:
-            found = rule.apply(reader, *args, **kw)
-        except TypeError as error:
-            if "argument" not in str(error):
-                raise
-            found = NotImplemented
-        if found is not NotImplemented:
-            return _of_these(reader, rule, found, [*args, *kw.values()])
+    given = [actual(reader, each) for each in args]
+    settings = {name: actual(reader, each) for name, each in kw.items()}
+    known = not any(each is MISSING for each in (*given, *settings.values()))
+    if known and target is not print:
+        return called(reader, target, given, settings)
+    found = _by_rule(reader, rule, args, kw)
+    if found is not NotImplemented:
+        return _of_these(reader, rule, found, [*args, *kw.values()])
     as_lists = not rule.name.startswith("np.")
     opened = [_argument(reader, each, as_lists) for each in args]
     named = {name: _argument(reader, each, as_lists) for name, each in kw.items()}
-    if all_known(opened, named) and target is not print:
+    if all_known(opened, named):  # of an iterator, which is gone through
         return called(reader, target, opened, named)
-    if rule.apply is not None and all_known(args, kw):
-        found = rule.apply(reader, *args, **kw) if target is print else NotImplemented
-        if found is not NotImplemented:
-            return found
     return _post_processed(reader, rule, opened, named)
 
 
+def _by_rule(reader: Interpreter, rule: Rule, args: list[Value], kw: dict[str, Value]) -> Value:
+    """Return what a function's rule gives; NotImplemented where it has none for these."""
+    if rule.apply is None:
+        return NotImplemented
+    try:
+        return rule.apply(reader, *args, **kw)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        return NotImplemented
+
+
 _ELEMENTS_ONLY = {"len", "print", "sorted"}
+_OF_CELLS = {"len", "print", "sorted", "list", "tuple"}
+"""Builtins that take a dictionary, too."""
 
 
 def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...]) -> None:
@@ -188,6 +198,9 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
         own = isinstance(each, type) and each.__module__ not in {"builtins", "numpy"}
         if own or isinstance(each, types.FunctionType | types.MethodType):
             raise reader.refuse("a function or class is handed to a function of a library")
+    held = [reader.cells(each).kind for each in values if isinstance(each, Reference)]
+    if rule.name not in _OF_CELLS and not {"dict", "object"}.isdisjoint(held):
+        raise reader.refuse("a dictionary or an object is handed to a function of a library")
     some = [each for each in values if isinstance(each, Records) and each.listed and each.chosen]
     if rule.name.startswith("np.") and not all(each.floats for each in some):
         raise reader.refuse("an array of a list that may be empty is then one of floats")

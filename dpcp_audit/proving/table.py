@@ -323,7 +323,8 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     _check_result(reader, frozen(value))
-    entrywise = isinstance(value, np.ndarray) and len(args) == 1 and not kw
+    entrywise = all(isinstance(each, np.ndarray) for each in (value, *args[:1]))
+    entrywise = entrywise and len(args) == 1 and not kw
     if entrywise and target in _OF_ARRAYS:
         return apply_to_array(_OF_ARRAYS[target], value, args[0])
     if isinstance(value, list):
