@@ -83,20 +83,21 @@ def _is_unexplained(trace: PairTrace) -> bool:
 def telling_output(guarantee: PrivacyGuarantee, pair: FinitePair) -> Odds | None:
     """Return an output that shows the loss, with its probability on either input.
 
-    Of a pure claim the one whose ratio is the largest, of others the one by which most mass is
-    beyond what the claim allows. None where the outputs are not known.
+    The one by which most mass is beyond what the claim allows: one that happens. Of a pure claim
+    that is one which is impossible on the other input, if there is any. None where the outputs are
+    not known.
     """
     if not pair.outcomes:
         return None
     loss = loss_of(guarantee)
-    masses = np.exp([pair.law.log_mass, pair.neighbour_law.log_mass])
-    if loss.pure:
-        ratio = np.maximum(pair.loss, pair.reversed().loss)
-        told = int(np.lexsort((masses.max(axis=0), ratio))[-1])
-    else:
-        times = loss.quantity is Quantity.EPSILON
-        allowed = math.exp(min(loss.claimed, _LARGEST)) if times else 1.0
-        told = int(np.argmax((masses - allowed * masses[::-1]).max(axis=0)))
+    logs = np.array([pair.law.log_mass, pair.neighbour_law.log_mass])
+    masses, impossible = np.exp(logs), np.isneginf(logs).any(axis=0)
+    times = loss.quantity is Quantity.EPSILON
+    allowed = math.exp(min(loss.claimed, _LARGEST)) if times else 1.0
+    beyond = (masses - allowed * masses[::-1]).max(axis=0)
+    if loss.pure and impossible.any():
+        beyond = np.where(impossible, beyond, -np.inf)
+    told = int(np.argmax(beyond))
     value, neighbour = (float(row[told]) for row in masses)
     return Odds(output=pair.outcomes[told], value=value, neighbour=neighbour)
 

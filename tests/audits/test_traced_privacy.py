@@ -432,3 +432,16 @@ def test_a_limit_is_sought_where_the_centres_do_not_show_the_loss() -> None:
 def test_of_what_is_not_returned_as_it_is_no_event_is_named() -> None:
     found = outcome(largest, PureDP(1.0), scope="transcript")
     assert found.evidence.odds is None
+
+
+def chosen_of_five(scores, *, rng) -> Any:
+    utility = -np.abs(np.arange(5.0) - 4 * scores.mean())
+    weights = np.exp(40 * (utility - utility.max()))
+    return float(rng.choice(5, p=weights / weights.sum()))
+
+
+def test_of_a_whole_law_an_output_is_named_that_happens() -> None:
+    inputs = np.full(4, 0.5), np.array([1.0, 0.5, 0.5, 0.5])
+    odds = outcome(chosen_of_five, PureDP(1.0), inputs).evidence.odds
+    assert max(odds.value, odds.neighbour) > 0.4
+    assert max(odds.value, odds.neighbour) > math.e * min(odds.value, odds.neighbour)
