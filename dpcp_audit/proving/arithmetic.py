@@ -51,6 +51,7 @@ from dpcp_audit.proving.exact_numbers import (
 )
 from dpcp_audit.proving.sources import NARROW, is_narrow
 from dpcp_audit.proving.thresholds import Difference, difference
+from dpcp_audit.words.formatting import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,8 +195,18 @@ _ORDER = (
 )
 
 
-def remedy(value: Value) -> str:
-    """Return what noise a value would need to be used."""
+_NEEDED = {
+    "ε": "rng.laplace(0, {l1} / epsilon{size}) makes one use of it ε-DP",
+    "ρ": "rng.normal(0, {l2} / np.sqrt(2 * rho){size}) makes one use of it ρ-zCDP",
+    "μ": "rng.normal(0, {l2} / mu{size}) makes one use of it μ-GDP",
+}
+"""Noise that hides a statistic, in the unit of a claim."""
+_NEARLY = 1 - 1e-12
+"""What a distance is multiplied by before it is rounded up, lest its own rounding counts."""
+
+
+def remedy(reading: Interpreter, value: Value) -> str:
+    """Return what noise a value would need to be used, in the unit of the claim."""
     if isinstance(value, Private):
         return value.hint
     if isinstance(value, gaps.Edge):
@@ -205,7 +216,9 @@ def remedy(value: Value) -> str:
     if "order statistic" in value.says:
         return _ORDER
     size = f", size={value.shape}" if value.shape else ""
-    return f"adding rng.laplace(0, {float(value.l1):.6g} / epsilon{size}) makes one use of it ε-DP"
+    distances = float(value.l1), math.sqrt(value.l2_squared)
+    l1, l2 = (f"{rounded(each * _NEARLY, 5, up=True):.12g}" for each in distances)
+    return f"adding {_NEEDED[reading.unit].format(l1=l1, l2=l2, size=size)}"
 
 
 def broadcast(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int, ...] | None:
@@ -343,6 +356,7 @@ def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
     if real and x.size is not None and x.size > _COARSE * noise.scale.size_above:
         raise reading.refuse("numbers are so large beside the noise that doubles round it off")
     if x.shape == noise.shape:
+        reading.noised.add(x.name)
         return Noisy(x, noise, reading.line)
     raise reading.refuse(
         f"noise of the shape {noise.shape} is on a statistic of the shape {x.shape}: "

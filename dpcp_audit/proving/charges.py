@@ -126,6 +126,12 @@ class Charge:
             return replace(self, size=layers * self.part.l2_squared * rate * rate, part=None)
         return replace(self, law="pure", size=layers * self.part.l1 * rate, part=None)
 
+    def with_noise(self, times: Fraction) -> Charge:
+        """Return the charge for so many times the noise."""
+        power = 2 if self.law == "gaussian" else 1
+        rate, scale = self.rate / times, self.scale * float(times)
+        return replace(self, size=self.size / times**power, rate=rate, scale=scale)
+
 
 Account = Counter[Charge]
 
@@ -236,6 +242,16 @@ class Ledger:
         if len(kept) > _MOST_PATHS:
             kept = [union(kept)]
         return Ledger(kept)
+
+    def with_noise(self, which: set[Charge], times: Fraction) -> Ledger:
+        """Return the ledger with so many times the noise in some of its charges."""
+        cheaper = {each: each.with_noise(times) for each in which}
+        paths: list[Account] = []
+        for path in self.paths:
+            paths.append(Counter())
+            for each, count in path.items():
+                paths[-1][cheaper.get(each, each)] += count
+        return Ledger(paths)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Ledger):

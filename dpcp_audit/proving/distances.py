@@ -264,6 +264,12 @@ class Leak(Refusal):
         """Return the same where the line may be in order, and the defect another."""
         return Refusal(self.line, self.reason, self.hint, self.file, unpaid=self.unpaid)
 
+    def made_at(self, line: int) -> Leak:
+        """Return the same at the line that took the data which are returned."""
+        where = f"line {self.line} returns what is made of it"
+        reason = f"data is taken here without its noise, and {where}"
+        return Leak(line, reason, self.hint, self.file)
+
 
 class Suspect(Refusal):
     """A proof stops where records are compared with data without noise: a defect, perhaps."""

@@ -49,6 +49,8 @@ class Expressions(Loops):
 
     steps: int
     made: dict[tuple[int, str], int]
+    taken: dict[tuple[int, str], int]
+    noised: set[int]
     _captured: set[int]
 
     # What the interpreter has beside them.
@@ -236,6 +238,14 @@ class Expressions(Loops):
         return min(
             filter(None, (self.made.get((self.frame, name), 0) for name in names)), default=0
         )
+
+    def taken_at(self, node: ast.expr | ast.stmt) -> int:
+        """Return the line that took data bare to which noise is added elsewhere; else 0."""
+        names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+        held = self.path.frames[self.frame].variables
+        statistics = (each for each in map(held.get, names) if isinstance(each, Statistic))
+        here = node.lineno if any(each.name in self.noised for each in statistics) else 0
+        return next(filter(None, (self.taken.get((self.frame, name)) for name in names)), here)
 
     def _looked_through(self, one: Value, value: Value) -> Value:
         """Return what ``in`` looks through: of a dictionary its keys."""

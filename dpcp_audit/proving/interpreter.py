@@ -20,6 +20,7 @@ from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import MECHANISMS, Rules
 from dpcp_audit.proving.distances import (
+    WHOLE,
     BoundMethod,
     Closure,
     Leak,
@@ -76,6 +77,7 @@ class Reader(Expressions):
         self, n: int | None, answers: ThresholdAnswers | None = None, reports: Any = None
     ) -> None:
         self.n, self.reports = n, reports
+        self.unit = "ε"
         self.notes: dict[tuple[str, int], list[Note]] = {}
         self.rules = Rules()
         self.steps = 0
@@ -95,6 +97,8 @@ class Reader(Expressions):
         self.returning: int = 0
         self.shown: Refusal | None = None
         self.made: dict[tuple[int, str], int] = {}
+        self.taken: dict[tuple[int, str], int] = {}
+        self.noised: set[int] = set()
 
     # ------------------------------------------------------------------ what is observed
 
@@ -147,7 +151,8 @@ class Reader(Expressions):
         """Observe a value: charge for its noise, and return what is public then."""
         if isinstance(value, Noise):
             self.use(value.draw, ITSELF)
-            return value.released
+            plainly = value.whole and value.shape == () and not value.moved
+            return WHOLE if plainly else value.released
         if isinstance(value, Noisy):
             if not self.use(value.noise.draw, value.token):
                 self.charge(noise_rules.charge_of(self, value))
@@ -170,7 +175,7 @@ class Reader(Expressions):
         if is_data(value):
             raise self.leak(
                 f"{what} depends on {arithmetic.kind(value)} without noise",
-                hint or arithmetic.remedy(value),
+                hint or arithmetic.remedy(self, value),
             )
         if not is_public(value):
             raise self.refuse(f"{what} is {arithmetic.kind(value)}, which is not followed")

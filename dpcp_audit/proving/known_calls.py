@@ -322,6 +322,16 @@ def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # no
     return value
 
 
+def _of_data(reader: Interpreter, rule: Rule, value: Value) -> Refusal:
+    """Return why a function is not followed that is given data."""
+    if rule.name in _GRIDS:
+        return reader.leak("a grid comes from the data without noise", _OF_ALL)
+    squares = rule.name in {"np.std", "np.var"}
+    hint = "add noise to the sum and to the sum of squares" if squares else ""
+    name = rule.name.removeprefix("np.")
+    return reader.refuse(f"{name} of {kind(value)} is not followed", hint)
+
+
 def _post_processed(
     reader: Interpreter, rule: Rule, args: list[Value], kw: dict[str, Value]
 ) -> Value:
@@ -329,12 +339,7 @@ def _post_processed(
     released = [reader.release(each) for each in (*args, *kw.values())]
     for value in released:
         if is_data(value):
-            hint = ""
-            if rule.name in {"np.std", "np.var"}:
-                hint = "add noise to the sum and to the sum of squares"
-            raise reader.refuse(
-                f"{rule.name.removeprefix('np.')} of {kind(value)} is not followed", hint
-            )
+            raise _of_data(reader, rule, value)
         if not is_public(value):
             raise reader.refuse(f"{rule.name} of {kind(value)} is not followed")
     doubles = all(isinstance(each, PublicFloat) or is_double(each) for each in released)
@@ -359,6 +364,8 @@ _HALF = {"np." + name for name in (
     "fabs", "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "tanh", "rint", "round",
 )} | {"scipy.special.logsumexp"}  # fmt: skip
 """Functions that give numbers of half precision for truth values."""
+_GRIDS = {"np." + name for name in ("linspace", "arange", "logspace", "geomspace")}
+_OF_ALL = "take a grid between bounds that hold for all data, such as 0 and 1"
 _OWN_TYPE = {"float", "int", "len", "bool", "any", "all", "np.any", "np.all", "np.size", "np.ndim"}
 """Functions whose result is of the same type, whatever that of their argument."""
 _OF_TRUTH = {"np." + name for name in (

@@ -92,7 +92,9 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b):
         bare = a if is_data(a) else b
-        raise reading.leak(f"a comparison depends on {kind(bare)} without noise", remedy(bare))
+        raise reading.leak(
+            f"a comparison depends on {kind(bare)} without noise", remedy(reading, bare)
+        )
     if not (is_public(a) and is_public(b)):
         raise reading.refuse(f"a comparison of {kind(a)} and {kind(b)}")
     if name in {"In", "NotIn"}:

@@ -355,6 +355,7 @@ class Interpreter(Protocol):
     """The reading of one function: its state, and what can be done at the line that is read."""
 
     n: int | None
+    unit: str
     path: Path
     file: str
     frame: int
@@ -366,6 +367,7 @@ class Interpreter(Protocol):
     rules: Rules
     iterated: list[Value]
     vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
+    noised: set[int]
 
     @property
     def line(self) -> int:

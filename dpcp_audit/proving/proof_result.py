@@ -9,12 +9,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpcp_audit.proving.charges import decimal, total
 from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.stats.enclosures import ball, upper
+from dpcp_audit.words.formatting import rounded
 from dpcp_audit.words.results import AnnotatedLine, SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dpcp_audit.proving.charges import Charge, Ledger, Total
     from dpcp_audit.proving.distances import Refusal
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
 
 _WIDE = 64
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -78,10 +81,20 @@ class ProofResult:
         """The line that stops the proof, or that costs most where the claim is exceeded."""
         if self.stop is not None:
             return self.stop.line
+        return self.exponent or self._dearest
+
+    @property
+    def _dearest(self) -> int | None:
         over = self._exceeded()
-        if over is None:
-            return None
-        return max(over.shares, key=lambda line: over.shares[line], default=None)
+        shares = {} if over is None else over.shares
+        return max(shares, key=lambda line: shares[line], default=None)
+
+    @property
+    def exponent(self) -> int:
+        """The line of the exponent if the line that costs most chooses by one; else 0."""
+        paths, dearest = () if self.ledger is None else self.ledger.paths, self._dearest
+        found = {each.exponent for path in paths for each in path if each.line == dearest}
+        return found.pop() if len(found) == 1 else 0
 
     @property
     def leak(self) -> int | None:
@@ -116,7 +129,7 @@ class ProofResult:
         if self.stop is not None:
             return self.stop.hint
         over = self._exceeded()
-        return "" if over is None or self.ledger is None else remedy(over, self.ledger)
+        return "" if over is None or self.ledger is None else remedy(over, self.ledger, self.claims)
 
     @property
     def remark(self) -> str:
@@ -169,33 +182,56 @@ def exceeded(total: Total) -> str:
     )
 
 
-def remedy(total: Total, ledger: Ledger) -> str:
-    """Return how much more noise would prove the claim."""
-    if total.value is None:
+def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee | Coverage]) -> str:
+    """Return how much more noise proves the claims: at the dearest line, or else at all lines.
+
+    The account is added up again with that noise; what does not prove the claims is no remedy.
+    """
+    if over.value is None:
         return "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
-    if not total.limit or total.unit == "δ":
+    charges = {each for path in ledger.paths for each in path if each.size}
+    gaussian = {each.law for each in charges} == {"gaussian"}
+    reported = any("report" in each.says for each in charges)
+    if not over.limit or reported or not (gaussian or over.unit == "ε"):
         return ""
-    charges = [each for account in ledger.accounts() for each in account]
-    laws = {each.law for each in charges}
-    ratio = total.value / total.limit
-    if laws == {"gaussian"}:
-        return _scaled(charges, math.sqrt(float(ratio)), "σ")
-    if total.unit == "ε" and not any("report" in each.says for each in charges):
-        return _scaled(charges, float(ratio), "a scale")
+    dearest = max(over.shares, key=lambda line: over.shares[line])
+    here = {each for each in charges if each.line == dearest}
+    spent = over.shares[dearest]
+    left = float(over.limit) - (float(over.value) - spent)
+    asked = [(here, spent / left if left > 0 else math.inf)]
+    asked += [(charges, float(over.value / over.limit))]
+    for which, ratio in asked:
+        factor = math.sqrt(ratio) if gaussian else ratio
+        if math.isfinite(factor) and (found := _enough(which, factor, ledger, claims)):
+            if which != charges:
+                return f"{found} at this line would prove it"
+            return f"{'all ' if found.startswith('noise') else ''}{found} would prove it"
     return ""
 
 
-def _scaled(charges: list[Charge], factor: float, symbol: str) -> str:
-    scales = sorted({each.scale for each in charges})
-    if len(scales) == 1 and scales[0]:
-        return f"{symbol} ≥ {_up(scales[0] * factor)} would prove it"
-    return f"all noise {_up(factor)} times as large would prove it"
-
-
-def _up(value: float) -> str:
-    """Return a number of five digits that is not below the value, but for rounding."""
-    step = 10.0 ** (math.floor(math.log10(value)) - 4)
-    return f"{math.ceil(value / step * (1 - 1e-12)) * step:.5g}"
+def _enough(
+    which: set[Charge],
+    factor: float,
+    ledger: Ledger,
+    claims: Sequence[PrivacyGuarantee | Coverage],
+) -> str:
+    """Return uses of noise that cost so much less that the claims hold, in words; "" if none."""
+    scales, choices = {each.scale for each in which}, [e for e in which if e.exponent]
+    alone = scales.pop() if len(scales) == 1 else 0.0
+    for room in (-_ROUNDING, _ROUNDING):  # the factor is a double, near the number that is needed
+        printed = f"{rounded(factor * (alone or 1.0) * (1 + room), 5, up=True):.12g}"
+        times = decimal(float(printed)) / (decimal(alone) if alone else 1)
+        cheaper = ledger.with_noise(which, times)
+        if not all(total(cheaper, each).within for each in claims):  # type: ignore[arg-type]
+            continue
+        if alone:
+            symbol = "σ" if all(each.law == "gaussian" for each in which) else "a scale"
+            return f"{symbol} ≥ {printed}"
+        if len(choices) == len(which):
+            return f"the exponent divided by {printed}"
+        also = f", and exponents divided by {printed}," if choices else ""
+        return f"noise {printed} times as large{also}"
+    return ""
 
 
 def card(result: ProofResult) -> str:

@@ -65,6 +65,8 @@ class Statements(Accumulation):
     shown: Refusal | None
     made: dict[tuple[int, str], int]
     made_at: Any
+    taken: dict[tuple[int, str], int]
+    taken_at: Any
     public: Any
 
     def body(self, node: ast.FunctionDef) -> Value:
@@ -126,12 +128,13 @@ class Statements(Accumulation):
 
     def _do_Assign(self, node: ast.Assign) -> None:
         value = self.read(node.value)
-        made = self.made_at(node.value) or node.lineno
+        made, taken = self.made_at(node.value) or node.lineno, self.taken_at(node.value)
         for target in node.targets:
             self.bind(target, value)
             names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
             bare = is_data(value) and not isinstance(value, Records)
             self.made |= {(self.frame, name): made if bare else 0 for name in names}
+            self.taken |= {(self.frame, name): taken if bare else 0 for name in names}
 
     def _do_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -274,7 +277,11 @@ class Statements(Accumulation):
         return Ends(returned=(self.path, value))
 
     def _without_noise(self, node: ast.Return, value: Value) -> Refusal | None:
-        """Return the refusal of data that the function returns; a leak where they are made here."""
+        """Return the refusal of data that the function returns, at the line to blame if known.
+
+        That is this line, or an earlier one that took data bare to which noise is added elsewhere.
+        Of a list the line that put them into it is not known.
+        """
         bare = next(filter(is_data, value if isinstance(value, tuple) else (value,)), None)
         if bare is None:
             return None
@@ -282,7 +289,10 @@ class Statements(Accumulation):
             self.public(bare, "what is returned")
         except Leak as leak:
             held = self.path.frames[self.frame].variables
-            return leak.unblamed() if _holds(node, held) else leak
+            if _holds_list(node, held):
+                return leak.unblamed()
+            taken = self.taken_at(node)
+            return leak.made_at(taken) if taken not in {0, node.lineno} else leak
         except Refusal as refusal:
             return refusal
         return None
@@ -366,15 +376,7 @@ class Statements(Accumulation):
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
 
 
-def _holds(node: ast.Return, held: Mapping[str, Value]) -> bool:
-    """Tell whether a variable that is returned, or a part of it, was computed from data before."""
+def _holds_list(node: ast.Return, held: Mapping[str, Value]) -> bool:
+    """Return True if a variable that is returned holds a list, or an object."""
     names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-    values = [held[name] for name in names if name in held]
-    parts: list[Value] = []
-    for each in values:
-        parts.extend(each if isinstance(each, tuple) else (each,))
-    raw = Records, gaps.Edges, gaps.Chosen
-    return any(
-        isinstance(part, Reference) or (is_data(part) and not isinstance(part, raw))
-        for part in parts
-    )
+    return any(isinstance(held.get(name), Reference) for name in names)

@@ -102,7 +102,8 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
     moved, reach = _shift(reader, threshold, query), query.statistic.linf
     if not reader.use(threshold.draw, SHARED):
         cost = moved * threshold.scale.inverse().size_above
-        reader.charge(Charge("aligned", cost, threshold.line, "a noisy threshold"))
+        scale = float(threshold.scale)
+        reader.charge(Charge("aligned", cost, threshold.line, "a noisy threshold", scale=scale))
         reader.rules.add("noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017")
     token = next(tokens)
     reader.use(query.noise.draw, token)
@@ -110,7 +111,8 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
     if paid:
         answers.kept[found.key] = token
         cost = (moved + reach) * query.noise.scale.inverse().size_above
-        reader.charge(Charge("aligned", cost, query.line, "an answer beyond a noisy threshold"))
+        says, scale = "an answer beyond a noisy threshold", float(query.noise.scale)
+        reader.charge(Charge("aligned", cost, query.line, says, scale=scale))
     return paid is (answers.side > 0)
 
 

@@ -200,7 +200,8 @@ class SourceProof:
 
         INCONCLUSIVE in place of CONSISTENT where the proof ends at a loss that the audit says it
         would have seen: the power of a search is of other code, of which other pairs are worst.
-        A line that uses data without noise goes before the one that the trace names.
+        A line that uses data without noise, or the exponent of a choice, goes before the one that
+        the trace names.
         """
         unproved = self.unproved()
         line = outcome.location
@@ -209,7 +210,7 @@ class SourceProof:
             note = f"{outcome.note} {left}"
             outcome = replace(outcome, verdict=Verdict.INCONCLUSIVE, power=None, note=note)
         if outcome.verdict is Verdict.REFUTED and not self.proved:
-            bare = isinstance(self.stopped.stop, Leak)
+            bare = isinstance(self.stopped.stop, Leak) or self.stopped.exponent
             if bare or (line is None and self.stopped.leak is not None):
                 line = unproved.location
         return replace(outcome, unproved=unproved, location=line)

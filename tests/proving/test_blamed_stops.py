@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,37 @@ def returned_at_once(scores, *, rng) -> Any:
 
 def returned_later(scores, *, rng) -> Any:
     largest = np.max(scores)
-    return float(largest)
+    return float(largest)  # BLAMED
+
+
+def an_entry(scores, *, rng) -> Any:
+    grid = np.linspace(0, 1, 5)
+    below = np.array([np.sum(scores <= edge) for edge in grid])
+    best = np.argmax(-np.abs(below - 5) + rng.laplace(0, 2, size=5))
+    return grid[best] + below[best] / 20  # BLAMED
+
+
+def at_a_noisy_rank(scores, *, rng) -> Any:
+    ordered = np.sort(scores)
+    rank = math.ceil(18 + rng.laplace(0, 1))
+    return ordered[min(max(rank, 1), len(ordered)) - 1]  # BLAMED
+
+
+def without_its_noise(scores, *, rng) -> Any:
+    at = 0.5
+    for step in range(3):
+        gradient = np.mean(scores <= at) - 0.9
+        noisy = gradient + rng.laplace(0, 0.2)
+        if step == 2:
+            noisy = gradient  # BLAMED
+        at = np.clip(at - 0.3 * noisy, 0, 1)
+    return at
+
+
+def grid_of_data(scores, *, rng) -> Any:
+    grid = np.linspace(scores.min(), scores.max(), 5)  # BLAMED
+    below = np.array([np.sum(scores <= edge) for edge in grid])
+    return grid[np.argmax(below + rng.laplace(0, 2, size=5))]
 
 
 def returned_from_a_list(scores, *, rng) -> Any:
@@ -96,7 +127,9 @@ def of_a_data_bound(scores, *, rng) -> Any:
 
 FUNCTIONS = [
     bins, ends, end_of_a_gap, clipped, stopped, in_a_list, returned_at_once, returned_later,
-    returned_from_a_list, checked, noised, between_the_ends, of_a_data_bound,
+    returned_from_a_list,
+    an_entry, at_a_noisy_rank, without_its_noise, grid_of_data, checked, noised,
+    between_the_ends, of_a_data_bound,
 ]  # fmt: skip
 
 
@@ -142,3 +175,18 @@ def test_a_proof_of_what_ignores_the_data_says_so(function: Any, said: str) -> N
     assert proof.proved
     assert said in proof.remark
     assert bool(said) == bool(proof.remark) == ("remark:" in str(proof))
+
+
+@pytest.mark.parametrize(
+    ("claim", "noise"),
+    [
+        (dp.PureDP(1.0), "rng.laplace(0, 0.14286 / epsilon) makes one use of it ε-DP"),
+        (dp.ZCDP(0.5), "rng.normal(0, 0.14286 / np.sqrt(2 * rho)) makes one use of it ρ-zCDP"),
+        (dp.GaussianDP(1.0), "rng.normal(0, 0.14286 / mu) makes one use of it μ-GDP"),
+    ],
+)
+def test_the_noise_that_is_missing_is_told_for_the_claim(claim: Any, noise: str) -> None:
+    def mean(scores, *, rng) -> Any:
+        return np.mean(scores)
+
+    assert dp.prove(mean, claim, n=7).hint == f"adding {noise}"

@@ -1,0 +1,138 @@
+"""What a hint says is done to the source, and the claim is proved then; with less it is not."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dpcp_audit as dp
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcp_audit.proving.proof_result import ProofResult
+
+HEAD = "import numpy as np\n\n\ndef quantile(scores, *, rng):\n    n = len(scores)\n"
+GRID = """
+    grid = np.linspace(0, 1, 21)
+    below = np.array([np.sum(scores <= g) for g in grid])
+"""
+UTILITY = GRID + "    utility = -np.abs(below - 0.9 * n)\n"
+BISECTION = """
+    low, high = 0.0, 1.0
+    for step in range(10):
+        middle = (low + high) / 2
+        if step < 9:
+            count = np.sum(scores <= middle) + rng.{law}(0, <a>)
+        else:
+            count = np.sum(scores <= middle) + rng.{law}(0, <b>)
+        low, high = (middle, high) if count < 0.9 * n else (low, middle)
+    return high
+"""
+SPARSE = """
+    threshold = 0.9 * n + rng.laplace(0, <a>)
+    for g in np.linspace(0, 1, 11):
+        count = np.sum(scores <= g)
+        if count + rng.laplace(0, <b>) >= threshold:
+            return g
+    return 1.0
+"""
+HISTOGRAM = """
+    counts, edges = np.histogram(scores, bins=20, range=(0, 1))
+    total = np.cumsum(np.maximum(counts + rng.laplace(0, <a>, size=20), 0))
+    return edges[min(np.searchsorted(total, 0.9 * total[-1]), 19) + 1]
+"""
+TREE = """
+    node, rank = 0, 0.9 * n
+    for level in range(1, 4):
+        counts, edges = np.histogram(scores, bins=2**level, range=(0, 1))
+        noisy = counts + rng.laplace(0, <a>, size=2**level)
+        if noisy[2 * node] >= rank:
+            node = 2 * node
+        else:
+            rank = rank - noisy[2 * node]
+            node = 2 * node + 1
+    return (node + 1) / 8
+"""
+GAPS = """
+    edges = np.concatenate([[0.0], np.sort(np.clip(scores, 0, 1)), [1.0]])
+    with np.errstate(divide="ignore"):
+        logits = np.log(np.diff(edges)) - np.abs(np.arange(n + 1) - 0.9 * n) / <d>
+    weights = np.exp(logits - logits.max())
+    i = rng.choice(n + 1, p=weights / weights.sum())
+    return rng.uniform(edges[i], edges[i + 1])
+"""
+CHOICE = """
+    weights = np.exp((utility - utility.max()) / <d>)
+    return rng.choice(grid, p=weights / weights.sum())
+"""
+MAXIMUM = """
+    return grid[np.argmax(utility + rng.laplace(0, <a>, size=21))]
+"""
+ORDER = """
+    return np.sort(np.clip(scores, 0, 1))[17] + rng.laplace(0, <a>)
+"""
+DESCENT = """
+    q = 0.5
+    for t in range(20):
+        gradient = np.mean(scores <= q) - 0.9 + rng.normal(0, <a>)
+        q = np.clip(q - 0.5 / (t + 1) * gradient, 0, 1)
+    return q
+"""
+FORMS = [
+    (BISECTION.format(law="normal"), dp.ZCDP(0.5), {"a": 1.0, "b": 1.0}),
+    (BISECTION.format(law="laplace"), dp.PureDP(1.0), {"a": 20.0, "b": 0.1}),
+    (BISECTION.format(law="normal"), dp.GaussianDP(1.0), {"a": 4.0, "b": 0.3}),
+    (SPARSE, dp.PureDP(1.0), {"a": 2.0, "b": 0.2}),
+    (SPARSE, dp.PureDP(1.0), {"a": 0.05, "b": 0.3}),
+    (HISTOGRAM, dp.PureDP(1.0), {"a": 0.3}),
+    (TREE, dp.PureDP(1.0), {"a": 0.7}),
+    (GAPS, dp.PureDP(1.0), {"d": 0.3}),
+    (UTILITY + CHOICE, dp.PureDP(1.0), {"d": 0.7}),
+    (UTILITY + MAXIMUM, dp.PureDP(1.0), {"a": 0.25}),
+    (ORDER, dp.PureDP(1.0), {"a": 0.05}),
+    (DESCENT, dp.ZCDP(0.5), {"a": 0.03}),
+]
+
+
+def _proof(text: str, numbers: dict[str, float], claim: Any, folder: Path) -> ProofResult:
+    """The proof of a source with numbers in it."""
+    for name, number in numbers.items():
+        text = text.replace(f"<{name}>", repr(number))
+    path = folder / f"form_{abs(hash(text))}.py"
+    path.write_text(HEAD + text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return dp.prove(module.quantile, claim, n=20)
+
+
+def _done(proof: ProofResult, text: str, numbers: dict[str, float], part: float) -> dict[str, Any]:
+    """The numbers after a part of what the hint says is done."""
+    line = (HEAD + text).splitlines()[(proof.line or 0) - 1]
+    here = [name for name in numbers if f"<{name}>" in line]
+    told = re.fullmatch(
+        r"(?:(?P<to>a scale|σ) ≥|(?P<times>(?:all )?noise|the exponent divided by)) "
+        r"(?P<number>\S+)(?: times as large)?(?P<here> at this line)? would prove it",
+        proof.hint,
+    )
+    assert told is not None, proof.hint
+    number = part * float(told["number"])
+    which = here if told["here"] else list(numbers)
+    return numbers | {each: number if told["to"] else number * numbers[each] for each in which}
+
+
+@pytest.mark.parametrize(("text", "claim", "numbers"), FORMS)
+def test_after_what_the_hint_says_the_claim_is_proved(
+    text: str, claim: Any, numbers: dict[str, float], tmp_path: Path
+) -> None:
+    before = _proof(text, numbers, claim, tmp_path)
+    assert not before.proved
+    assert _proof(text, _done(before, text, numbers, 1.0), claim, tmp_path).proved, before.hint
+    less = _done(before, text, numbers, 0.99)
+    assert not _proof(text, less, claim, tmp_path).proved, before.hint
