@@ -417,9 +417,10 @@ def _multiple(
     """Return a statistic times a known number, or entry by entry times a known array."""
     if array is not None and broadcast(x.shape, array) != x.shape:
         raise reading.refuse(f"{name} with an array of the shape {array}")
+    line = x.scaled if size.square == 1 else reading.line
     if array is None:
-        return in_range(reading, x.times(size, keeps_integers=True))
-    scaled = in_range(reading, x.times(size))
+        return replace(in_range(reading, x.times(size, keeps_integers=True)), scaled=line)
+    scaled = replace(in_range(reading, x.times(size)), scaled=line)
     return replace(scaled, part=None, span=min(2 * scaled.linf, scaled.l1), topped=False)
 
 

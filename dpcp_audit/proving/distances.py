@@ -93,6 +93,8 @@ class Statistic:
         True if the largest entry is 0.
     sample : Subsample or None
         The sample that it is a statistic of, and of nothing else.
+    scaled : int
+        The line of its last factor; 0 without one.
     name : int
         Each vector's own.
     """
@@ -111,6 +113,7 @@ class Statistic:
     peak: int | None = None
     topped: bool = False
     sample: Subsample | None = None
+    scaled: int = field(default=0, compare=False)
     name: int = field(default_factory=lambda: next(tokens))
 
     def times(self, factor: Surd, *, keeps_integers: bool = False) -> Statistic:
@@ -134,6 +137,7 @@ class Statistic:
             floats=self.floats,
             topped=self.topped and factor.sign > 0,
             sample=self.sample,
+            scaled=self.scaled,
         )
 
     def plus(self, other: Statistic) -> Statistic:
@@ -158,7 +162,8 @@ class Statistic:
             size=size,
             floats=floats,
         )
-        return replace(found, sample=self.sample if self.sample == other.sample else None)
+        sample = self.sample if self.sample == other.sample else None
+        return replace(found, sample=sample, scaled=self.scaled or other.scaled)
 
 
 def statistic(

@@ -329,7 +329,8 @@ def _weighted(
         (a + sign * (c if divided else b), d + sign * (b if divided else c))
         for (a, d), (b, c) in zip(x.logs, pairs, strict=True)
     )
-    return replace(x, logs=logs, name=next(tokens), line=reader.line)
+    line = reader.scaled_at(y) or reader.line
+    return replace(x, logs=logs, name=next(tokens), line=line)
 
 
 def _with_gumbel(reader: Interpreter, name: str, x: Gaps, y: Noise) -> Gaps:

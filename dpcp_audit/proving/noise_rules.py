@@ -390,4 +390,4 @@ def exponentials(reader: Interpreter, x: Statistic) -> Weights:
 
 def softened(reader: Interpreter, x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
-    return Weights(x.shape, x.span, next(tokens), topped=x.topped, line=reader.line)
+    return Weights(x.shape, x.span, next(tokens), topped=x.topped, line=x.scaled or reader.line)

@@ -405,6 +405,10 @@ class Interpreter(Protocol):
         """Keep a remark on the line that is read."""
         ...
 
+    def scaled_at(self, value: Value) -> int:
+        """Return the line of the factor of a known array that a variable holds; else 0."""
+        ...
+
     def refuse(self, reason: str, hint: str = "") -> Refusal:
         """Return the refusal at this line."""
         ...

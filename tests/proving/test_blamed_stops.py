@@ -125,10 +125,36 @@ def of_a_data_bound(scores, *, rng) -> Any:
     return np.sum(scores <= middle) + rng.laplace(0, 0.5)
 
 
+def weights_of_gaps(scores, *, rng) -> Any:
+    edges = np.concatenate([[0.0], np.sort(scores), [1.0]])
+    utility = -4.0 * np.abs(np.arange(len(scores) + 1) - 18)  # BLAMED
+    with np.errstate(divide="ignore"):
+        logits = np.log(np.diff(edges)) + utility
+    weights = np.exp(logits - logits.max())
+    i = rng.choice(len(scores) + 1, p=weights / weights.sum())
+    return rng.uniform(edges[i], edges[i + 1])
+
+
+def weights_of_a_grid(scores, *, rng) -> Any:
+    grid = np.linspace(0, 1, 5)
+    utility = -np.abs(np.array([np.sum(scores <= edge) for edge in grid]) - 18.0)
+    weights = np.exp(3 * (utility - utility.max()))  # BLAMED
+    return rng.choice(grid, p=weights / weights.sum())
+
+
+def scaled_before(scores, *, rng) -> Any:
+    grid = np.linspace(0, 1, 5)
+    utility = -np.abs(np.array([np.sum(scores <= edge) for edge in grid]) - 18.0)
+    scaled = 2 * utility  # BLAMED
+    weights = np.exp(scaled - scaled.max())
+    return rng.choice(grid, p=weights / weights.sum())
+
+
 FUNCTIONS = [
     bins, ends, end_of_a_gap, clipped, stopped, in_a_list, returned_at_once, returned_later,
     returned_from_a_list,
     an_entry, at_a_noisy_rank, without_its_noise, grid_of_data, checked, noised,
+    weights_of_gaps, weights_of_a_grid, scaled_before,
     between_the_ends, of_a_data_bound,
 ]  # fmt: skip
 
