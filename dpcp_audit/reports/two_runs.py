@@ -297,7 +297,7 @@ def compare(
     ids = list(dict.fromkeys(id_ for run in (before, *others, after) for id_ in run))
     pairs = {id_: (before.get(id_), after.get(id_)) for id_ in ids}
     tested = {
-        id_: replace(measure(first, second), asked=_asked(id_, runs))
+        id_: replace(measure(first, second), asked=_asked((first, second), runs))
         for id_, (first, second) in pairs.items()
         if first is not None and second is not None
     }
@@ -333,17 +333,20 @@ def _names(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(f"run {place}" for place in range(1, len(runs) + 1))
 
 
-def _asked(id_: str, runs: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[str, ...]:
+def _asked(
+    findings: tuple[Mapping[str, Any], Mapping[str, Any]],
+    runs: tuple[Mapping[str, Any], Mapping[str, Any]],
+) -> tuple[str, ...]:
     """Return the options of a claim's check that two runs do not share."""
-    first, second = (_settings(id_, run) for run in runs)
+    first, second = map(_settings, findings, runs)
     names = dict.fromkeys((*first, *second))
     return tuple(name for name in names if not agree(first.get(name), second.get(name)))
 
 
-def _settings(id_: str, run: Mapping[str, Any]) -> PlainData:
+def _settings(finding: Mapping[str, Any], run: Mapping[str, Any]) -> PlainData:
     settings = {name: run.get(name) for name in ("pools", "options")}
     for check in run.get("targets") or ():
-        if id_.partition("[")[0] == check.get("name"):
+        if finding.get("subject") == check.get("name"):
             settings |= {name: of for name, of in check.items() if name not in _NOT_ASKED}
     return settings
 
