@@ -69,6 +69,8 @@ class AuditSession:
         Those of the command line, whatever a test says.
     reports : tuple of str
         FORMAT=PATH.
+    verbose : bool
+        True if a failure says how it was found, too.
     tests : int
         The number N of collected tests that name the fixture.
     audited : dict
@@ -94,6 +96,7 @@ class AuditSession:
     strict: bool
     reports: tuple[str, ...]
     baseline: Path | None
+    verbose: bool = False
     tests: int = 0
     audited: dict[str, Audited] = field(default_factory=dict[str, Audited])
     received: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

@@ -29,7 +29,7 @@ from dpcp_audit.faces.pytest_plugin.session import (
     reference,
     worsening,
 )
-from dpcp_audit.reports.sentences import note_of, sentence
+from dpcp_audit.reports.sentences import note_of, sentence, unproved_sentence
 from dpcp_audit.reports.witness import short, telling
 from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
 from dpcp_audit.targets import Kind
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.words.checks import Row
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import Claim, PlainData, Unproved
+    from dpcp_audit.words.results import Claim, PlainData
 
 
 _PATHS = 200
@@ -299,7 +299,10 @@ class DPAudit:
         if outcome is None:
             _fail(f"{where} could not be audited: {finding.failure}")
         if outcome.verdict is Verdict.REFUTED:
-            _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
+            said = failure(where, finding.claim, outcome, self.session.share, audited.replay)
+            more = [*_wrapped("note", _note(outcome)), *_witness(outcome.witness)]
+            fold = _wrapped("more", "-v shows how it was found, and the witness")
+            _fail("\n".join([said, *(more if self.session.verbose else fold)]))
         if audited.worse:
             baseline = shlex.quote(str(self.session.baseline))
             _fail(
@@ -354,7 +357,7 @@ def _require_proof(finding: Finding, where: str) -> None:
     if finding.outcome is None:
         _fail(f"{where} is not proved for every input: {finding.failure}")
     if finding.outcome.unproved is not None:
-        _fail(_not_proved(where, finding.claim, finding.outcome, finding.outcome.unproved))
+        _fail(_not_proved(where, finding.claim, finding.outcome))
 
 
 def _calls(spec: CheckSpec) -> int:
@@ -417,37 +420,39 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
         surety = (
             f"{number(evidence['n_samples'])} samples, {evidence['kind']} at confidence "
             f"{confidence(evidence['confidence'])}; this test fails a correct mechanism with "
-            f"probability at most {share:.3g}"
+            f"probability at most {number(share, digits=3)}"
         )
     lines = [
-        *_head(where, "breaks its promise", claim),
-        *_wrapped("found", sentence(found)),
+        *_head(where, f" breaks its promise: {sentence(found)}", claim),
         *_wrapped("evidence", surety),
         *_line(outcome),
-        *_wrapped("note", note_of(found)),
-        *_witness(outcome.witness),
         f"  replay    {replay}",
     ]
     return "\n".join(lines)
 
 
-def _not_proved(where: str, claim: Claim, outcome: Outcome, unproved: Unproved) -> str:
+def _note(outcome: Outcome) -> str:
+    found: Any = plain_data(asdict(outcome))
+    return note_of(found)
+
+
+def _not_proved(where: str, claim: Claim, outcome: Outcome) -> str:
     """Return the lines of the failure of a claim that must be proved and is not."""
+    found: Any = plain_data(asdict(outcome))
     return "\n".join(
         [
-            *_head(where, "is not proved for every input", claim),
-            *_wrapped("reason", unproved.reason),
+            *_head(where, f": {unproved_sentence(found)}", claim),
             *_line(outcome),
-            *_wrapped("remedy", unproved.hint),
             *_wrapped("source", "dpcp-audit prove prints it, each line with what it costs"),
         ]
     )
 
 
 def _head(where: str, what: str, claim: Claim) -> list[str]:
-    """Return what pytest's own summary cuts at its first line, and the place and the claim."""
+    """Return the sentence, with which pytest's own summary begins, the place and the claim."""
     place, _, function = where.rpartition(": ")
-    return [f"{function} {what}", f"  test      {place}", *_wrapped("claim", claim.statement)]
+    said = wrapped(f"{function}{what}", _WIDTH + 12, break_long_words=False)
+    return [*said, f"  test      {place}", *_wrapped("claim", claim.statement)]
 
 
 def _line(outcome: Outcome) -> list[str]:

@@ -114,6 +114,7 @@ def pytest_configure(config: pytest.Config) -> None:
         forced_draws=config.getoption("dp_audit_draws"),
         reports=tuple(config.getoption("dp_audit_report") or ()),
         baseline=None if baseline is None else config.invocation_params.dir / baseline,
+        verbose=config.get_verbosity() > 0,
     )
     session.tell = partial(_tell, config)
     config.stash[_SESSION] = session

@@ -58,18 +58,14 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "halved breaks its promise",
+            "halved breaks its promise: With 100 records, changing one from * to *: found",
+            "ε ≥ *; promised ε ≤ 1. At test_it.py:*",
             "  claim     halved is 1-differentially private*",
-            "  found     With 100 records, changing one from * to *: found ε ≥ *",
-            "  evidence  *; this test fails*",
-            "            *correct mechanism with probability at most 5e-05",
+            "  evidence  *",
+            "            *with probability at most 5·10⁻⁵",
             "  line      test_it.py:*: return np.mean(scores) + rng.laplace(*",
-            "  note      test_it.py:* spends 2 in its one laplace draw; 1 is claimed.*",
-            "  witness   where they differ: *neighbour*",
-            "            guarantee:*",
-            "            value: 100 numbers: *",
-            "            path_loss: 2*",
             "  replay    pytest test_it.py::test_halved --dp-audit-seed=3 --dp-audit-false-*=5e-05",
+            "  more      -v shows how it was found, and the witness",
             "*dp-audit*",
             "2 audits; false-alarm probability of the session 0.0001, in 2 tests; seed 3",
             "REFUTED test_it.py::test_halved[[]puredp:epsilon=1]",
@@ -79,8 +75,21 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
     )
     assert "plugin_audits.py" not in result.stdout.str()  # no wall of traceback
     report = result.stdout.str()[result.stdout.str().index("halved breaks") :].splitlines()
-    whole = ("  replay ", "  line ", "            value:")
+    whole = ("  replay ", "  line ")
     assert all(len(line) <= 80 for line in report if not line.startswith(whole)), report
+
+
+def test_a_verbose_failure_says_how_it_was_found(pytester) -> None:
+    result = run(pytester, "-v", tests=HALVED)
+    result.stdout.fnmatch_lines(
+        [
+            "  note      test_it.py:* spends 2 in its one laplace draw; 1 is claimed.*",
+            "  witness   where they differ: *neighbour*",
+            "            guarantee:*",
+            "            value: 100 numbers: *",
+            "            path_loss: 2*",
+        ]
+    )
 
 
 def test_the_replay_line_gives_the_same_finding(pytester) -> None:
@@ -158,7 +167,7 @@ def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
 def test_draws_of_the_command_line_are_those_of_the_replay(pytester) -> None:
     tests = HALVED.replace("**SIZE", "**SIZE | {'trace': False}")
     result = run(pytester, "--dp-audit-draws=2400", tests=tests)
-    result.stdout.fnmatch_lines(["*draws: 2400", "*replay * --dp-audit-draws=2400"])
+    result.stdout.fnmatch_lines(["*replay * --dp-audit-draws=2400"])
 
 
 def test_a_budget_is_planned_into_a_power_of_two(pytester) -> None:
@@ -237,9 +246,8 @@ def test_a_traced_failure_shows_the_line_that_spends(pytester) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "  found     Already with * record*, *",
+            "search breaks its promise: Already with * record*, *",
             "  line      test_it.py:*: count = np.sum(scores <= middle) + rng.normal(scale=sigma)",
-            "  note      test_it.py:* spends 0.5 in each of 10 normal draws*",
         ]
     )
 

@@ -34,12 +34,11 @@ def test_a_proof_passes_and_a_failure_names_the_line_and_the_remedy(pytester) ->
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "less is not proved for every input",
+            "less: Not proved for every input: test_it.py:*: for all inputs ρ ≤ 0.617284 is*",
+            "*proved, which is more than 0.5. Hint: σ ≥ 1 would prove it.",
             "  test      test_it.py:*",
             "  claim     less is 0.5-zCDP, where one record is replaced by another.",
-            "  reason    for all inputs ρ ≤ 0.617284 is proved, which is more than 0.5",
             "  line      test_it.py:*: return *rng.normal(0, 0.9)",
-            "  remedy    σ ≥ 1 would prove it",
             "test_it.py:*: mean is not proved for every input: it takes Python functions of one*",
             "INCONCLUSIVE test_it.py::test_less*",
             "    Not proved for every input: test_it.py:*",
