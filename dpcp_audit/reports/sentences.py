@@ -536,8 +536,9 @@ def _spends(evidence: Mapping[str, Any], line: LineLoss, *, proved: bool) -> str
     """Return the noise of the line that spends, and what would do unless it is proved."""
     law = f"of {_LAWS[line.law]} noise" if line.law in _LAWS else f"by {line.law}"
     if math.isnan(line.scale) or line.draws != 1:
-        one = line.draws == 1
-        draws = f"one draw {law} spends" if one else f"{number(line.draws)} draws {law} spend"
+        about = "" if float(line.draws).is_integer() else "about "
+        draws = f"{about}{number(line.draws, digits=2)} draws {law} spend"
+        draws = f"one draw {law} spends" if line.draws == 1 else draws
         return f"At {line.location}, {draws} {share(line.share, digits=2)} of the loss."
     wanted = _enough(evidence, line)
     more = wanted > line.scale and not proved

@@ -181,8 +181,8 @@ def print_summary(
     if not display.quiet:
         _print_body(document, console, results, display)
     if overall := overall_of(document):
-        console.print(Text(overall), soft_wrap=not console.is_terminal)
-    console.print(Text(summary_line(document)), soft_wrap=not console.is_terminal)
+        console.print(Text(overall))
+    console.print(Text(summary_line(document)))
 
 
 def _print_body(

@@ -58,6 +58,8 @@ def number(value: object, *, digits: int = 4) -> str:
     --------
     >>> number(0.0641372), number(1.3e-5), number(11080), number("inf"), number(None)
     ('0.06414', '1.3·10⁻⁵', '11,080', '∞', '–')
+    >>> number(112.4, digits=2)
+    '110'
     """
     if value is None:
         return DASH
@@ -70,7 +72,8 @@ def number(value: object, *, digits: int = 4) -> str:
         return f"{amount:,.0f}" if abs(amount) >= 1e4 else f"{amount + 0.0:.0f}"
     if abs(amount) >= 1e4:
         return f"{amount:,.0f}" if abs(amount) < 1e9 else _powers(f"{amount:.{digits}g}")
-    return _powers(f"{amount:.{digits}g}")
+    shown = f"{amount:.{digits}g}"
+    return f"{float(shown):.0f}" if "e+" in shown else _powers(shown)
 
 
 def _powers(text: str) -> str:
