@@ -400,7 +400,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
         )
         evidence = shown.judgement.evidence
         least = f"{evidence.quantity.unit} ≥ {number(evidence.lower)}"
-        certified = f"Certified there, at the level of the verdict: {least}."
+        certified = f"Certified on this pair, at the level of the verdict: {least}."
         parts = [tried, shown.judgement.note if shown.judgement.refuted else certified]
         if failures:
             raised = counted(len(failures), "pair")

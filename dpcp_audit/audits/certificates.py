@@ -197,8 +197,8 @@ def _by_curve(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> J
             sample=hits.as_sample(),
         ),
         note=(
-            f"The claim allows at most {float(guarantee.power(q)):.4g} where the neighbour has "
-            f"{q:.4g}."
+            f"The claim allows a probability of at most {float(guarantee.power(q)):.4g}, if it is "
+            f"{q:.4g} on the neighbour."
         ),
     )
 

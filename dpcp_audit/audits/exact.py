@@ -411,8 +411,8 @@ def tradeoff_figure(guarantee: PrivacyGuarantee, pair: LawPair) -> Figure:
             Series(name="exact, on the witness", x=rates.tolist(), y=exact.tolist()),
         ],
         description=(
-            "How often the best attack recognises the one input of the witness pair, at each rate "
-            "at which it takes the other for it, and how often the claimed guarantee allows. The "
+            "The true-positive rate of the best attack on the witness pair at each false-positive "
+            "rate, computed exactly, and the largest rate that the claimed guarantee allows. The "
             "claim is broken wherever the exact curve lies above."
         ),
     )

@@ -134,8 +134,8 @@ class PairEstimate:
         notes = [
             f"All intervals hold at once with probability {self.confidence:g}.",
             (
-                f"partition: {cells} cells chosen by a pilot; lower ends are of the release too, "
-                "whose loss may be larger than the partition's upper ends."
+                f"partition: {cells} cells chosen by a pilot; lower ends also hold for the "
+                "release, whose loss may exceed the partition's upper ends."
             ),
         ]
         if self.unfollowed:

@@ -472,9 +472,9 @@ def roc_figure(
         log_y=True,
         series=series,
         description=(
-            "How often the attack names the target where it was in, against how often where it "
-            "was not, on fresh games. The limits of the certified points hold at 95 %, that of the "
-            "largest advantage at half of the check's error."
+            "The attack's true-positive rate against its false-positive rate, on fresh games. The "
+            "limits of the certified points hold at 95 %, those of the largest advantage at half "
+            "of the check's error."
         ),
     )
 

@@ -299,7 +299,7 @@ def with_its_side(outcome: Outcome, spread: Spread, theorem: Theorem) -> Outcome
         note=(
             f"{outcome.note} Every failure covers more than the upper bound, "
             f"{rounded_up(upper[0])}. The lower bound, {rounded_down(lower)}, held in every trial: "
-            "no promise of at least so much coverage is broken."
+            "no lower bound of the coverage is broken."
         ),
     )
 

@@ -179,7 +179,7 @@ class TheoremCase:
             expected,
             subject=f"{theorem.says.source}",
             standing=found.standing,
-            note="" if admitted else "on scores that it does not admit",
+            note="" if admitted else "on scores outside its hypotheses",
             parameters={
                 name: self.named.parameter(name).value.as_data(value)
                 for name, value in self.given.items()

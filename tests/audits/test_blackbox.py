@@ -60,7 +60,7 @@ def test_no_more_outputs_are_drawn_than_asked_for(draws: int) -> None:
     assert (outcome.extent.calls, outcome.extent.planned) == (target.drawn, draws)
     assert outcome.extent.sizes == ((2, 20) if draws > 600 else (20,))
     assert ("families, at n = 2 and 20; " in outcome.note) == (draws > 600)
-    assert "Certified there, at the level of the verdict: ε ≥ " in outcome.note
+    assert "Certified on this pair, at the level of the verdict: ε ≥ " in outcome.note
 
 
 @pytest.mark.parametrize("draws", [2000, 20_000])

@@ -231,7 +231,7 @@ def test_what_is_not_refuted_in_time_is_inconclusive(monkeypatch: pytest.MonkeyP
     stopped = timed_audit(monkeypatch, looks=looks - 1)(CONTEXT)
     assert stopped.verdict is Verdict.INCONCLUSIVE
     assert "the budget of" in stopped.note
-    assert "Certified there" in stopped.note
+    assert "Certified on this pair" in stopped.note
 
 
 def test_what_is_refuted_in_time_stays_refuted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_a_coverage_above_its_upper_bound_alone_is_no_lack_of_coverage(
     outcome = FailureRate(theorem=theorem, n_trials=2_000)(context(0, significance=1e-6))
     assert outcome.verdict is (Verdict.CONSISTENT if values == (0.9,) else Verdict.REFUTED)
     assert outcome.evidence.quantity is quantity
-    told = "no promise of at least so much coverage is broken" in outcome.note
+    told = "no lower bound of the coverage is broken" in outcome.note
     assert told is (quantity is Quantity.OVER_COVERAGE)
     consequence = quantity.consequence(outcome.evidence.bound)
     assert (consequence == "Covers more than promised") is told

@@ -206,9 +206,9 @@ class MomentTest:
         )
         excess = needed * float(here.std()) / math.sqrt(first.size) / max(slope, 1e-300)
         return (
-            f"From moments of pairs like this one, a loss from about "
+            f"For pairs like this one, the moment test refutes losses from about "
             f"{loss.of_divergence(claimed + excess, self.order):.4g} on "
-            f"({1 + excess / claimed:.3g} times the claim) is refuted."
+            f"({1 + excess / claimed:.3g} times the claim)."
         )
 
 

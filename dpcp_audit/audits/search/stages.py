@@ -177,8 +177,8 @@ def figure_of(stages: list[Stage]) -> Figure:
         ],
         description=(
             f"Each stage certifies a lower bound of {name} on the pair and event that it found: "
-            f"the last {losses[-1]:.4g}, after {stages[-1].spent} outputs; claimed is "
-            f"{claimed:.4g}. A refuted claim may be shown on a simpler pair, and its bound there."
+            f"the last is {losses[-1]:.4g}, after {stages[-1].spent} outputs; the claim is "
+            f"{claimed:.4g}. The finding of a refuted claim may show a simpler pair and its bound."
         ),
     )
 
@@ -280,6 +280,5 @@ def extent(tried: Sequence[Candidate]) -> str:
     met = {pair.order for pair in scores}
     orders = _joined([str(order) for order in RecordOrder if order in met])
     return (
-        f"{pairs}, of {_of(families)}, at n = {shown}; the record that changes stood {orders} "
-        "in the array"
+        f"{pairs}, of {_of(families)}, at n = {shown}; the changed record was {orders} in the array"
     )

@@ -320,7 +320,7 @@ class EngineChecks:
             confidence=1 - context.significance,
             n_samples=len(lots.members),
         )
-        note = f"All {self.steps.total} steps are taken to be like the one that was traced."
+        note = f"This assumes that all {self.steps.total} steps are like the traced one."
         return evidence, witness, note
 
     def _epsilon(self, rate: float, *, pessimistic: bool) -> float:

@@ -44,7 +44,7 @@ def tried(size: int, family: str, order: RecordOrder = RecordOrder.LAST) -> Any:
 def test_one_is_not_many() -> None:
     assert extent([tried(20, "crowd")]) == (
         "1 pair of neighbours tried, of 1 family, at n = 20; "
-        "the record that changes stood last in the array"
+        "the changed record was last in the array"
     )
     assert extent([SimpleNamespace(scores=None)]) == "1 pair of neighbours tried"
 
@@ -56,6 +56,6 @@ def test_many_are_listed_as_people_list() -> None:
         tried(500, "near: split"),
     ]
     assert extent(many) == (
-        "3 pairs of neighbours tried, of 2 families, at n = 3, 20 and 500; the record that changes "
-        "stood last, at index 17 and among shuffled ones in the array"
+        "3 pairs of neighbours tried, of 2 families, at n = 3, 20 and 500; the changed record "
+        "was last, at index 17 and among shuffled ones in the array"
     )
