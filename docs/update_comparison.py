@@ -203,7 +203,7 @@ def comparison_page(comparison: Comparison) -> str:
         "# Private calibrators at equal privacy",
         _CURRENCY.format(delta=number(grid.delta)),
         *_elections(comparison, alpha),
-        "## What each asks for and promises",
+        "## Trust and promises of each method",
         method_table(comparison),
         _LEFT_OUT,
         "## What a budget buys of P-COQS",
@@ -368,7 +368,7 @@ def case_table(
 def method_table(comparison: Comparison) -> str:
     """Return what each method asks for and promises, as Markdown."""
     return markdown_table(
-        ["method", "whom its people trust", "promise", "how δ(ε) is known"],
+        ["method", "trusted party", "promise", "source of δ(ε)"],
         (
             [m.label, m.trust, m.promise or "none", m.privacy]
             for m in map(method, comparison.grid.methods)

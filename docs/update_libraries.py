@@ -29,18 +29,17 @@ _FOLDER = Path(__file__).parent
 _LIBRARIES = """\
 # Libraries and what they promise
 
-What other libraries promise of private quantiles, histograms, randomizers, noise and conformal
-calibration, tested at one setting each. `dpcp-audit run --suite libraries` runs the checks of the
-libraries that are installed, and says which are not; `dpcp-audit check --recipe NAME` runs those
-of one [recipe](recipes.md). This page is written by `docs/update_libraries.py` from a results
-file.
+This page tests the promises of other libraries: private quantiles, histograms, randomizers, noise
+and conformal calibration, at one setting each. `dpcp-audit run --suite libraries` runs the checks
+of the installed libraries, and names the missing ones. `dpcp-audit check --recipe NAME` runs the
+checks of one [recipe](recipes.md). `docs/update_libraries.py` writes this page from a results file.
 """
 _WILD = """\
 # DP conformal prediction in the wild
 
-What public repositories promise of private quantiles, conformal thresholds and randomised answers,
-tested in a clone of each. None of their code is here: a [recipe](recipes.md) holds the promise, a
-few lines that call the code, and what was found, and runs in the clone that you have:
+This page tests the promises of public repositories: private quantiles, conformal thresholds and
+randomised answers. None of their code is here. A [recipe](recipes.md) has the promise, a few lines
+that call the code, and the known findings; it runs in your clone of the repository:
 
 ```sh
 mkdir clones && git clone https://github.com/DAI-Lab/Tiresias clones/Tiresias
@@ -48,10 +47,9 @@ DPCP_CHECKOUTS=clones dpcp-audit check --recipe tiresias
 DPCP_CHECKOUTS=clones dpcp-audit run --suite wild
 ```
 
-Each refuted claim is written as one would write to the authors, with a program that shows it
-without this package, to be run in the clone's folder. A repository that has changed since is to
-be run again: the tables name the commits. This page is written by `docs/update_libraries.py` from
-a results file.
+Each refuted claim is written as a report to the authors, with a program that shows it without this
+package; run it in the folder of the clone. The tables name the commits: if a repository has changed
+since, run the checks again. `docs/update_libraries.py` writes this page from a results file.
 """
 _READ = {
     "pierreHmbt/FedCP-QQ 08a94a8": 'The README names "FedCP^2-QQ (DP version)"; class_CP_QQ.py '
@@ -85,8 +83,8 @@ _WILD_READING = """\
 
 - `CONSISTENT` is no proof: a search over neighbours or score laws found nothing against the
   promise at these parameters, and the table states the power.
-- A promise is taken from the repository's own words. Where they name no neighbours, the promise
-  says what was taken; what a README excludes, or calls unfinished, is not called a violation.
+- A promise is taken from the repository's own words. If they name no neighbours, the promise says
+  which were assumed. Whatever a README excludes, or calls unfinished, does not count as a violation.
 - Research code is written for experiments. A finding says what would have to change before the
   code protects somebody, and says nothing of the paper beside it.
 - Witnesses may have few records, since the search takes the clearest ones; the programs of the
@@ -97,16 +95,16 @@ _READING = """\
 
 - `CONSISTENT` is no proof: a search over neighbours or score laws found nothing against the
   promise at these parameters, and the last column states the power.
-- A refuted claim is reported as one would report it to the library's authors. It says under which
-  reading of the documentation it is refuted; where the library leaves that reading open or does not
-  share it, it stands apart from the faults.
-- Neighbours are those of the documentation; where it names none, the promise says what was taken.
-- Libraries of differential privacy are asked for one release, on data within their bounds. Many
+- Each refuted claim is a report to the library's authors. It names the reading of the documentation
+  that is refuted. If the library leaves this reading open, or does not share it, the claim is listed
+  apart from the errors.
+- Neighbours are those of the documentation; if it names none, the promise says which were assumed.
+- Libraries of differential privacy are tested on one release, with data within their bounds. Many
   releases under one budget, and the bits of floating-point numbers, are not tested.
-- Of conformal classifiers the prediction sets are audited, at given probabilities: the threshold
+- For conformal classifiers, the prediction sets are audited at given probabilities: the threshold
   is read off the sets that the library returns.
-- Local hashing reports its hash function; what is audited is which values the report supports,
-  which is all that an aggregator uses.
+- Local hashing reports its hash function. The audit uses the values that the report supports,
+  because an aggregator uses nothing else.
 - private_prediction_sets is not on the package index, and its law is computed here. Its code is run
   [in a clone](wild.md). [Another page](which_line.md) follows its function as it stands, at
   n = 500: of 300 random pairs the worst loss was 1.53 to 1.56.
