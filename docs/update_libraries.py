@@ -84,7 +84,7 @@ _WILD_READING = """\
 - `CONSISTENT` is no proof: a search over neighbours or score laws found nothing against the
   promise at these parameters, and the table states the power.
 - A promise is taken from the repository's own words. If they name no neighbours, the promise says
-  which were assumed. Whatever a README excludes, or calls unfinished, does not count as a violation.
+  which were assumed. What a README excludes, or calls unfinished, does not count as a violation.
 - Research code is written for experiments. A finding says what would have to change before the
   code protects somebody, and says nothing of the paper beside it.
 - Witnesses may have few records, since the search takes the clearest ones; the programs of the
@@ -96,7 +96,7 @@ _READING = """\
 - `CONSISTENT` is no proof: a search over neighbours or score laws found nothing against the
   promise at these parameters, and the last column states the power.
 - Each refuted claim is a report to the library's authors. It names the reading of the documentation
-  that is refuted. If the library leaves this reading open, or does not share it, the claim is listed
+  that is refuted. If the library leaves this reading open, or does not share it, the claim stands
   apart from the errors.
 - Neighbours are those of the documentation; if it names none, the promise says which were assumed.
 - Libraries of differential privacy are tested on one release, with data within their bounds. Many

@@ -91,8 +91,8 @@ def summary(comparison: RunDifferences) -> str:
     ending = "" if comparison.complete else " The new run left claims unchecked."
     return (
         f"{claims}: {said}. {counted(comparison.tests, 'number')} could be "
-        "tested; if no mechanism had changed, any of them would be called moved with probability "
-        f"at most {comparison.false_alarm:g}.{ending}"
+        "tested; if no mechanism has changed, the probability of calling any of them moved is at "
+        f"most {comparison.false_alarm:g}.{ending}"
     )
 
 
@@ -252,7 +252,7 @@ _PARTS = {
     "Worse": {"worse"},
     "Otherwise worse: at another case, or as expected": {"worse elsewhere"},
     "Fixed": {"fixed"},
-    "No longer refuted, which is less than fixed": {"no longer refuted"},
+    "No longer refuted, but not shown to be fixed": {"no longer refuted"},
     "Better": {"better", "better elsewhere"},
     "Changed": {"changed"},
     "In one run only": {"new", "gone"},

@@ -172,8 +172,8 @@ def _heat_map(
         "marks": {"✕ refuted": 0.0},
         "description": (
             f"The {first.quantity} in each case (rows) at each size n (columns). Where the claim "
-            "is refuted, the cell is orange and bears a cross: the stronger its colour, the more "
-            "of the promise is gone."
+            "is refuted, the cell is orange and has a cross; a stronger colour shows a larger "
+            "violation."
         ),
     }
 

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 TITLE = "The ledger of claims"
 _MEASURED = (
-    "Measured is the number that decided, claimed the value that the claim allows it. A number "
-    "that rests on samples is marked so, and its interval holds with the run's confidence. Every "
-    "other number was computed, and an interval beside it encloses it."
+    "Measured is the number that decided the verdict, claimed is the value that the claim allows. "
+    "Numbers from samples are marked, and their intervals hold with the run's confidence. All "
+    "other numbers were computed, and their intervals enclose them."
 )
 _VERDICTS = (
     "CONSISTENT is no proof: a check that would have seen a violation of a stated size found none. "
-    "PROVED holds in every case that the statement speaks of."
+    "PROVED holds in every case of the statement."
 )
 _EXPECTED = (
-    "A claim that is known to be false is expected to be refuted; a verdict that contradicts what "
-    "is expected is marked with an exclamation mark."
+    "Claims that are known to be false are expected to be refuted. An exclamation mark shows a "
+    "verdict that contradicts the expected one."
 )
 _LEGEND = (_MEASURED, _VERDICTS, _EXPECTED)
 _SAID = {

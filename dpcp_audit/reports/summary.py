@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 _WRITTEN = (
-    "The verdicts speak of the statements as written here and of the mechanisms, parameters and "
-    "data listed here, not of another implementation or of a deployment."
+    "The verdicts are about the statements, mechanisms, parameters and data listed here, not about "
+    "another implementation or a deployment."
 )
 _NOT_PROVED = (
     "CONSISTENT is not a proof: a violation below the stated power, or at inputs that were not "
@@ -44,10 +44,10 @@ _PROVED_ONLY = (
     "PROVED covers every case that its statement names, in real arithmetic: not side channels, "
     "the random number generator or floating-point noise."
 )
-_UNDECIDED = "INCONCLUSIVE and ERROR say nothing of the claim."
+_UNDECIDED = "INCONCLUSIVE and ERROR say nothing about the claim."
 _FALSE_ALARMS = (
-    "The false-alarm probability bounds true claims that are refuted; it says nothing of false "
-    "claims that are missed."
+    "The false-alarm probability limits how often true claims are refuted; it says nothing about "
+    "false claims that are missed."
 )
 _UNCLAIMED = "Nothing is claimed; a loss was estimated"
 _ALONE = {
@@ -296,11 +296,11 @@ class Reading:
         factors = [e.factor for e in tried if e.factor is not None and math.isfinite(e.factor)]
         if not factors:
             return f"{said}."
-        them, each = _is(len(factors), "it", "they"), _is(len(tried), "it", "each")
-        some = them if len(factors) == len(tried) else f"{len(factors)} of them"
+        some = "" if len(factors) == len(tried) else f"for {len(factors)} of them, "
         return (
-            f"{said}; {some} would have been refuted with probability 0.95, had {them} been broken "
-            f"{rounded_up(max(factors), digits=3)}-fold in the way that {each} names."
+            f"{said}; {some}a violation of the named kind, by a factor of "
+            f"{rounded_up(max(factors), digits=3)} or more, would have been refuted with "
+            "probability 0.95."
         )
 
 

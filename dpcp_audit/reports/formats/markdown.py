@@ -128,7 +128,7 @@ def _grounds(rest: Sequence[Entry]) -> list[str]:
     decided = [entry for entry in rest if entry.verdict is not Verdict.INCONCLUSIVE]
     if not decided:
         return []
-    head = "<details><summary>What was found of each, and what it rests on</summary>"
+    head = "<details><summary>The findings, each with its evidence</summary>"
     return [f"{head}\n\n{_list(decided)}\n\n</details>"]
 
 

@@ -170,9 +170,8 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
     }
     reading = read(document(finding("a", "CONSISTENT", "PROVED", power=seen)))
     assert (
-        "1 claim is not refuted; it would have been refuted with probability 0.95, had it been "
-        "broken 1.6-fold in the way that it names."
-    ) in reading.meaning
+        " of the named kind, by a factor of 1.6 or more, would have been refuted" in reading.meaning
+    )
     (entry,) = reading.entries
     assert entry.power == (
         "This check would catch ρ ≥ 0.8 (1.6 × the claim), if the release is Gaussian, with 95 % "
@@ -287,7 +286,7 @@ def test_of_a_run_about_its_controls_these_come_first() -> None:
 
 def test_the_banner_says_what_it_does_not_mean() -> None:
     assert "not a proof" in read(document(finding("c", "CONSISTENT", "PROVED"))).caution
-    assert "as written here" in read(document(finding("r", "REFUTED", "PROVED"))).caution
+    assert "listed here" in read(document(finding("r", "REFUTED", "PROVED"))).caution
 
 
 def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> None:
@@ -304,13 +303,16 @@ def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> Non
         }
         return finding(name, "CONSISTENT", "CONSISTENT") | {"power": power}
 
-    seen = "would have been refuted with probability 0.95, had"
+    seen = (
+        "a violation of the named kind, by a factor of 2 or more, would have been refuted with "
+        "probability 0.95"
+    )
     assert (
-        f"2 claims are not refuted; they {seen} they been broken 2-fold"
+        f"2 claims are not refuted; {seen}"
         in read(document(tried("a", 2.0), tried("b", 1.5))).meaning
     )
     assert (
-        f"2 claims are not refuted; 1 of them {seen} it been broken 2-fold"
+        f"2 claims are not refuted; for 1 of them, {seen}"
         in read(document(tried("a", 2.0), tried("b", "inf"))).meaning
     )
 
