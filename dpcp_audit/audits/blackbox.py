@@ -432,7 +432,7 @@ def confirm(
     witness : dict
         The witness of an outcome of ``BlackBoxPrivacy``, also after a trip through JSON.
     sample, guarantee
-        As they were audited.
+        The target and the claim of the audit.
     context : Context
         The seed and significance of this certification alone.
     n_samples : int or None

@@ -75,7 +75,7 @@ class Played:
     ----------
     test : GuessingTest
     right, wrong : int
-        Among the guesses that were made.
+        Numbers of right and wrong guesses among those made.
     coins : ndarray, shape (missing,)
         Uniform draws that fill in the missing guesses: right where they lie below the test's θ.
     rule : LogOdds

@@ -80,7 +80,7 @@ class GuessRule:
     Parameters
     ----------
     inputs : tuple of int
-        Those in play, at least two.
+        Inputs in play, at least two.
     guesses : ndarray of int, shape (m,)
         The input that is guessed from each output; −1 where none is.
     share : float
@@ -391,7 +391,7 @@ class LocalPrivacy:
         Parameters
         ----------
         witness : dict
-            As an outcome of this check has it, of the same inputs and outputs.
+            Witness of an outcome of this check, for the same inputs and outputs.
 
         Raises
         ------

@@ -59,7 +59,7 @@ class PairOutputs:
     Parameters
     ----------
     pilot, fresh : tuple of ndarray, shape (size,) or (size, d)
-        Those that choose a partition, and others that are counted.
+        Outputs that choose a partition, and others that are counted.
     bounds : tuple of float or None
         The interval that a bisecting target would start from.
     """

@@ -318,7 +318,7 @@ class Provenance:
         The SHA-256 of the tool's own code (``dpcp-audit``), of packages that register the suite,
         and of the files that were audited or read.
     imported : dict of str to str
-        The SHA-256 of the user's own files that the audited code imports.
+        SHA-256 digests of the user's own files that the audited code imports.
     revision : str
         The git commit of the working directory; empty where there is none.
     changed : bool

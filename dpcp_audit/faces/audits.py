@@ -97,7 +97,7 @@ def audit(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got, or what is wrong with the function.
+        If an argument or the function cannot be used; the message says which, and why.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def covers(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got, or what is wrong with the function.
+        If an argument or the function cannot be used; the message says which, and why.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def run(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got.
+        If an argument is invalid; the message names it and its value.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def checked_here(
     keys : sequence of str
         The key of each claim in the result.
     share : float, optional
-        Each sampled check's share of the run's false-alarm probability.
+        Share of the run's false-alarm probability for each sampled check.
     replayable : bool
         True if the settings say all that the command line needs to check the rows again.
     """
@@ -385,7 +385,7 @@ def check_calibrator(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got.
+        If an argument is invalid; the message names it and its value.
 
     Examples
     --------
@@ -464,7 +464,7 @@ def power(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got.
+        If an argument is invalid; the message names it and its value.
 
     Examples
     --------
@@ -506,7 +506,7 @@ def draws_needed(
     Raises
     ------
     ValueError
-        Naming the argument; or that no number of calls suffices.
+        If an argument is invalid, or if no number of calls is enough.
 
     Examples
     --------

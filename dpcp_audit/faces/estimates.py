@@ -184,9 +184,9 @@ def estimate(
     Parameters
     ----------
     function : callable or str
-        As ``audit`` takes it; None where ``samples`` are given.
+        The function, as in ``audit``; None where ``samples`` are given.
     *guarantees
-        One promise at most. It is shown beside the estimates and directs the search for a pair.
+        The claim, at most one. It is shown beside the estimates and directs the search for a pair.
     samples : tuple of array_like, optional
         Outputs of two neighbouring inputs that were drawn beforehand, each of shape (size,) or
         (size, d) and independent of each other.
@@ -202,7 +202,7 @@ def estimate(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got, or what is wrong with the function.
+        If an argument or the function cannot be used; the message says which, and why.
 
     Examples
     --------

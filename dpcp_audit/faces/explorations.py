@@ -49,7 +49,7 @@ class Exploration:
     fixed : dict
         The other parameters.
     cells : tuple of GridCell
-        One for each combination of values.
+        A cell for each combination of values.
     """
 
     theorem: str
@@ -239,8 +239,8 @@ def explore(
     rng : int or Generator, optional
         The seed, as in ``audit``.
     **parameters
-        Those of the theorem, and k, the number of classes without data: one number, a list, or a
-        text such as "0.5,1,2" or "100..1e6". Those that are left out have a typical value.
+        Parameters of the theorem, and k, the number of classes without data: a number, a list, or a
+        text such as "0.5,1,2" or "100..1e6". Parameters that are left out have a typical value.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def explore(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got.
+        If an argument is invalid; the message names it and its value.
 
     Examples
     --------

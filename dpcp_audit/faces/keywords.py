@@ -303,7 +303,7 @@ def spec_of(
     Raises
     ------
     ValueError
-        Naming the option, or what is wrong with the function.
+        If an option or the function cannot be used; the message says which, and why.
     """
     with options.hinted(_ADVICE):
         return _spec_of(
@@ -351,7 +351,7 @@ def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> 
     Raises
     ------
     ValueError
-        Naming the option.
+        If the option is invalid; the message names it.
     """
     with options.hinted(_ADVICE):
         given = _known(given) | {"kind": kind}

@@ -84,7 +84,7 @@ class ClaimResult:
 
     @property
     def estimate(self) -> Evidence | None:
-        """The measured number with its interval; None of a check that failed."""
+        """The measured number with its interval; None for a failed check."""
         outcome = self.finding.outcome
         return None if outcome is None else outcome.evidence
 
@@ -102,7 +102,7 @@ class ClaimResult:
 
     @property
     def witness(self) -> PlainData:
-        """Plain data that runs the very case again; empty of a check that failed."""
+        """Plain data to run the same case again; empty for a failed check."""
         outcome = self.finding.outcome
         return {} if outcome is None else outcome.witness
 

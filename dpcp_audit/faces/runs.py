@@ -292,7 +292,7 @@ def require_outputs(options: argparse.Namespace) -> None:
     Raises
     ------
     UsageError
-        Naming the option.
+        If the option is invalid; the message names it.
     """
     Engine.parse(options.engine, jobs=options.jobs)
     for option, path in (("--journal", options.journal), ("--log", options.log)):
@@ -308,7 +308,7 @@ def watch(
     Parameters
     ----------
     options : Namespace
-        Those of ``arguments.add_run_options``.
+        Options of ``arguments.add_run_options``.
 
     Raises
     ------

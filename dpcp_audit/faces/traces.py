@@ -98,7 +98,7 @@ class Trace:
         Raises
         ------
         ValueError
-            Naming the argument, with what it got.
+            If an argument is invalid; the message names it and its value.
         """
         _validate.non_negative(epsilon=epsilon)
         _validate.open_unit(significance=significance)
@@ -229,7 +229,7 @@ def trace(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got.
+        If an argument is invalid; the message names it and its value.
 
     Examples
     --------
@@ -312,8 +312,8 @@ def theorem(
     Parameters
     ----------
     name : str
-        Such as "ldpcp-4" or "pcoqs-theorem-1"; ``dpcp-audit theorem --list`` shows all, with
-        their parameters.
+        Name of the theorem, such as "ldpcp-4" or "pcoqs-theorem-1"; ``dpcp-audit theorem --list``
+        shows all, with their parameters.
     pool : str or Path, optional
         Saved probabilities and labels (``FILE.npz``), or the name of a pool that is fitted here,
         such as "digits-logistic".
@@ -336,7 +336,7 @@ def theorem(
     strict : bool
         True if an inconclusive verdict contradicts the expected one.
     **parameters
-        Those of the theorem, such as ``n``, ``alpha`` and ``epsilon``.
+        Parameters of the theorem, such as ``n``, ``alpha`` and ``epsilon``.
 
     Returns
     -------
@@ -346,7 +346,7 @@ def theorem(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got.
+        If an argument is invalid; the message names it and its value.
 
     Examples
     --------

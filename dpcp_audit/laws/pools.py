@@ -46,7 +46,7 @@ def hps(probabilities: ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray, shape (n, k)
-        In [0, 1].
+        Scores in [0, 1].
 
     Examples
     --------

@@ -218,7 +218,7 @@ def calibrators(
     Raises
     ------
     ValueError
-        Naming the argument; also of a guarantee that none of them keeps.
+        If an argument is invalid, or if no mechanism keeps the guarantee.
 
     Examples
     --------
@@ -561,7 +561,7 @@ def calibrate(
     Raises
     ------
     ValueError
-        Naming the argument; also of a guarantee that no mechanism here keeps.
+        If an argument is invalid, or if no mechanism keeps the guarantee.
 
     Notes
     -----

@@ -368,7 +368,7 @@ def require_figure_file(path: Path) -> None:
     Raises
     ------
     UsageError
-        Naming the option ``--figure``.
+        If the file cannot be written; the message names ``--figure``.
     MissingExtraError
         If matplotlib is not installed.
     """

@@ -265,7 +265,7 @@ def render_page(data: Mapping[str, Any]) -> str:
     Parameters
     ----------
     data : mapping
-        As ``comparison_data`` returns it.
+        The data that ``comparison_data`` returns.
 
     Raises
     ------

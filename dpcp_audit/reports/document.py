@@ -305,7 +305,7 @@ def require_writable(path: Path, *, option: str) -> None:
     Raises
     ------
     UsageError
-        Naming the option.
+        If the option is invalid; the message names it.
     """
     try:
         _refuse(path, option)

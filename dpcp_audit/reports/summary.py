@@ -83,7 +83,7 @@ class Reading:
     Parameters
     ----------
     contradicting : tuple of Entry
-        Those whose verdict is not the one that a suite or a baseline has recorded.
+        Entries whose verdict differs from the one that a suite or a baseline has recorded.
     expectations : str
         A sentence about expected verdicts; "" where nothing is recorded.
     suite_headline : str

@@ -242,7 +242,7 @@ class RunDifferences:
     Parameters
     ----------
     changes : tuple of Change
-        One a finding, worst first.
+        One change for each finding, worst first.
     false_alarm : float
         Probability that any number of two unchanged runs is called moved.
     strict : bool

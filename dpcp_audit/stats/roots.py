@@ -80,11 +80,12 @@ def turn(
     Parameters
     ----------
     condition : callable
-        It turns once between the two, which may come in either order. It is not asked at them.
+        A condition that turns once between the two points, which may come in either order. It is
+        not evaluated at them.
     steps : int
         Halvings at most; it ends anyway where no number lies in between.
     relative : float
-        It ends where the two are this close, relative to the larger of 1 and the second.
+        Relative distance of the two at which the search ends, to the larger of 1 and the second.
 
     Examples
     --------
@@ -182,7 +183,8 @@ def fewest(
     at_least, most : int
         The first number to try, and where doubling it ends.
     share : int
-        To 1 in so many only, where a condition is slow to try; 0 asks for the least itself.
+        Precision, to 1 in so many, for a condition that is slow to evaluate; 0 asks for the least
+        number itself.
     """
     low, high = at_least - 1, at_least
     while not condition(high):

@@ -281,7 +281,7 @@ def guarantees_of(
     Raises
     ------
     UsageError
-        Naming the option, or that nothing is claimed.
+        If an option is invalid, or if nothing is claimed.
     """
     values = read(CLAIMS, given, spell)
     found: list[Guarantee] = [one for each in PRIVACY for one in values.get(each.name, ())]

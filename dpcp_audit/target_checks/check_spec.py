@@ -228,7 +228,7 @@ class CheckSpec:
     public_n: bool = field(
         default=False,
         metadata=option(
-            Flag(), "n is public, so that neighbours have the same n (always so under substitution)"
+            Flag(), "treat n as public: neighbours have the same n (always so under substitution)"
         ),
     )
     ties: bool = field(
@@ -356,7 +356,7 @@ class CheckSpec:
         Raises
         ------
         UsageError
-            Naming the option, with what it got.
+            If an option is invalid; the message names it and its value.
         """
         options.require_kind((*CLAIMS, *TRIAL_OPTIONS), given, target.kind, spell)
         require_claims(guarantees, target.kind)
@@ -384,7 +384,7 @@ class CheckSpec:
         Raises
         ------
         UsageError
-            Naming the key, with what it got.
+            If a key is invalid; the message names it and its value.
         """
         with options.in_place(where):
             given = options.renamed(data, TARGET_OPTIONS, dashed)

@@ -51,7 +51,7 @@ def load(path: Path) -> Config:
     Raises
     ------
     UsageError
-        Naming the file, the check and the key.
+        If the file is invalid; the message names the file, the check and the key.
     """
     try:
         data: Any = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -116,7 +116,7 @@ def target_of(
     Raises
     ------
     UsageError
-        Naming the option, with what it got.
+        If an option is invalid; the message names it and its value.
     """
     values = options.read(TARGET_OPTIONS, given, spell) | others
     try:
@@ -332,7 +332,7 @@ def require_neighbours(
     Raises
     ------
     UsageError
-        Naming the option.
+        If the option is invalid; the message names it.
     """
     if takes is Takes.VALUE:
         if _same(*pair.ends):
@@ -356,7 +356,7 @@ def require_inputs_one_apart(x: Any, neighbour: Any, relation: Relation) -> None
     Raises
     ------
     UsageError
-        Naming the arguments.
+        If the arguments are invalid; the message names them.
     """
     refused: UsageError | None = None
     readings = [] if relation is Relation.ONE_LABEL else [Takes.SCORES]
@@ -447,7 +447,7 @@ def require_parts(pair: InputPair, kind: Kind, name: str) -> None:
     Raises
     ------
     UsageError
-        Naming the option.
+        If the option is invalid; the message names it.
     """
     parts = _PARTS.get(kind.takes)
     if parts is None:
@@ -470,7 +470,7 @@ def require_domain(pair: InputPair, target: TargetSpec, spell: Spelling) -> None
     Raises
     ------
     UsageError
-        Naming the option.
+        If the option is invalid; the message names it.
     """
     try:
         said = _outside(pair, target, spell)

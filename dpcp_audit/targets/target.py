@@ -192,7 +192,7 @@ class Target:
         Parameters
         ----------
         values : ndarray of int
-            In {0, …, K−1}.
+            Values in {0, …, K−1}.
 
         Returns
         -------
@@ -321,7 +321,7 @@ def require_setting(
     Raises
     ------
     ValueError
-        Naming the setting and what it got.
+        If a setting is invalid; the message names it and its value.
     """
     if not isinstance(kind, Kind):
         raise ValueError(f"kind must be a Kind ({', '.join(Kind)}), got {kind!r}")  # noqa: TRY004

@@ -65,7 +65,7 @@ class NamedTheorem:
     Parameters
     ----------
     name : str
-        As it is asked for.
+        Name on the command line.
     kind : type
         The theorem's dataclass, whose fields are its parameters.
     part : tuple of (str, type)
@@ -127,7 +127,7 @@ class NamedTheorem:
         Raises
         ------
         ValueError
-            Naming the parameter that the theorem does not take.
+            If the theorem does not take a parameter; the message names it.
         """
         values = dict(given) | dict(self.fixed) | self._law(law)
         if self.part:
@@ -225,7 +225,7 @@ class ScoreLaw:
     Parameters
     ----------
     name : str
-        As it stands in the id of a finding: one word.
+        Name in the id of a finding: one word.
     population : Population
         The law: of a pool, that of the true labels' HPS scores.
     pool : callable or None

@@ -343,7 +343,7 @@ class CoverageTheorem(_SearchCase):
         Raises
         ------
         ValueError
-            In the marginal reading, where only the coverage given the noise is computed.
+            If the reading is marginal: only the coverage given the noise is computed.
         """
         if self.reading is CoverageReading.MARGINAL:
             raise ValueError("reading must be conditional for an exact failure probability")

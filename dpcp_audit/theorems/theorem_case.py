@@ -122,7 +122,7 @@ class TheoremCase:
         Raises
         ------
         UsageError
-            Naming the argument.
+            If an argument is invalid; the message names it.
         MissingExtraError
             If the pool is a network's, and PyTorch is not installed.
         """
@@ -393,7 +393,7 @@ class TheoremGrid:
     law : ScoreLaw or None
         Law of the scores, where the array that it comes from is at hand.
     values : dict
-        One value or several of each parameter, and of where the scores come from.
+        One value or several of each parameter, and of the source of the scores.
     """
 
     named: NamedTheorem
@@ -416,7 +416,7 @@ class TheoremGrid:
         Raises
         ------
         UsageError
-            Naming the argument.
+            If an argument is invalid; the message names it.
         """
         named = named_theorem(theorem)
         if named.kind not in _KINDS:

@@ -45,7 +45,7 @@ class NoiseLaw(ABC):
     Attributes
     ----------
     name : str
-        As NumPy's generators call it.
+        Name in NumPy's generators.
     discrete : bool
         True if Z is a whole number.
     spread : float
@@ -731,7 +731,7 @@ class NoiseDraw:
     law : NoiseLaw or None
         Law of Z; None for a draw that was revealed as it was made.
     name : str
-        As the generator's method is called.
+        Name of the generator's method.
     line : tuple
         Line that draws it.
     standard : float

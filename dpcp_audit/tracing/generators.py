@@ -290,8 +290,8 @@ def primitive(*, law: Callable[..., Any]) -> Callable[[_F], _F]:
     Parameters
     ----------
     law : callable
-        It takes the arguments of the function and returns the law of the returned value: a frozen
-        distribution of ``scipy.stats``, or a mapping of values to probabilities.
+        A function that takes the arguments of the decorated function and returns the law of its
+        result: a frozen distribution of ``scipy.stats``, or a mapping of values to probabilities.
 
     Returns
     -------

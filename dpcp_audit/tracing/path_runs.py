@@ -44,13 +44,13 @@ class RevealedDraw(NamedTuple):
     Parameters
     ----------
     name : str
-        As the generator's method is called.
+        Name of the generator's method.
     sample : callable
         Draws it.
     log_mass : callable
         The log-probability of what was drawn.
     options : callable
-        All that may be drawn.
+        A function that returns all values that may be drawn.
     key : object
         Parameters of the draw, where its probability is not known; else None.
     """
@@ -68,7 +68,7 @@ class Question(NamedTuple):
     Parameters
     ----------
     found : Observation
-        Without its result.
+        The observation, without its result.
     plain : object
         The value that an untraced run sees.
     terms : dict

@@ -272,7 +272,7 @@ def lasting_code(unpatched: Unpatched) -> Generator[None]:
     Parameters
     ----------
     unpatched : callable
-        It returns a context in which the generators are themselves.
+        A function that returns a context in which the generators are unpatched.
     """
     names: list[tuple[Any, str, Any]] = []
     load = getattr(_IMPORTLIB, _LOADS, None)

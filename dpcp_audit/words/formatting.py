@@ -247,7 +247,7 @@ def wrapped(text: str, width: int, **settings: Any) -> list[str]:
     Parameters
     ----------
     **settings
-        As of ``textwrap.wrap``.
+        Settings of ``textwrap.wrap``.
 
     Examples
     --------

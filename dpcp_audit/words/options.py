@@ -176,7 +176,7 @@ def read(
     Raises
     ------
     UsageError
-        Naming the option as the face spells it.
+        If an option is invalid; the message names it as the face spells it.
     """
     found: dict[str, Any] = {}
     for each in options:

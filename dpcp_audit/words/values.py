@@ -48,7 +48,7 @@ class Value(ABC):
         Raises
         ------
         UsageError
-            Naming the option, what it must be and what it got.
+            If the value is invalid; the message names the option, the rule and the value.
         """
 
     def of_words(self, words: Any, name: str) -> object:  # noqa: ARG002  (for those with parts)

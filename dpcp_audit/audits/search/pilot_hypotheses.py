@@ -278,7 +278,7 @@ class EventTest:
     complement : bool
         True if the complement is tested in its place.
     promise : float
-        See ``PairTest``.
+        Excess over the claim (see ``PairTest``).
     """
 
     event: Event

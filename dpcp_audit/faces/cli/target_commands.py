@@ -66,7 +66,7 @@ def add_target_command(
     claims : str
         The claims as its usage shows them.
     options : sequence of Option
-        Those that it has beside the options of all.
+        Options of this command, beside those of all.
     """
     parser = commands.add_parser(
         name,

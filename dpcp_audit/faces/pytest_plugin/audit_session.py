@@ -66,7 +66,7 @@ class AuditSession:
     detect : float or None
         The violation to detect, where a test does not say.
     forced_draws : int or None
-        Those of the command line, whatever a test says.
+        The draws of the command line, which override those of a test.
     reports : tuple of str
         FORMAT=PATH.
     verbose : bool

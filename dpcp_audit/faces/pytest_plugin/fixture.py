@@ -96,9 +96,9 @@ class DPAudit:
             ``f(scores, *, rng) -> float``, the scores an (n,) array in ``bounds``; or, of kind
             "calibrator", ``f(probabilities, labels, *, rng) -> float``.
         guarantee : PrivacyGuarantee
-            Such as ``ZCDP(0.5)``.
+            The claim, such as ``ZCDP(0.5)``.
         **options
-            Those of ``dpcp-audit check``.
+            Options of ``dpcp-audit check``.
 
         Returns
         -------
@@ -124,12 +124,12 @@ class DPAudit:
         function : callable
             A function, as in ``private``; of kind "randomizer", as in ``local``.
         guarantee : PrivacyGuarantee
-            Such as ``ZCDP(0.5)``.
+            The claim, such as ``ZCDP(0.5)``.
         scope : str
             The output that the claim covers: "transcript", all noisy numbers that the code acts
             on, as a proof by composition counts them; or "release", what leaves the function.
         **options
-            Those of ``dpcp-audit check``.
+            Options of ``dpcp-audit check``.
         """
         __tracebackhide__ = True
         return self._audit(function, guarantee, options, scope=scope)
@@ -150,9 +150,9 @@ class DPAudit:
         function : callable
             A function, as in ``private``.
         guarantee : PrivacyGuarantee
-            Such as ``ZCDP(0.5)``.
+            The claim, such as ``ZCDP(0.5)``.
         **options
-            Those of ``dpcp-audit check``.
+            Options of ``dpcp-audit check``.
         """
         __tracebackhide__ = True
         return self._audit(function, guarantee, options, scope=_EVERY_INPUT)
@@ -171,10 +171,10 @@ class DPAudit:
         function : callable
             ``f(value, *, rng) -> int``, from and to {0, …, K−1}.
         guarantee : PrivacyGuarantee
-            Such as ``LocalDP(2.0)``.
+            The claim, such as ``LocalDP(2.0)``.
         **options
-            Those of ``dpcp-audit check``: ``domain``, the number K of values, or of code that
-            takes or reports other than values, ``kind="local"``.
+            Options of ``dpcp-audit check``: ``domain``, the number K of values; or ``kind="local"``
+            for code that takes or reports other values.
         """
         __tracebackhide__ = True
         return self._audit(function, guarantee, {"kind": Kind.RANDOMIZER, **options})
@@ -200,7 +200,7 @@ class DPAudit:
             The share of calibrations that the coverage is claimed for, in (0, 1); unless given,
             it is claimed on average.
         **options
-            Those of ``dpcp-audit check``.
+            Options of ``dpcp-audit check``.
         """
         __tracebackhide__ = True
         return self._audit(function, (at_least, confidence), options)
