@@ -69,24 +69,24 @@ def audit(
     rng: int | np.random.Generator | None = None,
     **options: Unpack[AuditKeywords],
 ) -> Result:
-    """Test what a function promises, on the worst neighbours and score laws that a search finds.
+    """Test the promises of a function, on the worst neighbours and score laws that a search finds.
 
-    The function runs in this process, so that closures and lambdas will do. All claims share
-    one probability of a false alarm.
+    The function runs in this process, so closures and lambdas work. All claims share one
+    false-alarm probability.
 
     Parameters
     ----------
     function : callable or str
-        ``f(scores, *, rng) -> float``, a private quantile of an (n,) array of scores; of kind
-        "vector" it returns an array; of kind "calibrator" it is ``f(probabilities, labels, *,
-        rng)``, and returns a threshold on 1 − p_y; of kind "randomizer" ``f(value, *, rng) ->
-        int``; of kind "local" that returns a number or an array. Or 'package.module:function',
-        or 'path/to/file.py:function'.
+        A private quantile ``f(scores, *, rng) -> float`` of an (n,) array of scores. With
+        ``kind="vector"`` it returns an array. A "calibrator" is ``f(probabilities, labels, *,
+        rng)``, and returns a threshold on 1 − p_y. A "randomizer" is ``f(value, *, rng) -> int``;
+        "local" is the same for numbers or arrays. Or a name: 'package.module:function' or
+        'path/to/file.py:function'.
     *guarantees
         The promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
         ``GaussianDP``, ``Coverage``; one or several.
     rng : int or Generator, optional
-        The seed of the audit, or a generator that draws it (SPEC 7); the same as ``seed``. Use
+        The seed of the audit, or a generator that draws it; the same as ``seed``. Use
         ``randomness`` to say how the function takes its own randomness.
 
     Returns
@@ -458,8 +458,8 @@ def power(
     Returns
     -------
     Power
-        ``smallest``, in the claim's unit (nats for ε and ρ), and ``factor``, how many times the
-        claim that is.
+        ``smallest``, in the claim's unit (nats for ε and ρ), and ``factor``, the same as a
+        multiple of the claim.
 
     Raises
     ------
@@ -487,7 +487,7 @@ def draws_needed(
 ) -> int:
     """Return the calls with which an audit refutes a violation with probability 0.95.
 
-    The violation is that of ``detect``: noise that is smaller by this factor.
+    The violation is noise that is too small by the factor ``detect``.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Exploration:
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it as plain data, for JSON; coverages and levels are probabilities."""
+        """The exploration as plain data, for JSON; coverages and levels are probabilities."""
         return {
             "theorem": self.theorem,
             "source": self.source,
@@ -222,11 +222,11 @@ def explore(
     rng: int | np.random.Generator | None = None,
     **parameters: Any,
 ) -> Exploration:
-    """Tabulate what a coverage theorem promises over parameters, and what is really reached.
+    """Tabulate the promised and the actual coverage of a theorem over its parameters.
 
-    As ``dpcp-audit theorem`` does for ranges. Of each case: the level that is promised, the
-    coverage that is exceeded with probability 1−δ (or 1−β), the slack between them, and the
-    smallest n at which the theorem promises anything.
+    Like ``dpcp-audit theorem`` with ranges. Each case has the promised level, the coverage that
+    is exceeded with probability 1−δ (or 1−β), the slack between them, and the smallest n at
+    which the theorem promises anything.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def explore(
     pool, scores, probabilities, labels
         The law of the scores, as for ``theorem``; uniform unless given.
     seed : int
-        Seed of what is sampled, >= 0.
+        Seed of the sampled cases, >= 0.
     rng : int or Generator, optional
         The seed, as in ``audit``.
     **parameters

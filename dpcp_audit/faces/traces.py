@@ -90,10 +90,10 @@ class Trace:
         return None if self.claims is None else self.claims.verdict
 
     def delta(self, epsilon: float, *, significance: float = 0.05) -> Estimate:
-        """Return δ(ε) of what the noise reveals, the larger of both directions, with limits.
+        """Return δ(ε) of the noise, the larger of both directions, with limits.
 
-        By post-processing that of the release is at most so large. Of a whole law it is the
-        output's own, exactly.
+        By post-processing it bounds δ(ε) of the release. If the whole law was enumerated, it is
+        the exact δ(ε) of the output.
 
         Raises
         ------
@@ -122,18 +122,18 @@ class Trace:
         )
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return ε at δ: of a whole law exactly, else estimated; at 0 a path's largest loss."""
+        """Return ε at δ, exact for an enumerated law, else estimated; at 0 a path's largest loss."""
         if self.pair.exact is not None:
             return max(each.epsilon_at(delta) for each in self._laws(self.pair.exact))
         return max(each.epsilon(delta) for each in self._samples())
 
     def renyi(self, alpha: float) -> float:
-        """Return the Rényi divergence D_α: of a whole law exactly, else estimated."""
+        """Return the Rényi divergence D_α: exact for an enumerated law, else estimated."""
         return max(each.renyi(alpha) for each in self._ways)
 
     @property
     def rho(self) -> float:
-        """The ρ of zCDP: of a whole law exactly, else estimated over small orders."""
+        """The ρ of zCDP: exact for an enumerated law, else estimated over small orders."""
         return max(each.rho() for each in self._ways)
 
     def report(self, path: str) -> None:
@@ -305,9 +305,9 @@ def theorem(
     strict: bool = False,
     **parameters: Unpack[TheoremKeywords],
 ) -> Result:
-    """Test a theorem on scores of your own, or on a named law, at parameters of your own.
+    """Test a theorem on your own scores, or on a named law, at your own parameters.
 
-    As ``dpcp-audit theorem`` does: the same case and seed give the same result.
+    The same case and seed give the same result as ``dpcp-audit theorem``.
 
     Parameters
     ----------

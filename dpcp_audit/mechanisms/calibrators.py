@@ -535,7 +535,7 @@ def calibrate(
     Parameters
     ----------
     scores : array_like, shape (n,)
-        Nonconformity scores of the calibration data, within ``bounds``; a large score is strange.
+        Nonconformity scores of the calibration data, within ``bounds``; a large score is a bad fit.
     alpha : float
         Miscoverage level in (0, 1).
     guarantee : PrivacyGuarantee
@@ -548,7 +548,7 @@ def calibrate(
     bounds : tuple of float
         The public interval [a, b] that holds every score, test scores too.
     resolution : float
-        Δ > 0, in units of scores: how finely the threshold is searched.
+        Precision Δ > 0 of the threshold, in units of scores.
     rng : Generator, int or None
         Source of the noise: a Generator, a seed or None. A threshold whose seed is
         known is not private.

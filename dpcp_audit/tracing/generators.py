@@ -285,7 +285,7 @@ def recording(rng: RecordingGenerator) -> Generator[None]:
 
 
 def primitive(*, law: Callable[..., Any]) -> Callable[[_F], _F]:
-    """Declare the law of a function that draws noise in a way of its own.
+    """Declare the law of a function that draws its own noise.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def primitive(*, law: Callable[..., Any]) -> Callable[[_F], _F]:
     Returns
     -------
     decorator : callable
-        Outside of traces the function stays what it is.
+        A decorator that changes the function only within traces.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class Coverage:
         }
 
     def holds(self, coverage: ArrayLike) -> np.ndarray:
-        """Tell, elementwise, which coverages lie within the bounds."""
+        """Return True for each coverage within the bounds."""
         values = np.asarray(coverage, dtype=np.float64)
         return (values >= self.at_least) & (values <= self.at_most)
 
@@ -360,7 +360,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Neighbours(Generic[T]):
-    """Two inputs that differ in one person.
+    """Two inputs that differ in one record, label or client.
 
     Parameters
     ----------
