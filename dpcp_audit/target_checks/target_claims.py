@@ -513,8 +513,8 @@ class ProvedAlone(TargetPrivacy):
     :Level: No false alarms: a proof confirms and never refutes. Its comparisons are of exact
         fractions or in ball arithmetic.
     :Power: None: a proof that stops is INCONCLUSIVE, and names the line that stops it.
-    :Reference: Zhang and Kifer (2017) and Wang et al. (2020), for proofs by types and alignments;
-        the finding names each theorem that it uses.
+    :Reference: Zhang and Kifer (2017), for proofs from the source; the finding names each theorem
+        that it uses.
     """
 
     def __call__(self, context: Context) -> Outcome:
