@@ -38,27 +38,22 @@ that divide their level among several tests pay where these agree.
 
 ## The three rules
 
-A sampled claim on a pair of neighbours is decided by one of three rules, chosen on a pilot; the
-outputs that judge are others (`dpcp_audit.audits.search.pilot_hypotheses`).
+A sampled claim on a pair of neighbours is decided by one of three rules. A pilot chooses the rule,
+and other outputs test the claim (`dpcp_audit.audits.search.pilot_hypotheses`). [The
+checks](reference/checks.md) states null hypothesis, statistic and level of each. Each rule finds
+something that the others miss:
 
-- **Event.** Null hypothesis: P(E) ≤ e^ε·Q(E) + δ, or P(E) below the claim's power curve at Q(E).
-  Statistic: the counts of E on either input, by the score test, or in the order of their
-  Clopper–Pearson limits for a curve; both calibrated by enumeration. It alone, by argument: rare
-  events, which a guess a round hardly meets.
-- **Moment.** Null hypothesis: D_α(P‖Q) ≤ L, of zCDP and Rényi claims. Statistic: the largest
-  capital of bets on e^((α−1)g(x)) against e^(αg(y)), a p-value by Ville's inequality. It alone:
-  losses spread over many cells, which no one event shows.
-- **Game.** Null hypothesis: a guess of the input is right with probability at most e^ε/(1 + e^ε),
-  more by δ. Statistic: the right guesses among a number that is fixed beforehand, binomial. It
-  alone: many outcomes in no order, each a little likelier on one input.
+- **Event**: rare events, which a guess in each round hardly meets (by argument).
+- **Moment**: losses spread over many cells, which no single event shows.
+- **Game**: many outcomes in no order, each a little likelier on one input.
 
-Power is that of the columns below, at twice the loss; `benchmarks/README.md` has what each part of
-the search alone catches; against the Kullback–Leibler limit, samples
-of each input to nine tenths of ε at 95 %: Laplace 1,040 of 976, ten-ary randomised response 633 of
-598, the game's rule given. On 23 planted bugs at half of their draws, one seed (22 caught by all
-three on 2026-11-26, 21 by the code of the ablation): without moments 19, with events of the value
-alone 18; without the game 21, and scattered outcomes are missed twice in two (counted by a study of
-2026-11, before representation had a claim of its own).
+The columns below have the power at twice the loss; `benchmarks/README.md` says what each part of
+the search finds alone. With the best rule given, half of the games refute nine tenths of ε at 95 %
+confidence with 1,040 samples of each input for Laplace noise and 633 for ten-ary randomised
+response; the Kullback–Leibler limit of any test is 976 and 598. On 23 planted bugs at half of their draws, with one seed, the
+three rules catch 22 (2026-11-26). In the ablation of 2026-11, before representation had a claim of
+its own, they caught 21: without moments 19, with events of the value alone 18, and without the game
+21, where scattered outcomes are missed twice in two.
 
 The power of the searches of shapes is that of 600 outputs in all. With 2,400, twice the
 loss of the vectors and of the regressions is refuted in 15 of 15 runs each (2026-11-26).

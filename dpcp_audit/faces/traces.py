@@ -122,7 +122,7 @@ class Trace:
         )
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return ε at δ, exact for an enumerated law, else estimated; at 0 the largest path loss."""
+        """Return ε at δ, exact for an enumerated law, else estimated; at 0 the largest loss."""
         if self.pair.exact is not None:
             return max(each.epsilon_at(delta) for each in self._laws(self.pair.exact))
         return max(each.epsilon(delta) for each in self._samples())
