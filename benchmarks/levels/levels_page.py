@@ -50,10 +50,10 @@ something that the others miss:
 The columns below have the power at twice the loss; `benchmarks/README.md` says what each part of
 the search finds alone. With the best rule given, half of the games refute nine tenths of ε at 95 %
 confidence with 1,040 samples of each input for Laplace noise and 633 for ten-ary randomised
-response; the Kullback–Leibler limit of any test is 976 and 598. On 23 planted bugs at half of their draws, with one seed, the
-three rules catch 22 (2026-11-26). In the ablation of 2026-11, before representation had a claim of
-its own, they caught 21: without moments 19, with events of the value alone 18, and without the game
-21, where scattered outcomes are missed twice in two.
+response; the Kullback–Leibler limit of any test is 976 and 598. On 23 planted bugs at half of their
+draws, with one seed, the three rules catch 22 (2026-11-26). In the ablation of 2026-11, before
+representation had a claim of its own, they caught 21: without moments 19, with events of the value
+alone 18, and without the game 21, where scattered outcomes are missed twice in two.
 
 The power of the searches of shapes is that of 600 outputs in all. With 2,400, twice the
 loss of the vectors and of the regressions is refuted in 15 of 15 runs each (2026-11-26).
