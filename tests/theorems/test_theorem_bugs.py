@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 from support.samplers import context
 
-from dpcp_audit.laws.populations import Beta, Uniform, atoms
+from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.populations import Uniform, atoms
 from dpcp_audit.mechanisms.local_labels import dkw_width
-from dpcp_audit.mechanisms.local_scores import Debiasing, OnMiss
+from dpcp_audit.mechanisms.local_scores import Debiasing
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
-from dpcp_audit.theorems.ldpcp import ScoreTheorem
+from dpcp_audit.theorems.ldpcp import ScoreTheorem, UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,
     RankError,
-    noise_rank_error,
 )
-from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, outside
+from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Outcome, Verdict
 
@@ -42,11 +41,6 @@ def outcome(theorem: Theorem, *, trials: int = 20_000) -> Outcome:
     return check(context(0, significance=1e-6))
 
 
-def verdict(theorem: Theorem, *, trials: int = 20_000) -> Verdict:
-    """At a false-alarm probability of 1e-6."""
-    return outcome(theorem, trials=trials).verdict
-
-
 def told_apart(wrong: Theorem, right: Theorem, *, trials: int = 20_000) -> bool:
     """Return True if a check refutes the wrong theorem, and shows that the right one fails less.
 
@@ -58,71 +52,10 @@ def told_apart(wrong: Theorem, right: Theorem, *, trials: int = 20_000) -> bool:
     return apart and (found.verdict, twin.verdict != found.verdict) == (Verdict.REFUTED, True)
 
 
-@dataclass(frozen=True)
-class Width:
-    """Theorem 4 with another Δ_S, in the window and in the bound; the coverage is two-sided."""
-
-    right: ScoreTheorem
-    width: float
-    statistic: str = "coverage"
-    failure: Quantity = Quantity.COVERAGE_FAILURE
-
-    @property
-    def allowed_failure(self) -> float:
-        return self.right.delta
-
-    @property
-    def bounds(self) -> dict[str, float]:
-        nominal = 1 - self.right.alpha
-        return {"lower": nominal - self.width, "upper": nominal + 2 * self.width}
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        return {"width": self.width}
-
-    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
-        mechanism = replace(self.right.mechanism, window_width=self.width)
-        run = mechanism.trials(self.right.population, n=self.right.n, trials=count, rng=rng)
-        return TheoremTrials(run.coverage, outside(run.coverage, self.bounds))
-
-
-def width(*, blocks: int = ROUNDS, log_term: float) -> float:
-    gain = BinaryRandomizedResponse(SCORES.epsilon).gain
-    return gain * math.sqrt(blocks * log_term / (2 * SCORES.n))
-
-
-WHOLE = math.log(2 * ROUNDS / DELTA)
-
-
-def test_hoeffding_width_without_the_number_of_blocks() -> None:
-    """Each estimate has n/T reports, not n."""
-    wrong = Width(SCORES, width(blocks=1, log_term=WHOLE))
-    assert told_apart(wrong, Width(SCORES, width(log_term=WHOLE)))
-
-
-def test_hoeffding_width_without_the_confidence() -> None:
-    """√(T/(2n)) alone is about one standard deviation: log(2T/δ) is what makes it rare."""
-    assert verdict(Width(SCORES, width(log_term=1.0))) is Verdict.REFUTED
-
-
-def test_the_window_of_one_block_of_all_users() -> None:
-    """Δ_L's constant 4/δ and h in place of Δ_S: a bound for n reports, not for n/T."""
-    beta = 2 / (1 + math.exp(SCORES.epsilon))
-    assert verdict(Width(SCORES, dkw_width(n=SCORES.n, beta=beta, delta=DELTA) / 2)) is (
-        Verdict.REFUTED
-    )
-
-
 def test_dividing_by_all_users() -> None:
     """The printed division misses the quantile; divided by the block, the estimate is unbiased."""
     printed = replace(SCORES, debiasing=Debiasing.PRINTED, two_sided=True)
     assert told_apart(printed, replace(SCORES, two_sided=True))
-
-
-def test_returning_the_last_midpoint_on_a_miss() -> None:
-    """Scores heaped near 1 lie beyond the last midpoint; the upper end of the bracket covers."""
-    heaped = replace(SCORES, population=Beta(5, 0.05), rounds=4)
-    assert told_apart(heaped, replace(heaped, on_miss=OnMiss.UPPER_END))
 
 
 @dataclass(frozen=True)
@@ -158,46 +91,6 @@ def test_noise_of_one_round_in_proposition_1() -> None:
     assert told_apart(NoiseOfOneRound(right), right)
 
 
-def test_a_run_at_a_sixteenth_of_the_budget() -> None:
-    """The bound of ρ, the run of ρ/16: the noise is four times what τ* speaks of."""
-    small = replace(MECHANISM, rho=MECHANISM.rho / 16)
-
-    @dataclass(frozen=True)
-    class Mismatch(NoiseOfOneRound):
-        @property
-        def bounds(self) -> dict[str, float]:
-            return {"τ*": noise_rank_error(MECHANISM, beta=0.01) + 1}
-
-    noisy = RankError(mechanism=small, n=2400, beta=0.01)
-    assert told_apart(Mismatch(noisy), noisy)
-
-
-def test_theorem_1_read_as_the_coverage_of_one_calibrated_set() -> None:
-    """The same case, read as printed, averages over calibration sets, and holds."""
-    theorem = CoverageTheorem(
-        mechanism=MECHANISM, n=20_000, beta=0.01, reading=CoverageReading.CONDITIONAL
-    )
-    marginal = replace(theorem, reading=CoverageReading.MARGINAL)
-    assert told_apart(theorem, marginal, trials=200)
-
-
-class AtAlpha(CoverageTheorem):
-    """Corollary 1's promise of a run at α in place of α*."""
-
-    __slots__ = ()
-
-    @property
-    def calibrator(self) -> PCOQS:
-        return self.mechanism
-
-
-def test_corollary_1_run_at_alpha() -> None:
-    """At α the coverage is below 1−α for half of the noise; at α* it hardly ever is."""
-    arguments = {"n": 100, "beta": 0.1, "reading": CoverageReading.MARGINAL, "corrected": True}
-    right = CoverageTheorem(mechanism=MECHANISM, **arguments)
-    assert told_apart(AtAlpha(mechanism=MECHANISM, **arguments), right, trials=300)
-
-
 class StrictBound(CoverageTheorem):
     """Corollary 1 with "more than 1−α" for "at least 1−α"."""
 
@@ -219,3 +112,40 @@ def test_less_than_with_atoms_at_the_bound() -> None:
         "population": atoms(np.linspace(0.05, 0.95, 10), np.ones(10, dtype=int), name="ten"),
     }
     assert told_apart(StrictBound(**case), CoverageTheorem(**case))
+
+
+def ten_class_pool() -> ProbabilityPool:
+    rng = np.random.default_rng(1)
+    rows = rng.dirichlet(np.full(10, 0.3), size=60)
+    return ProbabilityPool(
+        name="ten", probabilities=rows, labels=np.array([rng.choice(10, p=row) for row in rows])
+    )
+
+
+EVENT = {"pool_name": "ten", "pool": ten_class_pool, "k": 10, "epsilon": 2.0, "delta": 0.1}
+
+
+class WithoutH(UniformEvent):
+    """Δ = sqrt(log(4/δ)/(2n))."""
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        return {"Δ": dkw_width(n=self.n, beta=0.0, delta=self.delta)}
+
+
+class TwoOverDelta(UniformEvent):
+    """Δ = sqrt(log(2/δ)/(2nh²)), in place of 4/δ."""
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        return {"Δ": math.sqrt(math.log(2 / self.delta) / (2 * self.n)) / self.response.h}
+
+
+def test_theorem_1_without_h() -> None:
+    assert told_apart(WithoutH(**EVENT, n=2000), UniformEvent(**EVENT, n=2000), trials=4000)
+
+
+def test_two_over_delta_does_not_break_theorem_1_on_many_users() -> None:
+    """At ε = 12, where F̂c is all but an ECDF and DKW all but tight."""
+    many = TwoOverDelta(**EVENT | {"epsilon": 12.0}, n=10_000)
+    assert outcome(many, trials=4000).verdict is not Verdict.REFUTED

@@ -30,21 +30,11 @@ from dpcp_ledger.pcoqs.hostile_scores import (
 )
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.local_scores import LDPCPScores
     from dpcp_audit.words.validate import FloatArray
 
 
-CASES = [{"n": 11080, "rounds": 10}, {"n": 11080, "rounds": 7}, {"n": 2500, "rounds": 7}]
+CASES = [{"n": 11080, "rounds": 10}, {"n": 2500, "rounds": 7}]
 SEEDS = range(2)
-
-
-class WidthWithoutRounds(ScoreTheorem):
-    """Δ without the factor T under the root: as if every round asked all n users."""
-
-    @property
-    def mechanism(self) -> LDPCPScores:
-        right = super().mechanism
-        return replace(right, window_width=right.window_width / self.rounds**0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +74,8 @@ def search(factory, seed: int, *, evaluations: int = 400, space: LawSpace | None
 
 
 @pytest.mark.known_bad
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"n={c['n']},T={c['rounds']}")
-@pytest.mark.parametrize("seed", SEEDS)
-def test_last_midpoint_fails_on_a_single_atom(case, seed) -> None:
+@pytest.mark.parametrize(("seed", "case"), list(enumerate(CASES)), ids=str)
+def test_last_midpoint_fails_on_a_single_atom(seed, case) -> None:
     outcome = search(partial(theorem, on_miss=OnMiss.LAST_MIDPOINT, **case), seed)
     assert outcome.verdict is Verdict.REFUTED
     assert outcome.evidence.value > 0.9
@@ -121,16 +110,6 @@ def test_last_midpoint_does_not_fail_on_admissible_laws(seed) -> None:
     width = factory(Uniform()).mechanism.window_width
     space = LawSpace(admits=BoundedWindows(rounds=7, mass=width))
     assert search(factory, seed, space=space).verdict is Verdict.CONSISTENT
-
-
-@pytest.mark.known_bad
-@pytest.mark.parametrize("seed", SEEDS[:1])
-def test_width_without_the_number_of_rounds_is_caught(seed) -> None:
-    factory = partial(theorem, kind=WidthWithoutRounds)
-    outcome = search(factory, seed, evaluations=3000)
-    assert outcome.verdict is Verdict.REFUTED
-    law = PiecewiseConstant(**outcome.witness["population"])
-    assert theorem(law).exact().verdict is not Verdict.REFUTED
 
 
 @pytest.mark.known_bad
