@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from scipy.special import ndtri, xlogy
+from scipy.special import log_ndtr, ndtri, xlogy
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.words import validate as _validate
@@ -140,6 +140,11 @@ class Loss:
         """Return the largest D_α that the claim allows; None where it has no closed form."""
         return None
 
+    @property
+    def log_ratios(self) -> float:
+        """The length of an interval of log-ratios that implies the claim; 0 where none is known."""
+        return 0.0
+
     def decisive(self, laws: Divergences[T]) -> T:  # noqa: ARG002
         """Return the quantity by which exact laws decide the claim, in their direction.
 
@@ -187,6 +192,10 @@ class _RatioLoss(Loss):
     def of_event(self, p: float, q: float) -> float:
         delta = self._delta
         return max(0.0, log_ratio(p - delta, q), log_ratio(1 - q - delta, 1 - p))
+
+    @property
+    def log_ratios(self) -> float:
+        return self.guarantee.epsilon
 
     def decisive(self, laws: Divergences[T]) -> T:
         return laws.delta_at(self.guarantee.epsilon)
@@ -241,6 +250,10 @@ class _ZCDPLoss(Loss):
     def divergence_allowed(self, order: float) -> float:
         return self.guarantee.rho * order
 
+    @property
+    def log_ratios(self) -> float:  # a span B is B²/8-zCDP (Cesar and Rogers 2021)
+        return math.sqrt(8 * self.guarantee.rho)
+
     def decisive(self, laws: Divergences[T]) -> T:
         return laws.rho()
 
@@ -282,6 +295,11 @@ class _RenyiLoss(Loss):
     def divergence_allowed(self, order: float) -> float | None:
         return self.guarantee.epsilon if order == self.guarantee.alpha else None
 
+    @property
+    def log_ratios(self) -> float:
+        alpha, epsilon = self.guarantee.alpha, self.guarantee.epsilon
+        return max(epsilon, math.sqrt(8 * epsilon / alpha))
+
     def decisive(self, laws: Divergences[T]) -> T:
         return laws.renyi(self.guarantee.alpha)
 
@@ -299,6 +317,11 @@ class _GaussianLoss(Loss):
 
     def divergence_allowed(self, order: float) -> float:
         return self.guarantee.mu**2 / 2 * order
+
+    @property
+    def log_ratios(self) -> float:  # ε-DP at the corner of its region: Φ(μ/2) = e^ε/(1+e^ε)
+        half = self.guarantee.mu / 2
+        return float(log_ndtr(half) - log_ndtr(-half))
 
 
 def loss_of(guarantee: PrivacyGuarantee) -> Loss:

@@ -33,29 +33,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betainc, log_ndtr
 
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.mechanisms.local_scores import LDPCPScores, OnMiss, hoeffding_width
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.pcoqs_budget import claimed_rho, largest_fitting, proven_rho
 from dpcp_audit.mechanisms.quantiles import ExponQ, conformal_rank, optimal_gamma
 from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import (
-    ZCDP,
-    ApproxDP,
-    Coverage,
-    GaussianDP,
-    LocalDP,
-    PrivacyGuarantee,
-    PureDP,
-    RenyiDP,
-)
+from dpcp_audit.words.guarantees import Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike
 
+    from dpcp_audit.laws.losses import Loss
     from dpcp_audit.laws.populations import Population
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.validate import FloatArray, IntArray
 
 
@@ -260,20 +254,20 @@ def calibrators(
 
 
 def _offers(asked: _Asked) -> Iterator[ProvedCalibrator]:
-    guarantee = asked.guarantee
-    if isinstance(guarantee, LocalDP):
-        yield _local_search(asked, guarantee.epsilon)
+    loss = loss_of(asked.guarantee)
+    if asked.guarantee.of_one_report:
+        yield _local_search(asked, loss.claimed)
         return
-    rho, length = _rho(asked), _log_ratios(guarantee)
-    if rho is None and length is None:
+    rho, length = _rho(asked, loss), loss.log_ratios
+    if rho is None and not length:
         raise errors.value_error(
             "guarantee must be PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or LocalDP with some "
-            f"loss to spend, got {guarantee!r}",
+            f"loss to spend, got {asked.guarantee!r}",
             "such as dp.ZCDP(0.5)",
         )
     if rho is not None:
         yield _noisy_search(asked, rho)
-    if length is not None:
+    if length:
         yield _exponential(asked, length)
 
 
@@ -281,39 +275,17 @@ def _rounds(asked: _Asked) -> int:
     return PCOQS(alpha=0.5, rho=1.0, bounds=asked.bounds, resolution=asked.resolution).rounds
 
 
-def _rho(asked: _Asked) -> float | None:
+def _rho(asked: _Asked, loss: Loss) -> float | None:
     """Return the ρ of P-COQS's noise at which the guarantee is proved; None where none does."""
-    match asked.guarantee:
-        case ZCDP(rho=rho):
-            return rho
-        case GaussianDP(mu=mu):  # N counts that move by 1/σ are √(2ρ)-GDP
-            return mu * mu / 2
-        case RenyiDP(alpha=order, epsilon=epsilon) if epsilon > 0:
-            return epsilon / order
-        case ApproxDP(epsilon=epsilon, delta=delta) if epsilon > 0 and 0 < delta <= _LARGEST_DELTA:
-            budget = ApproxDP(epsilon, delta)
-            if delta < _LEAST_DELTA:
-                return claimed_rho(budget)
-            return proven_rho(budget, rounds=_rounds(asked))
-        case _:
-            return None
-
-
-def _log_ratios(guarantee: PrivacyGuarantee) -> float | None:
-    """Return the length of the interval of log-ratios that implies the guarantee, if any."""
-    match guarantee:
-        case PureDP(epsilon=epsilon):
-            return epsilon
-        case ApproxDP(epsilon=epsilon) if epsilon > 0:
-            return epsilon
-        case ZCDP(rho=rho):
-            return math.sqrt(8 * rho)
-        case RenyiDP(alpha=order, epsilon=epsilon) if epsilon > 0:
-            return max(epsilon, math.sqrt(8 * epsilon / order))
-        case GaussianDP(mu=mu):  # ε-DP at the corner of its region: Φ(μ/2) = e^ε/(1+e^ε)
-            return float(log_ndtr(mu / 2) - log_ndtr(-mu / 2))
-        case _:
-            return None
+    order = loss.at.get("alpha", 1.0)
+    if allowed := loss.divergence_allowed(order):  # that of N counts that move by 1/σ is ρ·α
+        return allowed / order
+    budget = loss.linear
+    if budget is None or budget.epsilon == 0 or not 0 < budget.delta <= _LARGEST_DELTA:
+        return None
+    if budget.delta < _LEAST_DELTA:
+        return claimed_rho(budget)
+    return proven_rho(budget, rounds=_rounds(asked))
 
 
 def _noisy_search(asked: _Asked, rho: float) -> ProvedCalibrator:

@@ -183,7 +183,6 @@ def test_one_module_alone_asks_of_which_notion_a_guarantee_is() -> None:
     }
     asking = {"dpcp_audit/laws/losses.py", "dpcp_audit/proving/charges.py"}
     asking |= {"dpcp_audit/target_checks/source_proofs.py"}
-    asking |= {"dpcp_audit/mechanisms/calibrators.py"}  # one mechanism a notion: a table of them
     asking |= {"dpcp_audit/strategies.py"}  # draws a guarantee of each notion
     assert {path for path, lines in found.items() if lines} == asking, found
 
