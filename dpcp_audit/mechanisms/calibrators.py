@@ -216,6 +216,7 @@ def calibrators(
 
     Examples
     --------
+    >>> from dpcp_audit import ZCDP
     >>> best, other = calibrators(ZCDP(0.5), n=1000, alpha=0.1)
     >>> best.name, best.rank, best.guarantee
     ('P-COQS, upper end', 907, ZCDP(rho=0.5))
