@@ -47,24 +47,6 @@ if TYPE_CHECKING:
             """Compute the failure probability, as evidence."""
             ...
 
-    class ExactTheorem(Scalable, Protocol):
-        """One whose failures, bounds and case evidence can tell of."""
-
-        @property
-        def failure(self) -> Quantity:
-            """The event that the failure probability is of."""
-            ...
-
-        @property
-        def bounds(self) -> dict[str, float]:
-            """The bounds on the statistic, by name."""
-            ...
-
-        @property
-        def parameters(self) -> PlainData:
-            """The case, as plain data."""
-            ...
-
 
 _MOST = 2.0
 """The largest multiple that is tried."""
@@ -181,7 +163,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
 
 
 def failure_evidence(
-    theorem: ExactTheorem,
+    theorem: Stated,
     *,
     note: str,
     error: float = 1e-9,
@@ -202,16 +184,17 @@ def failure_evidence(
     ends : tuple of float, optional
         Bounds on the number, before its error and slack: the number itself by default.
     """
-    value = theorem.failure_probability()
+    case: Any = theorem
+    value = case.failure_probability()
     least, most = ends or (value, value)
     return Computation(
         quantity=theorem.failure,
         value=value,
-        claimed=theorem.allowed_failure,
+        claimed=case.allowed_failure,
         lower=max(0.0, least * (1 - error) - slack),
         upper=min(1.0, most * (1 + error) + slack),
         detail=detail,
-        witness=theorem.parameters | {"limits": theorem.bounds},
+        witness=case.parameters | {"limits": case.bounds},
         note=note,
     )
 
