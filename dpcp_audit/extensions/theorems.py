@@ -9,9 +9,9 @@ from dpcp_audit.theorems.catalogue import likely_crowd as likely_crowd
 from dpcp_audit.theorems.catalogue import standing_of as standing_of
 from dpcp_audit.theorems.catalogue import window_count_for as window_count_for
 from dpcp_audit.theorems.coverage_audit import CoverageAudit as CoverageAudit
+from dpcp_audit.theorems.law_space import PLAIN_LAWS as PLAIN_LAWS
 from dpcp_audit.theorems.law_space import BoundedWindows as BoundedWindows
 from dpcp_audit.theorems.law_space import LawSpace as LawSpace
-from dpcp_audit.theorems.law_space import shrink as shrink
 from dpcp_audit.theorems.ldpcp import LabelTheorem as LabelTheorem
 from dpcp_audit.theorems.ldpcp import ScoreTheorem as ScoreTheorem
 from dpcp_audit.theorems.ldpcp import UniformEvent as UniformEvent

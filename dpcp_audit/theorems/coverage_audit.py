@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from dpcp_audit.laws.populations import PiecewiseConstant, Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.answers import require_independent
 from dpcp_audit.targets.kinds import Kind, tried
-from dpcp_audit.theorems.law_space import complexity, simplifications
+from dpcp_audit.theorems.law_space import PLAIN_LAWS
 from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.worst_law import Calls, Contender, JudgedLaw, LawRace, Side, sides
 from dpcp_audit.words import validate as _validate
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.theorems.law_space import LawSpace
     from dpcp_audit.theorems.row_laws import CalibrationSource, RowLaws
     from dpcp_audit.theorems.worst_law import Calibrate
     from dpcp_audit.words.results import Outcome, PlainData, Power
@@ -64,7 +63,7 @@ class _Report:
     case : JudgedLaw
         The law that the verdict speaks of.
     found : JudgedLaw
-        The law that the search found, before it was simplified.
+        The law that the search found, before plain ones were tried.
     laws_tried, calls : int
         In all.
     significance : float
@@ -134,10 +133,9 @@ class _Report:
         )
         if case.refuted:
             found = self.found.contender.source.name
-            simplified = f", a simplification of {found}" if self.found is not case else ""
+            plainer = f", plainer than {found}" if self.found is not case else ""
             return (
-                f"{tried}{judged}{simplified}; the last of them refuted the claim."
-                f"{self._rounding()}"
+                f"{tried}{judged}{plainer}; the last of them refuted the claim.{self._rounding()}"
             )
         return f"{tried}{judged}: the worst law found."
 
@@ -205,102 +203,14 @@ def _number(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-ATTEMPTS = 16
-"""Simpler laws that are certified at most; each has an equal share of the significance."""
-_STANDARD = (
-    PiecewiseConstant(cells=(1,)),
-    *(PiecewiseConstant(atoms=((place, 1.0),)) for place in (0.5, 0.0, 1.0)),
-)
 _FEWEST_CALLS, _PATIENCE = 8, 3
-_SCREENING, _STANDARD_SCREENING = 4, 2
-"""A law is screened by one call for so many that the law at hand took; standard ones by more."""
+_SCREENING = 2
+"""A plain law is screened by one call for so many that the law at hand took."""
 _PROMISE = 0.25
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shrinking:
-    """The sources of a simpler law, and the budget for finding one.
-
-    Parameters
-    ----------
-    space : LawSpace
-        Laws outside of it are not tried.
-    source : callable
-        A function from a law on [0, 1] to the target's calibration data.
-    significance : float
-        Significance of all attempts together.
-    budget : int
-        Calls at most.
-    """
-
-    space: LawSpace
-    source: Callable[[PiecewiseConstant], CalibrationSource]
-    significance: float
-    budget: int
-
-    def simplest(self, case: JudgedLaw, calls: Calls) -> JudgedLaw:
-        """Return the case of the simplest law found on which the claim is refuted again.
-
-        A few calls show whether a simpler law promises at least a quarter of the growth that
-        the law at hand does; where it does, fresh ones judge it, at most three times as many
-        as the law at hand took.
-        """
-        end = calls.spent + min(self.budget, calls.left)
-        tried: set[PiecewiseConstant] = set()
-        attempts, again = 0, True
-        while again:
-            again = False
-            for law in self._simpler(case.contender.source.law):
-                if calls.spent >= end or attempts >= ATTEMPTS:
-                    return case
-                if law in tried:
-                    continue
-                tried.add(law)
-                rival = self._screened(law, case, calls)
-                if rival is None:
-                    continue
-                attempts += 1
-                rival.judge(calls, min(_PATIENCE * case.coverage.size + 50, end - calls.spent))
-                if rival.refuted:
-                    case, again = rival, True
-                    break
-        return case
-
-    def _screened(self, law: PiecewiseConstant, case: JudgedLaw, calls: Calls) -> JudgedLaw | None:
-        contender = Contender(source=self.source(law), n=case.contender.n)
-        part = _STANDARD_SCREENING if law in _STANDARD else _SCREENING
-        count = max(_FEWEST_CALLS, case.coverage.size // part)
-        contender.coverage = calls.coverage(contender.source, contender.n, count)
-        here = Contender(source=case.contender.source, n=contender.n, coverage=case.coverage)
-        if contender.promise(case.side) < _PROMISE * here.promise(case.side):
-            return None
-        return JudgedLaw(
-            contender=contender,
-            side=case.side,
-            significance=self.significance / ATTEMPTS,
-            stage=case.stage,
-        )
-
-    def _simpler(self, law: Population) -> Iterator[PiecewiseConstant]:
-        least = complexity(law) if isinstance(law, PiecewiseConstant) else None
-        standard = (known for known in _STANDARD if least is None or complexity(known) < least)
-        for known in standard:
-            if self._admits(known):
-                yield known
-        if isinstance(law, PiecewiseConstant):
-            for simpler in simplifications(law):
-                if complexity(simpler) < complexity(law) and self._admits(simpler):
-                    yield simpler
-
-    def _admits(self, law: PiecewiseConstant) -> bool:
-        ties = self.space.most_atoms > 0 or not law.atoms
-        return ties and self.space.admits(law)
-
-
 _FIRST_ROUND = 2000
 _RACE_SHARE = 0.4
-_SHRINKING_SHARE = 0.25
-_FEWEST_SHRINKING_CALLS = 2000
+_PLAIN_SHARE = 0.25
+_FEWEST_PLAIN_CALLS = 2000
 _RENEWALS = 2**31
 """The first of the random streams that new laws are drawn from, beyond those of the calls."""
 _LOYALTY = 0.5
@@ -323,9 +233,9 @@ class CoverageAudit:
     The rounds have 2000, 4000, 8000, … calls. In each, a race among laws of the scores chooses the
     law on which the coverage seems worst, and fresh calls bet against the claim on that law.
     Between rounds, steps from the best laws and random laws join the race. The claim is REFUTED as
-    soon as a bet wins; the law is then simplified while fresh calls still refute.
+    soon as a bet wins; plain laws, uniform scores first, are then tried in its place.
 
-    The laws judged have at most half of the significance together, the simplified laws a quarter,
+    The laws judged have at most half of the significance together, the plain laws a quarter,
     and the other ends of the intervals the rest. Of that a millionth probes calls on the law that
     refutes for serial dependence, by 500 calls beyond the budget.
 
@@ -414,7 +324,7 @@ class CoverageAudit:
         return True
 
     def __call__(self, context: Context) -> Outcome:
-        """Search, judge, and simplify what was found."""
+        """Search, judge, and try plain laws in the place of what was found."""
         budget = context.samples(self.draws)
         calls = Calls(self.calibrate, context, budget, strict=self.strict, tolerance=self.tolerance)
         race = LawRace(self._contenders(), sides(self.guarantee), calls)
@@ -422,13 +332,7 @@ class CoverageAudit:
         worst = cases[-1]
         if worst.refuted:
             self._probe(worst.contender, context)
-            shrinking = _Shrinking(
-                space=self.laws.moving_space(),
-                source=self._source,
-                significance=context.significance / 4,
-                budget=max(_FEWEST_SHRINKING_CALLS, round(_SHRINKING_SHARE * budget)),
-            )
-            worst = shrinking.simplest(worst, calls)
+            worst = self._plainest(worst, calls, context)
         spared = self._spared(worst, calls) if worst.refuted else None
         return _Report(
             case=worst,
@@ -503,6 +407,40 @@ class CoverageAudit:
                 race.renew(self.laws.moving_space(), self._source, renewal)
             race.run(each)
         return race.leader()
+
+    def _plainest(self, case: JudgedLaw, calls: Calls, context: Context) -> JudgedLaw:
+        """Return the case of the plainest law on which fresh calls refute the claim again.
+
+        A few calls show whether a plain law promises at least a quarter of the growth that the law
+        at hand does; where it does, fresh ones judge it, at most three times as many as that took.
+        """
+        share = max(_FEWEST_PLAIN_CALLS, round(_PLAIN_SHARE * context.samples(self.draws)))
+        end = calls.spent + min(share, calls.left)
+        n, taken = case.contender.n, case.coverage.size
+        here = Contender(source=case.contender.source, n=n, coverage=case.coverage)
+        for law in self._plain_laws(case.contender.source.law):
+            contender = Contender(source=self._source(law), n=n)
+            screened = min(max(_FEWEST_CALLS, taken // _SCREENING), end - calls.spent)
+            contender.coverage = calls.coverage(contender.source, n, screened)
+            if contender.promise(case.side) < _PROMISE * here.promise(case.side):
+                continue
+            plain = JudgedLaw(
+                contender=contender,
+                side=case.side,
+                significance=context.significance / 4 / len(PLAIN_LAWS),
+                stage=case.stage,
+            )
+            plain.judge(calls, min(_PATIENCE * taken + 50, end - calls.spent))
+            if plain.refuted:
+                return plain
+        return case
+
+    def _plain_laws(self, law: Population) -> Iterator[PiecewiseConstant]:
+        """Yield the admitted laws that are plainer than one."""
+        space = self.laws.moving_space()
+        for plain in takewhile(lambda each: each != law, PLAIN_LAWS):
+            if space.admits(plain) and (space.most_atoms > 0 or not plain.atoms):
+                yield plain
 
     def _probe(self, contender: Contender, context: Context) -> None:
         """Refuse calls that depend on each other: calls of their own, on the law that refutes."""

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support.piecewise_laws import any_points, grid_points, piecewise_laws
 
 from dpcp_audit.laws.populations import PiecewiseConstant, Uniform
-from dpcp_audit.theorems.law_space import complexity, simplifications
 
 MIXED = PiecewiseConstant(edges=(0, 0.5, 1), cells=(3, 0), atoms=((0.0, 1), (0.7, 2), (1, 4)))
 
@@ -142,12 +141,3 @@ def test_no_interval_holds_more_than_the_largest_mass(law, x, length) -> None:
     places = [*law.edges, *(place for place, _ in law.atoms)]
     starts = np.array([*places, *(place - length for place in places)])
     assert largest <= (law.cdf(starts + length) - law.cdf_left(starts)).max() + 1e-15
-
-
-@given(piecewise_laws())
-def test_simplifications_are_laws_and_the_uniform_law_is_simplest(law) -> None:
-    least = complexity(PiecewiseConstant(cells=(1,)))
-    assert least <= complexity(law)
-    for simpler in simplifications(law):
-        assert least <= complexity(simpler)
-        assert simpler.cdf(np.array([1.0]))[0] == 1

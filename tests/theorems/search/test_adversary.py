@@ -5,12 +5,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import find, settings
-from support.piecewise_laws import piecewise_laws
 
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Uniform
 from dpcp_audit.mechanisms.local_scores import OnMiss, threshold_law
-from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace, complexity, shrink
+from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp import ScoreTheorem
 from dpcp_audit.words.checks import Check, Context
 from dpcp_audit.words.results import EvidenceKind, Verdict
@@ -115,60 +113,6 @@ def test_a_space_without_laws_says_so() -> None:
         LawSpace(admits=lambda law: False).draw(rng=1)
 
 
-def test_shrinking_keeps_what_matters_and_drops_the_rest() -> None:
-    law = PiecewiseConstant(
-        edges=(0, 0.31, 0.62, 1), cells=(5, 0, 40), atoms=((0.123456, 7), (0.654321, 911))
-    )
-    heavy = shrink(law, lambda law: law.cdf_left(np.array([0.6]))[0] < 0.1)
-    assert heavy == ATOM_AT_1
-    light = shrink(law, lambda law: law.cdf(np.array([0.7]))[0] > 0.9)
-    assert light == PiecewiseConstant(atoms=((0, 1),))
-    both = shrink(law, lambda law: 0 < law.cdf(np.array([0.5]))[0] < 0.1 and len(law.atoms) > 1)
-    assert both == PiecewiseConstant(atoms=((0, 1), (1, 10)))
-
-
-def test_shrinking_writes_proportions_in_small_numbers_at_once() -> None:
-    law = PiecewiseConstant(atoms=((0, 600), (1, 400)))
-    rounder = shrink(law, lambda law: 0.55 < law.cdf(np.array([0.5]))[0] < 0.64, evaluations=20)
-    assert rounder == PiecewiseConstant(atoms=((0, 3), (1, 2)))
-
-
-def test_shrinking_without_atoms() -> None:
-    law = PiecewiseConstant(edges=(0, 0.31, 0.6213, 1), cells=(0, 5, 40))
-
-    def serves(law: PiecewiseConstant) -> bool:
-        return not law.atoms and bool(law.cdf(np.array([0.3]))[0] == 0)
-
-    least = shrink(law, serves)
-    assert not least.atoms
-    assert least == PiecewiseConstant(edges=(0, 0.5, 1), cells=(0, 1))
-
-
-def test_shrinking_stops_when_its_budget_is_spent() -> None:
-    law = PiecewiseConstant(cells=(5,), atoms=((0.123456, 7), (0.654321, 911)))
-    calls = []
-    kept = shrink(law, lambda candidate: calls.append(1) or candidate == law, evaluations=4)
-    assert kept == law
-    assert len(calls) <= 5
-
-
-def test_shrinking_needs_a_law_that_serves() -> None:
-    with pytest.raises(ValueError, match="^law must serve"):
-        shrink(ATOM_AT_1, lambda law: False)
-
-
-def test_hypothesis_finds_no_simpler_witness() -> None:
-    def fails(law: PiecewiseConstant) -> bool:
-        return printed(law).exact().verdict is Verdict.REFUTED
-
-    theirs = find(piecewise_laws(), fails, settings=settings(derandomize=True, deadline=None))
-    assert len(theirs.atoms) == 1
-    assert not any(theirs.cells)
-    ours = shrink(theirs, fails)
-    assert ours == ATOM_AT_1
-    assert complexity(ours) <= complexity(theirs)
-
-
 def test_check_refutes_with_a_witness_that_runs_again() -> None:
     check = DistributionSearch(theorem_factory=printed)
     outcome = check(Context(seed=1, name="ldpcp.theorem-4", significance=1e-3))
@@ -205,7 +149,6 @@ def test_check_that_finds_nothing_says_how_close_it_came() -> None:
         (lambda: LawSpace(most_atoms=-1), "most_atoms"),
         (lambda: BoundedWindows(rounds=0, mass=0.1), "rounds"),
         (lambda: BoundedWindows(rounds=1, mass=1.1), "mass"),
-        (lambda: shrink(ATOM_AT_1, lambda law: True, evaluations=0), "evaluations"),
     ],
 )
 def test_bad_input_names_the_argument(build, name) -> None:

@@ -68,7 +68,7 @@ def search(factory, seed: int, *, evaluations: int = 400, space: LawSpace | None
         theorem_factory=factory,
         evaluations=evaluations,
         space=space or LawSpace(),
-        enough=0.15,  # more than δ: there is something to shrink
+        enough=0.15,  # more than δ
     )
     return check(Context(seed=seed, name="adversary", significance=1e-3))
 
