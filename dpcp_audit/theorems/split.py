@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import fmpq
 from scipy.special import betainc
 
 from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
 from dpcp_audit.mechanisms.iid_coverage import mean_coverage
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import conformal_rank
-from dpcp_audit.stats.enclosures import at_most, beta_cdf, decimal, ends, lower, upper
+from dpcp_audit.stats.enclosures import at_most, decimal, ends
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import MeanBound, TheoremTrials
 from dpcp_audit.words import validate as _validate
@@ -26,6 +26,7 @@ from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.options import ALPHA, N
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (
+    ROUNDING,
     Figure,
     FigureKind,
     ProofMethod,
@@ -34,8 +35,6 @@ from dpcp_audit.words.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.words.checks import Check
     from dpcp_audit.words.results import PlainData
@@ -47,8 +46,6 @@ _ARGUMENT = (
     "that it is beyond the r-th smallest of the n others with probability 1 − r/(n+1), or less "
     "with ties."
 )
-_SHARP = 500
-"""Levels of a pool up to which the miscoverage is summed to all digits."""
 _MOST_COMPUTED = 500
 """Scores up to which the mean coverage of P-COQS is computed: it takes seconds at most."""
 
@@ -83,10 +80,10 @@ def split_miscoverage(population: Population, *, n: int, alpha: float) -> Comput
 
 
 def miscoverage_ends(population: Population, *, n: int, rank: int) -> tuple[float, float]:
-    """Return rigorous ends of E[1 − F(q)], q the ``rank``-th smallest of n i.i.d. scores.
+    """Return ends of E[1 − F(q)], q the ``rank``-th smallest of n i.i.d. scores.
 
-    Of a pool of many levels they are a few parts in a thousand apart; of a law that may have
-    atoms, and is no pool, the lower one is 0.
+    Of a law without atoms they are rigorous, of a pool they allow for rounding; of a law that may
+    have atoms, and is no pool, the lower one is 0.
     """
     bound = ends(fmpq(max(0, n + 1 - rank), n + 1))
     law = population.population if isinstance(population, Deferred) else population
@@ -94,12 +91,10 @@ def miscoverage_ends(population: Population, *, n: int, rank: int) -> tuple[floa
         return bound
     if not isinstance(law, Pool):
         return 0.0, bound[1]
-    levels = _levels(law)
-    sharp = len(levels) <= _SHARP
-    with ctx.workprec(128 if sharp else 64):
-        flat = arb(2) ** (-64 if sharp else -8)
-        summed = _step_integral(levels, partial(beta_cdf, a=rank, b=n + 1 - rank), flat)
-    return max(lower(summed), 0.0), min(upper(summed), bound[1])
+    counts = np.unique(law.scores, return_counts=True)[1]
+    below = (np.cumsum(counts) - counts) / law.scores.size
+    summed = float(np.sum(counts * betainc(rank, n + 1 - rank, below))) / law.scores.size
+    return summed * (1 - ROUNDING), min(summed * (1 + ROUNDING), bound[1])
 
 
 def split_overcoverage(*, n: int, alpha: float) -> Computation:
@@ -123,31 +118,6 @@ def split_overcoverage(*, n: int, alpha: float) -> Computation:
         argument=_ARGUMENT,
         parameters={"n": n, "alpha": alpha},
     )
-
-
-def _levels(pool: Pool) -> list[fmpq]:
-    """Return 0 and the values that F takes, increasing to 1."""
-    counts = np.unique(pool.scores, return_counts=True)[1]
-    return [fmpq(int(below), pool.scores.size) for below in (0, *np.cumsum(counts))]
-
-
-def _step_integral(levels: list[fmpq], reached: Callable[[fmpq], arb], flat: arb) -> arb:
-    """Enclose the integral over [0, 1] of a step function that rises from 0 to 1.
-
-    From a level to the next it is ``reached(level)``; where it rises by less than ``flat``, few
-    are computed.
-    """
-
-    def between(first: int, last: int, low: arb, high: arb) -> arb:
-        if high - low < flat:
-            return low.union(high) * (levels[last] - levels[first])
-        if last - first == 1:
-            return low * (levels[last] - levels[first])
-        middle = (first + last) // 2
-        inside = reached(levels[middle])
-        return between(first, middle, low, inside) + between(middle, last, inside, high)
-
-    return between(0, len(levels) - 1, arb(0), arb(1))
 
 
 def _law_figure(rank: int, n: int, alpha: float) -> Figure:
