@@ -287,5 +287,6 @@ class LawSpace:
 PLAIN_LAWS = (
     PiecewiseConstant(cells=(1,)),
     *(PiecewiseConstant(atoms=((place, 1.0),)) for place in (0.5, 0.0, 1.0)),
+    PiecewiseConstant(edges=(0, 0.25, 1), cells=(1, 0)),
 )
 """Laws that are read at a glance, the plainest first: tried in the place of one that was found."""
