@@ -169,10 +169,10 @@ def prove(
     return found
 
 
-def _cost(found: ProofResult) -> tuple[bool, float]:
-    """Return what a proof bounds the loss by, to compare readings: one that stopped is the last."""
-    stopped = found.stop is not None
-    return stopped, math.inf if found.total is None else found.total
+def _cost(found: ProofResult) -> tuple[bool, bool, float]:
+    """Return an order of readings: proofs first, stops last, then by the bound on the loss."""
+    total = math.inf if found.total is None else found.total
+    return not found.proved, found.stop is not None, total
 
 
 def _provable_claims(

@@ -297,9 +297,9 @@ line, the proof bounds how far two neighbouring inputs can be apart, and adds up
 noise draw. The first line that leaks, or that cannot be followed, stops the proof.
 
 Local privacy is proved for every two values of a user; with --shuffle-n, the promise is one of the
-shuffled reports of all users. With --group K, any K persons may differ. Coverage is proved for every law of the
-scores, if the rank of the threshold does not depend on the scores. TARGET, its claims and its
-options are those of 'dpcp-audit check'.
+shuffled reports of all users. With --group K, any K persons may differ. Coverage is proved for
+every law of the scores, if the rank of the threshold does not depend on the scores. TARGET, its
+claims and its options are those of 'dpcp-audit check'.
 """
 _PROVE_EPILOG = """\
 example:
