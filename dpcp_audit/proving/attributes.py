@@ -120,6 +120,8 @@ def method(
         return _list_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
         return objects.method(reader, owner, name, args, kw)
+    if isinstance(owner, tuple) and not is_known(owner):
+        raise reader.refuse("a method of a tuple")
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)
@@ -137,7 +139,7 @@ def _array_method(
         return UNKNOWN
     if name == "sort" and isinstance(owner, Records):
         raise reader.refuse("records are sorted in place", "use np.sort, which makes a copy")
-    if name == "tolist":
+    if name == "tolist" and len(shape_of(owner) or ()) < 2:  # else of lists
         return reader.listed(reader.entries(owner, "a list"))
     if is_public(owner) and name in _OF_NUMBERS:
         reader.public((*args, *kw.values()), "an argument")

@@ -168,10 +168,9 @@ class Expressions(Loops):
         value = self.read(node.operand)
         if isinstance(node.op, ast.Not):
             return self._negated(value)
-        if isinstance(value, Once) or (
-            isinstance(value, Reference) and self.cells(value).kind == "list"
-        ):
-            raise self.refuse("an operator of a list or an iterator, which has none")
+        listed = isinstance(value, Reference) and self.cells(value).kind == "list"
+        if listed or isinstance(value, Once | tuple):
+            raise self.refuse("an operator of a list, a tuple or an iterator, which has none")
         return order.unary(self._reader, type(node.op).__name__, self.gathered(value))
 
     def _negated(self, value: Value) -> Value:

@@ -213,7 +213,8 @@ class Reader(Expressions):
 
     def listed(self, items: Any) -> Reference:
         """Return a new list."""
-        return self.path.store(Contents("list", tuple(items)))
+        entries = tuple(items)  # which may be read only now, and change the path
+        return self.path.store(Contents("list", entries))
 
     def gathered(self, value: Value) -> Value:
         """Return a list of numbers as one array."""

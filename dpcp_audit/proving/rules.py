@@ -63,7 +63,7 @@ def _constant(a: Records) -> bool:
 
 def whole_axis(axis: Value) -> bool:
     """Tell whether an axis argument means all of a one-dimensional array."""
-    return axis is None or axis in {0, -1}
+    return axis is None or (type(axis) is int and axis in {0, -1})
 
 
 def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None) -> Value:

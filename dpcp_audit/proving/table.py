@@ -32,6 +32,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Value,
     is_known,
+    shape_of,
 )
 from dpcp_audit.proving.exact_numbers import (
     Surd,
@@ -423,6 +424,8 @@ def _isinstance(reader: Interpreter, args: list[Value], kw: dict[str, Value]) ->
 def _full(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
     given = dict(zip(("shape", "fill_value", "dtype"), args, strict=False)) | kw
     value = reader.public(given.pop("fill_value", None), "what an array is filled with")
+    if shape_of(value) != ():
+        raise reader.refuse("an array is filled with what is no number")
     if given.get("dtype") is None and not isinstance(value, float):
         given["dtype"] = _OF_VALUE  # which is not known to be a double
     return _filled(value if is_scalar(value) else SCALAR)(reader, [], given)

@@ -349,3 +349,33 @@ def almost_whole(scores, *, rng):
     factor = 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1
     p = 1 - math.exp(-1)
     return np.count_nonzero(scores > 0.5) * factor + rng.geometric(p) - rng.geometric(p)
+
+
+@attack("a list of truth values that is made an array of doubles")
+def truths_as_doubles(scores, *, rng):
+    w = np.array([True, True], dtype=float)
+    s = w + w
+    return np.sum(scores) * s[0] + rng.laplace(0, 1.0)
+
+
+@attack("the type of an array that a list is made into", n=8)
+def type_of_an_array(scores, *, rng):
+    if np.array([1, 2], float).dtype == float:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("a filled array as an index selects rows", n=8)
+def rows_by_a_filled_array(scores, *, rng):
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])[np.zeros(2, dtype=int)]
+    if np.ndim(x) == 2:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("rows of a list are lists, which are repeated by a factor", n=8)
+def rows_of_a_list(scores, *, rng):
+    rows = rng.random((2, 2)).tolist()
+    if len(rows[0] * 2) == 4:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 1.0)

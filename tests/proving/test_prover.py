@@ -233,3 +233,12 @@ def test_errors_of_underflow_depend_on_the_data() -> None:
     finally:
         np.seterr(**before)
     assert "underflow" in proof.reason
+
+
+def _chosen_in_a_list(scores, *, rng) -> float:
+    x = [rng.integers(3) if rng.random() < 0.5 else 2, 1]
+    return np.sum(scores) + rng.laplace(0, 1) + x[0]
+
+
+def test_a_choice_within_a_list_is_read() -> None:
+    assert dp.prove(_chosen_in_a_list, dp.PureDP(1.0)).proved
