@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.proving.distances import same
+from dpcp_audit.proving.distances import (
+    Generator,
+    Noise,
+    Public,
+    PublicFloat,
+    PublicInteger,
+    Reference,
+    is_known,
+    same,
+)
 from dpcp_audit.proving.exact_numbers import plain
 from dpcp_audit.proving.gathering import MISSING, actual
 from dpcp_audit.proving.interpreter import Reader
@@ -35,17 +44,22 @@ METHODS = ["sum()", "tolist()", "astype(int)", "astype(float)", "max()", "copy()
            "item()", "any()"]  # fmt: skip
 
 
-class Writer:
-    """Writes expressions without data."""
+DRAWS = ["rng.random()", "rng.random(3)", "rng.random((2, 3))", "rng.integers(3)",
+         "rng.integers(3, size=3)", "rng.uniform(1, 2)", "rng.normal(0, 1)", "rng.normal(0, 1, 3)",
+         "rng.choice(3)", "rng.choice([0.5, 1.5], size=3)"]  # fmt: skip
 
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
+
+class Writer:
+    """Writes expressions without data, with draws or without."""
+
+    def __init__(self, chance: random.Random, draws: tuple[str, ...] = ()) -> None:
+        self.chance, self.draws = chance, draws
 
     def some(self, depth: int) -> str:
         """Return an expression."""
         pick = self.chance.choice
         if depth == 0:
-            return pick([pick(NUMBERS), pick(ARRAYS), "'ab'"])
+            return pick([pick(NUMBERS), pick(ARRAYS), "'ab'", *self.draws])
         one, two = (self.some(depth - pick([1, 1, 2]) if depth > 1 else 0) for _ in range(2))
         return pick([
             f"({pick(UNARY)}{one})",
@@ -79,15 +93,48 @@ def read(function) -> object:
     reader, source = Reader(None), source_of(function)
     reader.file, reader.line = source.file, 1
     reader.path.frames[0] = Frame({}, source, None, locals_of(source.node))
-    return actual(reader, reader.inline(source, source.node, (), [], {}))
+    value = reader.inline(source, source.node, (), [Generator("rng")], {})
+    known = actual(reader, value)
+    return opened(reader, value) if known is MISSING else known
 
 
-@settings(max_examples=30, deadline=None)
+def opened(reader, value) -> object:
+    """Return a value with what its lists hold."""
+    if isinstance(value, Reference):
+        cells = reader.cells(value)
+        made = [opened(reader, each) for each in cells.items]
+        return made if cells.kind == "list" else np.array([object(), *made], dtype=object)[1:]
+    if isinstance(value, tuple):
+        return tuple(opened(reader, each) for each in value)
+    return value
+
+
+def fits(found, real) -> bool:
+    """Tell whether a value is one of those that the reading allows, in its type and its shape."""
+    if isinstance(found, list | tuple):
+        return type(found) is type(real) and len(found) == len(real) and all(map(fits, found, real))
+    if isinstance(found, np.ndarray) and found.dtype == object:
+        return isinstance(real, np.ndarray) and real.shape == found.shape
+    if isinstance(found, Noise):
+        found = PublicFloat(found.shape)
+    if not isinstance(found, Public):
+        return not is_known(found) or alike(plain(found), real)
+    if found.shape is None:
+        return True
+    array = isinstance(real, np.ndarray) and real.ndim and real.shape == found.shape
+    number = isinstance(real, bool | int | float | np.generic)
+    kinds = "f" if isinstance(found, PublicFloat) else "biuf"
+    kinds = "iu" if isinstance(found, PublicInteger) else kinds
+    return (array if found.shape else number) and np.asarray(real).dtype.kind in kinds
+
+
+@pytest.mark.parametrize("draws", [(), tuple(DRAWS)], ids=["known", "drawn"])
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**64))
-def test_known_values_are_those_of_python(tmp_path_factory, seed) -> None:
-    writer = Writer(random.Random(seed))  # noqa: S311  (test programs)
+def test_values_are_those_of_python(tmp_path_factory, draws, seed) -> None:
+    writer = Writer(random.Random(seed), draws)  # noqa: S311  (test programs)
     expressions = [writer.some(depth) for depth in (1, 2, 2, 3, 3) for _ in range(8)]
-    bodies = [f"def f{i}():\n    return {each}\n" for i, each in enumerate(expressions)]
+    bodies = [f"def f{i}(rng):\n    return {each}\n" for i, each in enumerate(expressions)]
     path = tmp_path_factory.mktemp("known") / "known.py"
     path.write_text("import math\nimport numpy as np\n\n" + "\n\n".join(bodies))
     for i, expression in enumerate(expressions):
@@ -97,15 +144,15 @@ def test_known_values_are_those_of_python(tmp_path_factory, seed) -> None:
                 found = read(function)
             except Exception:  # noqa: BLE001, S112  (what the reading cannot take is not proved)
                 continue
-            if found is MISSING:
-                continue
-            assert alike(plain(found), outcome(function)), (expression, found)
+            real = outcome(function, seed)
+            raised = draws and isinstance(real, Exception)  # of other draws it may not
+            assert raised or fits(found, real), (expression, found, real)
 
 
-def outcome(function) -> object:
+def outcome(function, seed) -> object:
     """Return what a function returns, or the error that it raises."""
     try:
-        return function()
+        return function(np.random.default_rng(seed))
     except Exception as error:  # noqa: BLE001  (any is an outcome)
         return error
 
