@@ -10,6 +10,7 @@ import io
 import json
 import math
 import re
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.faces.pytest_plugin.fixture import failure
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.formats.ci import render_sarif
+from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.sentences import sentence
 from dpcp_audit.reports.terminal import print_summary
 from dpcp_audit.target_checks.target_rows import row_of_trace
@@ -436,6 +438,7 @@ def test_every_face_names_the_planted_line_or_none(form: Any) -> None:
         assert told["terminal"] == told["sarif"] == told["pytest"], told
         assert told["sarif"] <= bare, told
         assert bool(told["sarif"]) == (form not in UNNAMED), told
+        assert escape(sentence(document["findings"][0])) in render_html(document)
     twin, document = _found(form, **given, options={"leak": False})
     assert twin.verdict is not Verdict.REFUTED
     assert not _lines(document["findings"][0])
