@@ -73,6 +73,8 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
             "    Found ε ≥ *; promised ε ≤ 1. These * calls*",
         ]
     )
+    told = " ".join(result.stdout.str().split())
+    assert "ε = 1 allows 2.72 times. Certified: ε ≥ " in told
     assert "plugin_audits.py" not in result.stdout.str()  # no wall of traceback
     report = result.stdout.str()[result.stdout.str().index("halved breaks") :].splitlines()
     whole = ("  replay ", "  line ")
