@@ -29,6 +29,7 @@ from dpcp_audit.proving.distances import (
     SampledPlaces,
     Shifted,
     Statistic,
+    Suspect,
     Value,
     Weights,
     is_data,
@@ -358,10 +359,12 @@ def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
     if x.shape == noise.shape:
         reading.noised.add(x.name)
         return Noisy(x, noise, reading.line)
-    raise reading.refuse(
+    raise Suspect(
+        reading.line,
         f"noise of the shape {noise.shape} is on a statistic of the shape {x.shape}: "
         "one draw would be on several numbers",
         "draw one number for each: size=" + str(x.shape),
+        reading.file,
     )
 
 

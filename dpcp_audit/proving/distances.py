@@ -277,7 +277,7 @@ class Leak(Refusal):
 
 
 class Suspect(Refusal):
-    """A proof stops where records are compared with data without noise: a defect, perhaps."""
+    """A proof stops at a defect, perhaps: records against data without noise, a draw on many."""
 
     def made_at(self, line: int) -> Suspect:
         """Return the same at the line on which what they are compared with is computed."""

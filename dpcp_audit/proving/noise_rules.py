@@ -43,6 +43,7 @@ from dpcp_audit.proving.distances import (
     Weights,
     is_known,
     is_public,
+    is_whole,
     shape_of,
     tokens,
 )
@@ -284,7 +285,14 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
     reader.public(given["a"], "the candidates of a choice")
     says = "exponential mechanism"
     reader.charge(Charge("range", p.span, reader.line, says, exponent=p.line))
-    return Public(()) if _numbers(given["a"]) else UNKNOWN
+    return _candidate(given["a"])
+
+
+def _candidate(candidates: Value) -> Public:
+    """Return what stands for one of these: of a number of places one of them."""
+    if is_whole(candidates):
+        return WHOLE
+    return Public(()) if _numbers(candidates) else UNKNOWN
 
 
 def _numbers(candidates: Value) -> bool:

@@ -280,7 +280,7 @@ class Statements(Accumulation):
         """Return the refusal of data that the function returns, at the line to blame if known.
 
         That is this line, or an earlier one that took data bare to which noise is added elsewhere.
-        Of a list the line that put them into it is not known.
+        It is not known of a list, and where a public number is added, which may be spoilt noise.
         """
         bare = next(filter(is_data, value if isinstance(value, tuple) else (value,)), None)
         if bare is None:
@@ -289,7 +289,7 @@ class Statements(Accumulation):
             self.public(bare, "what is returned")
         except Leak as leak:
             held = self.path.frames[self.frame].variables
-            if _holds_list(node, held):
+            if _holds(node, held, Reference) or _holds(node, held, Public):
                 return leak.unblamed()
             taken = self.taken_at(node)
             return leak.made_at(taken) if taken not in {0, node.lineno} else leak
@@ -376,7 +376,9 @@ class Statements(Accumulation):
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
 
 
-def _holds_list(node: ast.Return, held: Mapping[str, Value]) -> bool:
-    """Return True if a variable that is returned holds a list, or an object."""
-    names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-    return any(isinstance(held.get(name), Reference) for name in names)
+def _holds(node: ast.AST, held: Mapping[str, Value], kind: type) -> bool:
+    """Return True if a variable that is returned, not as an index, holds a value of a kind."""
+    if isinstance(node, ast.Name):
+        return isinstance(held.get(node.id), kind)
+    parts = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
+    return any(_holds(each, held, kind) for each in parts)

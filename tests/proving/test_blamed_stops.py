@@ -150,11 +150,30 @@ def scaled_before(scores, *, rng) -> Any:
     return rng.choice(grid, p=weights / weights.sum())
 
 
+def a_draw_for_all(scores, *, rng) -> Any:
+    below = np.array([np.sum(scores <= edge) for edge in np.linspace(0, 1, 5)])
+    return np.argmax(below + rng.laplace(0, 2))  # BLAMED
+
+
+def with_spoilt_noise(scores, *, rng) -> Any:
+    noise = np.clip(rng.laplace(0, 1), -0.1, 0.1)
+    return np.max(scores) + noise
+
+
+def at_a_chosen_place(scores, *, rng) -> Any:
+    below = np.array([np.sum(scores <= edge) for edge in np.linspace(0, 1, 5)])
+    weights = np.exp(-0.5 * np.abs(below - 18.0))
+    if below[rng.choice(5, p=weights / weights.sum())] < 18:  # BLAMED
+        return 0.0
+    return 1.0
+
+
 FUNCTIONS = [
     bins, ends, end_of_a_gap, clipped, stopped, in_a_list, returned_at_once, returned_later,
     returned_from_a_list,
     an_entry, at_a_noisy_rank, without_its_noise, grid_of_data, checked, noised,
     weights_of_gaps, weights_of_a_grid, scaled_before,
+    a_draw_for_all, with_spoilt_noise, at_a_chosen_place,
     between_the_ends, of_a_data_bound,
 ]  # fmt: skip
 
