@@ -220,18 +220,3 @@ def test_a_proof_of_what_ignores_the_data_says_so(function: Any, said: str) -> N
     assert proof.proved
     assert said in proof.remark
     assert bool(said) == bool(proof.remark) == ("remark:" in str(proof))
-
-
-@pytest.mark.parametrize(
-    ("claim", "noise"),
-    [
-        (dp.PureDP(1.0), "rng.laplace(0, 0.14286 / epsilon) makes one use of it ε-DP"),
-        (dp.ZCDP(0.5), "rng.normal(0, 0.14286 / np.sqrt(2 * rho)) makes one use of it ρ-zCDP"),
-        (dp.GaussianDP(1.0), "rng.normal(0, 0.14286 / mu) makes one use of it μ-GDP"),
-    ],
-)
-def test_the_noise_that_is_missing_is_told_for_the_claim(claim: Any, noise: str) -> None:
-    def mean(scores, *, rng) -> Any:
-        return np.mean(scores)
-
-    assert dp.prove(mean, claim, n=7).hint == f"adding {noise}"

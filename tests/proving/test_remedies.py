@@ -136,3 +136,35 @@ def test_after_what_the_hint_says_the_claim_is_proved(
     assert _proof(text, _done(before, text, numbers, 1.0), claim, tmp_path).proved, before.hint
     less = _done(before, text, numbers, 0.99)
     assert not _proof(text, less, claim, tmp_path).proved, before.hint
+
+
+BARE = """
+    epsilon, rho, mu = 1.0, 0.5, 1.0
+    return np.mean(scores)<noise>
+"""
+OF_A_GRID = """
+    epsilon, rho, mu = 1.0, 0.5, 1.0
+    below = np.array([np.sum(scores <= g) / 7 for g in np.linspace(0, 1, 3)])
+    return below[0]<noise>
+"""
+
+
+@pytest.mark.parametrize("text", [BARE, OF_A_GRID])
+@pytest.mark.parametrize(
+    ("claim", "law"),
+    [
+        (dp.PureDP(1.0), "ε-DP"),
+        (dp.ZCDP(0.5), "ρ-zCDP"),
+        (dp.GaussianDP(1.0), "μ-GDP"),
+        (dp.ApproxDP(1.0, 1e-5), "ε-DP"),
+    ],
+)
+def test_with_the_noise_that_a_hint_names_one_use_is_proved(
+    text: str, claim: Any, law: str, tmp_path: Path
+) -> None:
+    bare = _proof(text.replace("<noise>", ""), {}, claim, tmp_path)
+    told = re.fullmatch(r"adding (.+) makes one use of it (\S+)", bare.hint)
+    assert told is not None, bare.hint
+    assert told[2] == law
+    noised = _proof(text.replace("<noise>", f" + {told[1]}"), {}, claim, tmp_path)
+    assert noised.proved, noised.reason
