@@ -573,7 +573,7 @@ def _bare(finding: Mapping[str, Any]) -> str:
     if traced is None or not traced.leaks:
         return ""
     place = _place(finding)
-    named = any(str(leak.location) == place for leak in traced.leaks)
+    named = any(leak.blames and str(leak.location) == place for leak in traced.leaks)
     if named:
         return f"At {place}, data is used without noise."
     return "On this pair, data is used without noise, at a line that the trace does not see."

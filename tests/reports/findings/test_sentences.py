@@ -201,11 +201,17 @@ def test_the_line_that_spends_is_told_from_its_numbers(changed: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
-    [(PLACE, "At mine.py:13, data is used"), (None, "On this pair, data is used")],
+    ("place", "blames", "said"),
+    [
+        (PLACE, True, "At mine.py:13, data is used"),
+        (PLACE, False, "On this pair, data is used"),
+        (None, True, "On this pair, data is used"),
+    ],
 )
-def test_data_without_noise_is_told_with_its_line(place: dict[str, Any] | None, said: str) -> None:
-    seen = {"says": "data is returned", "location": PLACE, "paths": 3, "blames": True}
+def test_data_without_noise_is_told_with_its_line(
+    place: dict[str, Any] | None, blames: bool, said: str
+) -> None:
+    seen = {"says": "data is returned", "location": PLACE, "paths": 3, "blames": blames}
     traced = {"draws": [], "leaks": [seen], "unfollowed": []}
     assert said in sentence(leak((270, 42)) | {"traced": traced, "location": place})
 
