@@ -385,10 +385,13 @@ def _event(event: object, *, outside: bool) -> str:
     outputs, one, most = "an output ", "the output ", "of at most"
     if is_record(event):
         feature: PlainData = event.get("feature") or {}
-        named = _FEATURES.get(str(feature.get("kind")))
-        outputs = one = named.format(**feature) if named else ""
-        most = "at most"
         event = event.get("intervals")
+        if inside := _end_of_a_bisection(feature, event):
+            event = [inside]
+        else:
+            named = _FEATURES.get(str(feature.get("kind")))
+            outputs = one = named.format(**feature) if named else ""
+            most = "at most"
     parts = event if is_list(event) else []
     if not outputs or len(parts) != 1 or not is_list(parts[0]) or len(parts[0]) != 2:
         return "one set of outputs, which the witness lists,"
@@ -408,6 +411,19 @@ def _event(event: object, *, outside: bool) -> str:
     if math.isinf(low):
         return f"{outputs}{_up_to(high, most)}"
     return f"{outputs}{'outside' if outside else 'in'} ({number(low)}, {number(high)}]"
+
+
+def _end_of_a_bisection(feature: PlainData, event: object) -> list[float]:
+    """Return the interval of outputs where all of the first bits, or none, are ones; else []."""
+    if feature.get("kind") != "ones" or feature["start"] or feature["resolution"]:
+        return []
+    parts = event if is_list(event) and len(event) == 1 else [[0, 0]]
+    (low, high), (start, end) = map(to_float, parts[0]), map(to_float, feature["bounds"])
+    bits = feature["stop"] or feature["rounds"]
+    cell = (end - start) / 2**bits
+    if math.isinf(low) and 0 <= high < 1:
+        return [-math.inf, start + cell]
+    return [end - cell, math.inf] if math.isinf(high) and bits - 1 <= low < bits else []
 
 
 def _up_to(limit: float, most: str) -> str:

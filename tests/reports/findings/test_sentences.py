@@ -69,6 +69,9 @@ def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None
     )
 
 
+ONES = {"kind": "ones", "bounds": [0.0, 4.0], "rounds": 5, "resolution": 0.0, "start": 0, "stop": 0}
+
+
 @pytest.mark.parametrize(
     ("witness", "words"),
     [
@@ -81,9 +84,11 @@ def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None
             "makes an output whose entry 3 is above 0.5 about",
         ),
         (
-            {"event": {"feature": {"kind": "ones"}, "intervals": [["-inf", 0.0]]}},
-            "makes an output whose number of steps to the upper half, in a bisection, is at most 0",
+            {"event": {"feature": ONES, "intervals": [["-inf", 4.0]]}},
+            "makes an output whose number of steps to the upper half, in a bisection, is at most 4",
         ),
+        ({"event": {"feature": ONES, "intervals": [["-inf", 0.0]]}}, "an output of at most 0.125 "),
+        ({"event": {"feature": ONES, "intervals": [[4.0, "inf"]]}}, "an output above 3.875 about"),
         (
             {"event": {"feature": {"kind": "decimals", "most": 6}, "intervals": [["-inf", 0.0]]}},
             "makes an output whose number of decimals is at most 0 ",
