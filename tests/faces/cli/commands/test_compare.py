@@ -428,8 +428,8 @@ def test_what_was_measured_elsewhere_is_not_called_fixed() -> None:
 def test_what_was_asked_otherwise_is_not_called_fixed() -> None:
     runs = one(loss(1, 1), "REFUTED"), one(loss(1, 1), "PROVED")
     for run, n in zip(runs, ([50], [60]), strict=True):
-        name = run["findings"][0]["id"].partition("[")[0]
-        run["targets"] = [{"name": name, "n": n, "draws": n[0], "location": {"line": n[0]}}]
+        run["findings"][0]["subject"] = "mine.py:f"
+        run["targets"] = [{"name": "mine.py:f", "n": n, "draws": n[0], "location": {"line": n[0]}}]
     (change,) = compare(*runs, false_alarm=ALPHA).changes
     assert (change.asked, change.fixed) == (("n",), False)
     assert "asked with another n" in change.remark
