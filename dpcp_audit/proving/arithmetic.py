@@ -253,9 +253,15 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
     if x.size is not None and exacts and None not in exacts:
         size = x.size + max(each.size_above for each in exacts if each is not None)
     floats = x.floats or isinstance(y, PublicFloat) or (is_known(y) and is_double(y))
-    return in_range(
-        reading, replace(x, size=size, floats=floats, peak=None, topped=False, name=next(tokens))
-    )
+    found = replace(x, size=size, floats=floats, peak=None, topped=False, name=next(tokens))
+    return in_range(reading, replace(found, integer=x.integer and _is_integer(y)))
+
+
+def _is_integer(y: Value) -> bool:
+    """Tell whether a public value, or each entry of an array, is a whole number as a double."""
+    if not is_known(y):
+        return is_whole(y)
+    return all(float(each).is_integer() for each in _entries(plain(y)))
 
 
 def _keeps_its_law(noise: Noise, y: Value) -> bool:
@@ -264,7 +270,8 @@ def _keeps_its_law(noise: Noise, y: Value) -> bool:
     if noise.moved == _MOST_MOVES:
         return False
     if noise.whole:
-        return len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
+        near = len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
+        return near and _is_integer(y)
     most = noise.scale.square * _COARSE**2
     far = shape_of(y) != ()  # infinite entries of an array leave the others what they are
     return bool(exacts) and all(far if each is None else each.square <= most for each in exacts)

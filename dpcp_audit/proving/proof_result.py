@@ -134,7 +134,7 @@ class ProofResult:
     @property
     def remark(self) -> str:
         """What the proof says less of than it seems: that nothing depends on the data; else ""."""
-        spent = self.ledger is None or any(each.value for each in self.totals)
+        spent = self.ledger is None or any(any(path) for path in self.ledger.paths)
         if not self.proved or spent or self.source is None:
             return ""
         nodes = ast.walk(self.source.node)

@@ -134,7 +134,7 @@ def prove(
     relation = Choice(Relation).read(neighbours, "neighbours")
     if relation not in _RELATIONS:
         raise UsageError(
-            f"neighbours must be substitution or add-remove, got {neighbours!r}",
+            f"neighbours must be substitution or add-remove, got {str(neighbours)!r}",
             hint="all other relations are for dp.audit",
         )
     low, high = Pair().read(bounds, "bounds")
@@ -308,7 +308,7 @@ class ProofInputs:
         some = self.n is None
         number = f"1 to {MOST_RECORDS} records" if some else f"n = {self.n} records"
         if self.clients is not None:
-            parts = "of any size" if some else "as equal as can be"
+            parts = "of one or more on both sides" if some else "as equal as can be"
             number += f" of {self.clients} clients, in parts {parts}"
         number += "" if some else ", n public"
         differs = "one is added or removed" if some else "one is replaced by another"

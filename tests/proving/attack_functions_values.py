@@ -379,3 +379,13 @@ def rows_of_a_list(scores, *, rng):
     if len(rows[0] * 2) == 4:
         return np.sum(scores)
     return np.sum(scores) + rng.laplace(0, 1.0)
+
+
+@attack("whole noise on a whole number plus a fraction, whose last bits differ")
+def fraction_under_whole_noise(scores, *, rng):
+    return np.count_nonzero(scores > 0.5) + 0.1 + round(rng.laplace(0, 1))
+
+
+@attack("whole noise plus a fraction, on a whole number")
+def fraction_on_whole_noise(scores, *, rng):
+    return round(rng.laplace(0, 1)) + 0.1 + np.count_nonzero(scores > 0.5)

@@ -116,7 +116,7 @@ def fits(found, real) -> bool:
     if isinstance(found, np.ndarray) and found.dtype == object:
         return isinstance(real, np.ndarray) and real.shape == found.shape
     if isinstance(found, Noise):
-        found = PublicFloat(found.shape)
+        found = (PublicInteger if found.whole else PublicFloat)(found.shape)
     if not isinstance(found, Public):
         return not is_known(found) or alike(plain(found), real)
     if found.shape is None:

@@ -242,3 +242,7 @@ def _chosen_in_a_list(scores, *, rng) -> float:
 
 def test_a_choice_within_a_list_is_read() -> None:
     assert dp.prove(_chosen_in_a_list, dp.PureDP(1.0)).proved
+
+
+def test_a_cost_of_no_delta_is_no_cost_of_nothing() -> None:
+    assert dp.prove(_by_a_helper, dp.ApproxDP(1.0, 1e-6)).remark == ""
