@@ -22,7 +22,6 @@ import hashlib
 import importlib
 import numbers
 import random
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -361,6 +360,8 @@ _VALUES = frozenset({Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED})
 """The kinds whose answers may be texts, None, sets, or any other value that equals its likes."""
 _MANY = 100
 """Answers of which at least two in three must be alike another one, if they are compared whole."""
+_PLAIN = frozenset({float, int, bool})
+"""The types of most numbers, which need no further look."""
 _DIGITS = 16
 """Characters of a text that is read as a number, at most: so many digits a float tells apart."""
 
@@ -389,15 +390,16 @@ def _written(value: Any) -> str | None:
     """Return a text that is the same for equal values; None for numbers and arrays of them."""
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
-        return _written(tuple(value.ravel().tolist()))
-    if isinstance(value, Mapping):
-        return f"{{{_members(cast('Mapping[Any, Any]', value).items())}}}"
+    if isinstance(value, np.ndarray):
+        return _written(tuple(value.ravel().tolist())) if value.dtype.kind in "US" else None
+    if isinstance(value, dict):
+        return f"{{{_members(cast('dict[Any, Any]', value).items())}}}"
     if isinstance(value, frozenset | set):
         return f"set({_members(value)})"
     if isinstance(value, tuple | list):
         parts = cast("Sequence[Any]", value)
-        numeric = bool(parts) and all(_written(each) is None for each in parts)
+        plain = all(type(each) in _PLAIN or _written(each) is None for each in parts)
+        numeric = bool(parts) and plain
         return None if numeric else f"({', '.join(map(_part, parts))})"
     return repr(value) if value is None or _equals_its_likes(value) else None
 
@@ -451,8 +453,8 @@ def _read(answer: Any) -> float | FloatArray | None:
         with suppress(ValueError):
             if np.isfinite(found := float(answer)):
                 return found
-    if isinstance(answer, Mapping) and answer:
-        entries = cast("Mapping[Any, Any]", answer)
+    if isinstance(answer, dict) and answer:
+        entries = cast("dict[Any, Any]", answer)
         if all(isinstance(each, numbers.Real) for each in entries.values()):
             keys = sorted(entries, key=_part)
             return np.array([coded(frozenset(keys)), *(entries[key] for key in keys)], np.float64)
