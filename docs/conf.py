@@ -23,12 +23,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "checks",
     "command_line",
-    "outside_links",
     "plain_docstrings",
     "public_names",
     "numpydoc",
     "qualified_hints",
     "results_keys",
+    "site_pages",
     "typeset_formulas",
 ]
 exclude_patterns = ["_build", "_ext"]

@@ -140,7 +140,7 @@ def test_a_key_without_an_explanation_is_named(monkeypatch) -> None:
 
 
 def test_links_that_leave_the_site_become_text(tmp_path) -> None:
-    links = script("_ext/outside_links.py").without_outside_links
+    links = script("_ext/site_pages.py").without_outside_links
     site = tmp_path / "docs"
     (tmp_path / "folder").mkdir()
     shown = links(
@@ -148,6 +148,22 @@ def test_links_that_leave_the_site_become_text(tmp_path) -> None:
     )
     assert shown == "a, b, [c](other.md), [d](../e.py)"
     assert links("[a](../p.md)", site / "howto" / "q.md", site) == "[a](../p.md)"
+
+
+def test_pages_are_marked_for_screen_readers_once() -> None:
+    marked = script("_ext/site_pages.py").marked
+    plain = (
+        '<p class="caption" role="heading"></p><aside class="sidebar-drawer"></aside><pre>x</pre>'
+        '<th class="head text-left"><p></p></th><dl>\n<dd>a</dd>\n<dd>b</dd>\n</dl>'
+    )
+    page = marked(plain)
+    assert page == (
+        '<p class="caption" role="heading" aria-level="2"></p>'
+        '<aside class="sidebar-drawer" aria-label="All pages"></aside><pre tabindex="0">x</pre>'
+        '<td class="head text-left"></td>'
+        '<ul class="parameters">\n<li>a</li>\n<li>b</li>\n</ul>'
+    )
+    assert marked(page) == page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
