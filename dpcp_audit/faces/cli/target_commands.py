@@ -296,8 +296,8 @@ Prove a promise of privacy for every input, by reading the source. The function 
 line, the proof bounds how far two neighbouring inputs can be apart, and adds up the cost of each
 noise draw. The first line that leaks, or that cannot be followed, stops the proof.
 
-Local privacy is proved for every two values of a user; with --shuffle-n, the promise is one of the
-shuffled reports of all users. With --group K, any K persons may differ. Coverage is proved for
+Local privacy is proved for every two values of a user; with --shuffle-n, a promise is proved for
+the shuffled reports of all users. With --group K, any K persons may differ. Coverage is proved for
 every law of the scores, if the rank of the threshold does not depend on the scores. TARGET, its
 claims and its options are those of 'dpcp-audit check'.
 """
