@@ -229,7 +229,7 @@ class Reading:
 
     @property
     def scope(self) -> str:
-        """What a reviewer signs for, in a sentence."""
+        """The sentence that a reviewer signs."""
         return (
             f"This report is of {counted(len(self.entries), 'claim')} of {self.papers}, with the "
             "code, inputs and settings that it names, and within the limits that it lists."

@@ -210,7 +210,7 @@ class CheckSpec:
         default=1,
         metadata=option(
             Whole(at_most=10_000),
-            "claim privacy for any K persons together, whose records all may differ: such claims "
+            "claim privacy for groups of K persons, all of whose records may differ; such claims "
             "are proved from the source, or left open",
             metavar="K",
         ),
@@ -438,7 +438,7 @@ def require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
     _require_shuffling(spec, spell)
     if spec.group > 1 and any(each.of_one_report for each in spec.guarantees):
         raise UsageError(
-            f"{spell('group')} is of several persons, and LocalDP of one report",
+            f"{spell('group')} is about several persons, and LocalDP about one report",
             hint=f"leave {spell('group')} out",
         )
     _require_records(spec, spell)

@@ -417,7 +417,7 @@ def _part(value: Any) -> str:
 
 
 def _equals_its_likes(value: Any) -> bool:
-    """Tell whether a value, which is no number, is compared by what it holds."""
+    """Return True if a value, which is no number, is compared by what it holds."""
     makes = type(value)
     numeric = any(hasattr(value, name) for name in ("__float__", "__array__", "detach"))
     return not numeric and makes.__hash__ is not None and makes.__eq__ is not object.__eq__

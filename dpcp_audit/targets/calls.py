@@ -189,7 +189,7 @@ class FunctionCaller:
             return self._many((values,), len(values), rng, {})
 
     def fixed_seed(self) -> str | None:
-        """Return where the function seeds a generator with a fixed number, if that can be seen."""
+        """Return the place where the function seeds a generator with a fixed number, if seen."""
         return fixed_seed(self.function)
 
     def close(self) -> None:

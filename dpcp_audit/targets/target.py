@@ -68,7 +68,7 @@ class Target:
     name : str
         Name in messages.
     randomness : Randomness
-        What can be expected of its runs. Code that is handed a generator or a seed repeats its
+        Expected repeatability of its runs. Code that is handed a generator or a seed repeats its
         outputs. Code of the style GLOBAL draws from global generators or from the system's entropy,
         and need not: the global generators are seeded for each batch, so that it repeats as long as
         it draws from them alone.

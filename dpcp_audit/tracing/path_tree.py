@@ -57,7 +57,7 @@ class ForcedRun(PathRun):
         self.moved: list[tuple[Line, Line]] = []
 
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
-        """Return what the other path saw."""
+        """Return the value that the other path saw."""
         entry = self._next(Seen.CHOICE, (len(self.draws),), line)
         if entry.key[0] != choice.name:
             raise PathDivergedError(f"{choice.name} is drawn in place of {entry.key[0]}", line)
@@ -66,7 +66,7 @@ class ForcedRun(PathRun):
         return entry.result
 
     def decided(self, asked: Question) -> Any:
-        """Return what the other path saw."""
+        """Return the value that the other path saw."""
         found = asked.found
         entry = self._next(found.kind, found.draws, found.line)
         result = entry.result

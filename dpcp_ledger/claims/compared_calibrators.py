@@ -317,7 +317,7 @@ class Compared:
     subject : str
         Name of the subject (see ``subjects.subject``).
     alphas, delta : tuple of float, float or None
-        Those of the cases, in place of the grid's.
+        Levels and δ of the cases, in place of the grid's.
     """
 
     subject: str

@@ -111,9 +111,9 @@ class ListedStatement:
     rows : tuple of str
         Ids of the claims that test it, or a part of it.
     repaired : tuple of str
-        Those of the rows that test a corrected form, which never takes the printed one's place.
+        Ids of the rows that test a corrected form, which never takes the printed one's place.
     again : tuple of str
-        Those of the rows that sample what another one proves: they count where they refute.
+        Ids of the rows that sample what another row proves: they count if they refute.
     note : str
         Remarks beside the rows.
     untested, seen : str

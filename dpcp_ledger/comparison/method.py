@@ -103,7 +103,7 @@ class PrivateCalibrator:
     Raises
     ------
     ValueError
-        Naming the field, with what it got.
+        If a field is invalid; the message names it and its value.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class Specimen:
     ----------
     name : str
     words : str
-        What it does wrong; of a twin, what it is.
+        The error of a bug, or a description of a twin.
     twin : str
         The name of its correct twin; empty for a correct one.
     target : str
@@ -75,7 +75,7 @@ class Specimen:
         Keyword arguments for it.
     privacy : PrivacyGuarantee or None
     coverage : Coverage or None
-        What it claims.
+        The claim of coverage, if there is one.
     draws, calls : int
         Calls at effort 1, of the privacy audit and of the coverage audit.
     sizes : tuple of int
@@ -92,7 +92,7 @@ class Specimen:
     hidden : frozenset of SpecimenCheck
         The checks whose claim is false too, and out of reach of any budget; ``unseen`` says why.
     unseen : mapping
-        Of the other checks: why they cannot see it, in words.
+        For each other check, the reason why it cannot see the bug, in words.
     """
 
     name: str
