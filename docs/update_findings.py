@@ -51,10 +51,10 @@ MATTER_MOST = {
 _FINDINGS = """\
 # Refuted claims
 
-What the papers claim and a run refutes. [The ledger](ledger.md) has every claim with its verdict;
-`dpcp-audit run --only 'ID'` tests one again, and the report has its witness. A number that rests on
-samples is marked so; every other number was computed. This page is written by
-`docs/update_findings.py` from a results file.
+This page lists the claims of the papers that a run refutes. [The ledger](ledger.md) has every claim
+with its verdict. `dpcp-audit run --only 'ID'` tests one again, and the report has its witness.
+Numbers from samples are marked; all others were computed. `docs/update_findings.py` writes this
+page from a results file.
 """
 _STANDINGS = {
     Standing.PAPER: ("As printed", "The paper's own claim, within its hypotheses."),

@@ -49,16 +49,16 @@ and what they found. {summary}
 - *Refuted as printed*: some case within the printed hypotheses refutes it. A claim of a corrected
   form never counts for the printed one.
 - *Erratum*: a proof's step, a constant or a caption is wrong, and no theorem falls with it.
-- *Tested apart*: the paper leaves open what it says, or says it of no one; a reading, a practice or
+- *Tested apart*: the paper leaves the meaning open, or does not claim it: a reading, a practice or
   a control is tested.
 - *Vacuous as printed*: true, even of an algorithm that ignores its data: it promises nothing.
-- *Undecided*: the runs had not what it takes, such as a library or enough trials.
+- *Undecided*: the runs lacked something, such as a library or enough trials.
 - *Read, not run*: the print itself shows it. *Not in these runs*: the ledger's runs leave it out.
 
-Most statements speak of every case within their hypotheses. Of the others, *there exists* says that
-some algorithm does it, *printed numbers* that numbers in the paper show it, and *left open* that a
-word such as “similar” leaves open what would break it; where such a statement is refuted, its
-claim says which of its numbers fails.
+Most statements are about every case within their hypotheses. The others are marked. *There exists*:
+some algorithm does it. *Printed numbers*: numbers in the paper show it. *Left open*: a word such as
+“similar” does not say what would break the statement; if it is refuted, its claim names the number
+that fails.
 
 [The ledger](ledger.md) has every claim. This page and those of the papers are written by
 `docs/update_statements.py` from the records and the ledger's verdicts.
