@@ -86,7 +86,7 @@ def planted() -> list[Specimen]:
 
 
 def refuted(bug: Specimen, seed: int, *, share: float, part: str) -> tuple[bool, float]:
-    """Return True if a search without a part refutes a bug, and its processor seconds."""
+    """Return True if a search without a part refutes a bug, and the processor seconds."""
     assert bug.privacy is not None  # noqa: S101  (for the type checker)
     draws = max(_FEWEST, round(share * bug.draws))
     spec = replace(bug.spec, trace=False, detect=_DETECT, draws=draws)

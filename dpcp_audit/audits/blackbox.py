@@ -227,7 +227,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
         return self._judge(race, arm.candidate, pair_test, number, size, significance)
 
     def _searched(self, number: int, budget: int) -> int:
-        """Return how many of a stage's outputs search, or choose the test of a given pair."""
+        """Return the number of outputs in a stage that search, or choose a given pair's test."""
         if self._given:
             return round(_TAUGHT_OF_GIVEN * budget) if number == 1 else 0
         return min(_MOST_SEARCHED, budget // 2, _SEARCHED_ANYWAY + round(_SEARCHED * budget))

@@ -351,7 +351,7 @@ class _Promised(NamedTuple):
 def _promised(
     loss: Callable[[float, float], float], p: float, q: float, *, trials: int, significance: float
 ) -> _Promised:
-    """Return what two rates promise: the distances of their two limits, added in squares."""
+    """Return the promise of two rates: the distances of their two limits, added in squares."""
     counts = np.minimum(trials, np.rint([p * trials, q * trials])).astype(np.int64)
     low, high = clopper_pearson(counts, trials, significance=min(2 * significance, _WIDEST))
     limits = (float(low[0]), q), (p, float(high[1]))

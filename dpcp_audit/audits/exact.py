@@ -334,7 +334,7 @@ def _enclosed_outcome(
 
 
 def _sides(guarantee: PrivacyGuarantee, pairs: Sequence[LawPair]) -> list[Side] | None:
-    """Return what the guarantee bounds in each direction; None where a pair is not enclosed."""
+    """Return the bounded quantity in each direction; None where a pair is not enclosed."""
     backward = [way for pair in pairs if (way := pair.reversed()) is not pair]
     sides = [enclosed(way, guarantee) for way in (*pairs, *backward)]
     return None if any(side is None for side in sides) else [s for s in sides if s is not None]
@@ -359,7 +359,7 @@ def _method(pairs: Sequence[LawPair]) -> ProofMethod:
 
 
 def _slack(guarantee: PrivacyGuarantee, pairs: Sequence[LawPair], found: Measurement) -> float:
-    """Return how much larger than was found the largest δ over all pairs may be.
+    """Return the largest excess of the largest δ over all pairs beyond the one found.
 
     Pruned mass bounds δ, not a log-ratio or a Rényi divergence: those may then be anything.
     """

@@ -209,7 +209,7 @@ def _counts(values: FloatArray, coins: BoolArray) -> tuple[FloatArray, FloatArra
 
 
 def _hits(cells: IntArray, coins: BoolArray, count: int) -> FloatArray:
-    """Return how often the coin was true in each of so many cells."""
+    """Return the number of true coins in each of so many cells."""
     return np.asarray(np.bincount(cells, weights=coins, minlength=count), dtype=np.float64)
 
 

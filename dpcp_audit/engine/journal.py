@@ -105,7 +105,7 @@ def line_of(entry: Any) -> bytes:
 
 
 def _entry_of(line: bytes) -> Any:
-    """Return what a line says, as plain data; None where it is not whole.
+    """Return the plain data of a line; None where it is not whole.
 
     Raises
     ------
@@ -403,7 +403,7 @@ def _compare(path: Path, there: _Recorded, rows: Sequence[Row], settings: RunSet
 
 
 def _checked(path: Path, number: int, check: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a check of a line returns; what it refuses is named by the line's number."""
+    """Return the result of a check of a line; an error names the number of the line."""
     try:
         return check(*arguments)
     except ValueError as error:

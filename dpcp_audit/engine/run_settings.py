@@ -369,7 +369,7 @@ def provenance(settings: RunSettings) -> Provenance:
 
 
 def _uncommitted(names: Iterable[str]) -> dict[str, str]:
-    """Return how files differ from git's commit, of those that do."""
+    """Return the files that differ from git's commit, with the kind of difference."""
     top = Path(_git("rev-parse", "--show-toplevel"))
     files = {Path(name).resolve(): name for name in names}
     outside = {name: "outside" for path, name in files.items() if not path.is_relative_to(top)}
@@ -384,7 +384,7 @@ def _uncommitted(names: Iterable[str]) -> dict[str, str]:
 
 
 def _git(*arguments: str) -> str:
-    """Return what git says, or "" where it is missing, fails or does not answer."""
+    """Return git's output, or "" where it is missing, fails or does not answer."""
     try:
         done = subprocess.run(  # noqa: S603  (fixed arguments)
             ["git", *arguments],  # noqa: S607  (the user's own git)

@@ -292,7 +292,7 @@ def _given_by(name: str) -> str:
 
 
 def _meant(patterns: Sequence[str], skipped: Sequence[Skipped]) -> str:
-    """Return what is said of skipped checks that patterns may mean; "" where there are none."""
+    """Return the sentence on skipped checks that patterns may mean; "" where there are none."""
     starts = [pattern.partition("*")[0] for pattern in patterns]
     meant = [
         each

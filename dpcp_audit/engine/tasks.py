@@ -297,7 +297,7 @@ def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str, 
 
 
 def _told(caught: BaseException) -> tuple[str, str]:
-    """Return what an error says, in a line, and its hint."""
+    """Return the message of an error, on one line, and its hint."""
     said, _, hint = str(caught).partition(HINT)
     line, hint = " ".join(said.split()), " ".join(hint.split())
     if isinstance(caught, TargetError | DegenerateTargetError):  # it says what was wrong
@@ -334,7 +334,7 @@ def _libraries(extensions: int) -> Any:  # noqa: ARG001  (which load them; searc
 
 @lru_cache(maxsize=1)
 def _extensions(modules: int) -> int:  # noqa: ARG001  (nothing new is loaded without a new one)
-    """Return how many of the modules that are loaded are machine code."""
+    """Return the number of loaded modules that are machine code."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return sum(isinstance(file, str) and file.endswith(_MACHINE_CODE) for file in files)
 

@@ -432,7 +432,7 @@ def _with_relation(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind(function: object, guarantees: Sequence[Guarantee], given: Mapping[str, Any]) -> Kind:
-    """Return what a fitted object predicts, a randomizer where one is spoken of, or a quantile."""
+    """Return a fitted object's kind, a randomizer if one is meant, or else a quantile."""
     if (fitted := kind_of(function)) is not None:
         return fitted
     local = any(each.of_one_report for each in guarantees)

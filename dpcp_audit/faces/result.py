@@ -438,7 +438,7 @@ def preformatted(text: str) -> str:
 
 
 def _heading(document: Mapping[str, Any]) -> list[str]:
-    """Return what a reader must know first; of many claims, how many have each verdict."""
+    """Return the first line for a reader; for many claims, the number with each verdict."""
     reading = read(document)
     if len(reading.entries) <= _MOST_ROWS:
         return [reading.headline]

@@ -383,7 +383,7 @@ def _listeners(
     progress: Progress,
     stack: ExitStack,
 ) -> tuple[Past | None, list[Callable[[Event], None]]]:
-    """Return what is finished already, and the receivers of events, the journal first."""
+    """Return the finished work, and the receivers of events, the journal first."""
     past: Past | None = None
     listeners: list[Callable[[Event], None]] = []
     if options.resume is not None:
@@ -476,7 +476,7 @@ def publish(
 
 
 def _display_of(options: argparse.Namespace) -> Display:
-    """Return how much the options of ``arguments.add_display`` ask to show."""
+    """Return the amount to show, from the options of ``arguments.add_display``."""
     return Display(
         quiet=options.quiet, verbose=options.verbose, show=tuple(map(str.upper, options.show))
     )

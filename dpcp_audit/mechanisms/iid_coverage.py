@@ -550,7 +550,7 @@ class _MeanSearch:
         return at.mass * ((crowd + 1) * _BETWEEN_GRID * uneven + drift)
 
     def _halved(self, small: list[_Interval]) -> Iterator[_Ending]:
-        """Yield what becomes of the search in each small interval."""
+        """Yield the further course of the search in each small interval."""
         if not small:
             return
         most = binomial_exceeded(_SELDOM, self.counted.n, max(leaf.mass for leaf in small))

@@ -129,7 +129,7 @@ def _log_bits(
 
 
 def _no_score_ahead(nodes: _Nodes, union: FloatArray, drift: float) -> BoolArray:
-    """Tell which nodes will see one and the same count at every midpoint to come.
+    """Return True for each node that will see the same count at every midpoint to come.
 
     Midpoints never fall below min(left, right), nor rise above max(left, right) by more
     than one resolution a round.

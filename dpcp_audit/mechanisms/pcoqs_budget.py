@@ -269,7 +269,7 @@ def _game(
 
 
 def _shift(loss: float, step: float, cells: int) -> tuple[int, float, int]:
-    """Return where γ·e^(−loss) falls: a whole shift, the chord's weight of its upper end, size."""
+    """Return the place of γ·e^(−loss): a whole shift, the chord's weight of its upper end, size."""
     place = -loss / step
     whole = math.floor(place)
     weight = math.expm1((place - whole) * step) / math.expm1(step)

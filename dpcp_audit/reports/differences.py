@@ -75,7 +75,7 @@ def _change_data(change: Change, comparison: RunDifferences) -> PlainData:
 
 
 def _side(finding: PlainData | None) -> PlainData | None:
-    """Return what a run found of a claim; its evidence is the estimate that every report shows."""
+    """Return a run's finding of a claim; its evidence is the estimate that every report shows."""
     if finding is None:
         return None
     evidence = shown_estimate(finding) if finding["evidence"] else None
@@ -97,7 +97,7 @@ def summary(comparison: RunDifferences) -> str:
 
 
 def _counts(changes: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many claims went which way: "1 worse, 2 fixed, 3 unchanged"."""
+    """Return the number of claims with each change: "1 worse, 2 fixed, 3 unchanged"."""
     found = Counter(standing(row) if row["changed"] else "unchanged" for row in changes)
     order = sorted(found, key=lambda each: (each == "unchanged", each != "worse", each != "fixed"))
     none = [] if found["worse"] else ["none worse"]
@@ -138,7 +138,7 @@ def sides_of(row: Mapping[str, Any]) -> list[PlainData | None]:
 
 
 def _quantity_of(row: Mapping[str, Any]) -> str:
-    """Return what the numbers are of; "" where nothing was measured."""
+    """Return the quantity of the numbers; "" where nothing was measured."""
     finding: Mapping[str, Any] = row["new"] or row["old"] or {}
     evidence = finding.get("evidence")
     return named(evidence) if evidence else ""
@@ -293,7 +293,7 @@ def render_page(data: Mapping[str, Any]) -> str:
 
 
 def _part(row: Mapping[str, Any]) -> str:
-    """Return where a change stands; one that is worse but does not count is apart."""
+    """Return the group of a change; one that is worse but does not count is apart."""
     where = standing(row)
     if where == "worse" and not row["counts_as_worsening"]:
         return "worse elsewhere"

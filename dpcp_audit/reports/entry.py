@@ -97,7 +97,7 @@ def _said(document: Mapping[str, Any], key: str) -> str:
 
 
 def told(document: Mapping[str, Any]) -> str:
-    """Return True if any verdict contradicts what is recorded, as a clause; "" if nothing is.
+    """Return a clause on verdicts that contradict the recorded ones; "" if none are recorded.
 
     Examples
     --------
@@ -377,7 +377,7 @@ def _entry(
 
 
 def _reason(finding: Mapping[str, Any]) -> str:
-    """Return why a claim is not decided, beside the power that its sentence tells."""
+    """Return the reason why a claim is not decided, beside the power in its sentence."""
     if finding["verdict"] != Verdict.INCONCLUSIVE:
         return ""
     note = "" if finding.get("power") else finding.get("note") or ""
@@ -414,7 +414,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
 def _printed(
     finding: Mapping[str, Any], document: Mapping[str, Any]
 ) -> tuple[tuple[str, str], ...]:
-    """Return what the paper prints: the sentence, its cases, and its corrected forms."""
+    """Return the printed statement: the sentence, its cases, and its corrected forms."""
     printed: PlainData = finding["source"].get("printed") or {}
     ids = [id_ for id_ in printed.get("corrected") or () if id_ != finding["id"]]
     verdicts = {each["id"]: each["verdict"] for each in document["findings"]} if ids else {}
@@ -436,14 +436,14 @@ def _page(finding: Mapping[str, Any]) -> str:
 
 
 def _side(evidence: Mapping[str, Any]) -> str:
-    """Return which side of a number is known, where no interval is shown."""
+    """Return the known side of a number, where no interval is shown."""
     if only_below(evidence):
         return "no upper limit"
     return "an upper bound" if only_above(evidence) else "a single point"
 
 
 def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what the claim rests on and speaks of."""
+    """Return the standing, assumptions and parameters of the claim."""
     parameters = ", ".join(f"{name} = {short(v)}" for name, v in finding["parameters"].items())
     facts = [
         ("Standing", STANDINGS[Standing(finding["standing"])]),
@@ -454,7 +454,7 @@ def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _proof(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return how the claim was proved, a rule an item."""
+    """Return the proof of the claim, one item for each rule."""
     proof = finding.get("proof")
     if not proof:
         return []

@@ -83,7 +83,7 @@ def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> ShiftTest:
 
 
 def _obstacle(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:
-    """Return why two pieces of evidence cannot be compared, or an empty text."""
+    """Return the reason why two pieces of evidence cannot be compared, or an empty text."""
     if old is None or new is None:
         return "nothing was measured in one of the runs"
     if old["quantity"] != new["quantity"] or not agree(old["at"], new["at"]):
@@ -323,7 +323,7 @@ def compare(
 
 
 def _names(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return what runs are called: the days on which they ended, where these differ."""
+    """Return the names of runs: the days on which they ended, where these differ."""
     if len(runs) == 2:
         return "old", "new"
     provenances: list[Mapping[str, Any]] = [run.get("provenance") or {} for run in runs]
@@ -417,7 +417,7 @@ def _change(
 
 
 def _verdict(old: PlainData | None, new: PlainData | None) -> Movement:
-    """Tell where the verdict went; ERROR and INCONCLUSIVE say nothing of a claim."""
+    """Return the direction of a verdict's change; ERROR and INCONCLUSIVE have none."""
     was = None if old is None else old["verdict"]
     is_ = None if new is None else new["verdict"]
     if Verdict.REFUTED not in {was, is_} or was == is_ or new is None:

@@ -114,7 +114,7 @@ class TwoCounts:
 
 
 def _chord_dip(rates: FloatArray) -> FloatArray:
-    """Return how far A(η) = log(1 + e^η) dips below its chords between neighbouring rates.
+    """Return the dips of A(η) = log(1 + e^η) below its chords between neighbouring rates.
 
     It is furthest below a chord where its derivative, the rate, is the chord's slope.
     """
@@ -242,7 +242,7 @@ class CurveTest:
         return min(1.0, test._supremum(region, low, high) + nuisance_error)  # noqa: SLF001
 
     def _region(self, level: float, low: float, high: float) -> Region:
-        """Return where a box of the level refutes; all y that matter at p′ in [low, high]."""
+        """Return the region in which a box of the level refutes, for all y that matter at p′."""
         counts = self._counts.between(low, high)
         upper = self._upper(counts, level)
         knots = self._knots(float(upper[0]), float(upper[-1]))

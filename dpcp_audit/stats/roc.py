@@ -130,7 +130,7 @@ def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, fl
 
 
 def _crossing(first: tuple[float, float], second: tuple[float, float]) -> float:
-    """Return where a line meets a steeper one."""
+    """Return the point at which a line meets a steeper one."""
     return (second[0] - first[0]) / (first[1] - second[1])
 
 

@@ -196,7 +196,7 @@ def _mean_rises(gap: float, old: Sample, new: Sample) -> float:
 
 
 def _radius(log: float, old: Sample, new: Sample) -> float:
-    """Return what the difference exceeds its mean by with probability 3·e^−log at most."""
+    """Return the excess over its mean that the difference has with probability ≤ 3·e^−log."""
     variance, step = 0.0, 0.0
     for sample in (old, new):
         width = sample.range[1] - sample.range[0]
@@ -484,7 +484,7 @@ def _tail(observed: int, ones: int, size: int, *, many: bool) -> float:
 
 
 def _followed(marked: BoolArray) -> IntArray:
-    """Return how many marks another one follows k later, around the circle; k = 1, …, (n−1)/2."""
+    """Return the number of marks with another one k later on the circle; k = 1, …, (n−1)/2."""
     spectrum = np.fft.rfft(marked.astype(np.float64))
     counts = np.fft.irfft(np.abs(spectrum) ** 2, n=marked.size)
     return np.rint(counts[1 : (marked.size - 1) // 2 + 1]).astype(np.int64)

@@ -333,7 +333,7 @@ def _unknown(quantity: Quantity, claimed: float, bound: Bound = Bound.AT_MOST) -
 
 
 def _power(evidence: Evidence) -> Power:
-    """Return what would have been refuted: a value beyond the claim by the interval's width."""
+    """Return the power: a value beyond the claim by the interval's width."""
     assert evidence.claimed is not None  # noqa: S101  (the caller's)
     width = evidence.upper - evidence.lower
     below = evidence.bound is Bound.AT_LEAST

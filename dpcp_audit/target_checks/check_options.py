@@ -265,7 +265,7 @@ def _option_of(guarantee: Guarantee) -> Option:
 
 
 def _mistaken(claimed: object) -> str:
-    """Return what to do with what is no guarantee, where that can be told; "" elsewhere."""
+    """Return advice for an object that is no guarantee, where there is any; "" elsewhere."""
     if isinstance(claimed, type):
         return "give the class its parameters"
     if is_sequence(claimed):

@@ -484,7 +484,7 @@ def require_domain(pair: InputPair, target: TargetSpec, spell: Spelling) -> None
 
 
 def _outside(pair: InputPair, target: TargetSpec, spell: Spelling) -> str:
-    """Return what the pair must hold and does not; "" where it does."""
+    """Return the rule that the pair breaks; "" where it breaks none."""
     if target.kind is Kind.RANDOMIZER:
         return _no_value(pair, target.domain or 0)
     if target.kind.takes is Takes.RECORDS:
@@ -514,7 +514,7 @@ def _no_value(pair: InputPair, domain: int) -> str:
 
 
 def _no_records(probabilities: Any, labels: Any, classes: int) -> str:
-    """Return what records must be and are not; "" where they are, or are none."""
+    """Return the rule that the records break; "" where they break none, or are none."""
     table, chosen = (np.asarray(each, dtype=np.float64) for each in (probabilities, labels))
     if not table.size:
         return ""

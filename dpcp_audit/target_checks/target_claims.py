@@ -103,7 +103,7 @@ class TwoSidedPrivacy:
         return self._joined(found, first, context)
 
     def _joined(self, found: Outcome, first: TraceResult, context: Context) -> Outcome:
-        """Return what both sides say, of an audit in which the first traces refuted nothing."""
+        """Return the outcome of both sides, if the first traces refuted nothing."""
         second = first
         if not _same_pair(found.witness, first):
             second = self.trace.on(_pair(found.witness), _part(context, "searched", _TRACED / 2))
@@ -186,7 +186,7 @@ def _same_pair(witness: PlainData, result: TraceResult) -> bool:
 
 
 def _contradiction(found: Outcome, shown: TraceResult, *, same: bool) -> str:
-    """Return that an enumerated loss lies below what the outputs certify; "" if it does not."""
+    """Return the sentence on an enumerated loss below the certified one; "" if it is not below."""
     evidence = _of(shown).evidence
     if evidence.kind is not EvidenceKind.EXACT or not (same or shown.every):
         return ""

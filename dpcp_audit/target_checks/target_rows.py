@@ -132,7 +132,7 @@ def row_for(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
 
 
 def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
-    """Return what the claim fixes; a guarantee's own α is the order of its divergence."""
+    """Return the parameters of the claim; a guarantee's own α is the order of its divergence."""
     fixed: PlainData = {}
     if sizes := _sizes(spec, guarantee):
         fixed["n"] = sizes[0] if len(sizes) == 1 else list(sizes)
@@ -182,12 +182,12 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
 
 
 def _together(spec: CheckSpec) -> str:
-    """Return how often neighbours differ so, where it is more than once."""
+    """Return the number of such differences between neighbours, if there is more than one."""
     return "" if spec.group == 1 else f", up to {spec.group} times"
 
 
 def _unit(spec: CheckSpec) -> str:
-    """Return what differs between two neighbours."""
+    """Return the difference between two neighbours, in words."""
     if spec.target.kind.takes is Takes.VALUE:
         return "user's value"
     if spec.target.kind.takes is Takes.CLIENTS and spec.unit is Unit.RECORD:
@@ -433,7 +433,7 @@ _COUNTED = (
 
 
 def _proved_beside(proved: Outcome, traced: Outcome | None) -> Outcome:
-    """Return what is proved, with the tables and the note of a trace that decides nothing."""
+    """Return the proof's outcome, with the tables and the note of a trace that decides nothing."""
     if traced is None:
         return proved
     unfollowed = traced.traced is not None and traced.traced.unfollowed

@@ -197,7 +197,7 @@ class _EveryPair:
 
 
 def _room(found: Outcome) -> float:
-    """Return what the exact value may be off by."""
+    """Return the largest error of the exact value."""
     return found.evidence.upper - found.evidence.value if found.evidence.value < np.inf else 0.0
 
 
@@ -217,7 +217,7 @@ def _laws(target: TracedTarget, domain: int) -> list[OutputLaw]:
 
 
 def _doubt(target: TracedTarget, domain: int) -> str:
-    """Return what in the source keeps the laws from being a proof, with its line; "" for none."""
+    """Return the part of the source that keeps the laws from being a proof; "" for none."""
     if target.read is None:
         return f"{_at(target.home)}: its source is not read"
     for value in range(domain):
@@ -228,7 +228,7 @@ def _doubt(target: TracedTarget, domain: int) -> str:
 
 
 def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
-    """Return True if any of a few calls without a trace returns something else than with one.
+    """Return how a few calls without a trace differ from traced ones; "" where they agree.
 
     What it returns must be an output that the laws have, of the same types.
     """
@@ -572,7 +572,7 @@ class TraceSearch:
     def _badness(
         self, context: Context, effort: TraceEffort, candidate: Candidate
     ) -> tuple[bool, bool, float]:
-        """Return how bad a pair looks; one that cannot be followed, or draws nothing, is the last.
+        """Return the rank of a pair; one that cannot be followed, or draws nothing, is the last.
 
         By the loss of the output where its whole law is small, else by a few paths: what the noise
         reveals may be infinitely much on pairs on which the output shows nothing.
@@ -618,7 +618,7 @@ def _seen_loss(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
 
 
 def _path(trace: PairTrace) -> PlainData:
-    """Return which path loses most; of a whole law no path is singled out."""
+    """Return the path that loses most; none for a whole law."""
     if trace.exact is not None:
         return {}
     way = max(range(2), key=lambda index: float(np.max(trace.samples[index].losses)))

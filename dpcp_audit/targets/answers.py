@@ -229,7 +229,7 @@ def _global_states() -> tuple[Any, Any]:
 
 
 def _moved(before: tuple[Any, Any], after: tuple[Any, Any]) -> list[str]:
-    """Return which global generators stand elsewhere after a call than after the same call before.
+    """Return the global generators whose state differs after the same call as before.
 
     A target that seeds them from its own rng leaves them where it did before.
     """

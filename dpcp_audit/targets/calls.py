@@ -250,7 +250,7 @@ class FunctionCaller:
                 os._exit(0)  # it would go on with the audit, and fork again
 
     def _hint(self, error: BaseException) -> str:
-        """Return what to say where a signature, as of a wrapper, kept a keyword to itself."""
+        """Return the advice for a signature, such as a wrapper's, that hides a keyword."""
         if self.convention.style is not RandomStyle.GLOBAL:
             return ""
         if not isinstance(error, TypeError | KeyError):

@@ -129,7 +129,7 @@ class _Fitting:
         labels: Any,
         keywords: Mapping[str, Any],
     ) -> Any:
-        """Return what predicts after a call of a fitting method: what it returns, or its object."""
+        """Return the predictor after a call of a fitting method: its result, or its object."""
         fitted = _with_data(fit, features, labels)(**_taken(fit, keywords))
         return found if fitted is None or not _has(fitted, _PREDICTS[self._kind]) else fitted
 

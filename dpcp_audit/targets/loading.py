@@ -189,7 +189,7 @@ def _require_outside(loaded: str, name: str) -> None:
 
 @contextmanager
 def _told(loaded: str) -> Generator[None]:
-    """Tell what is started meanwhile that this is being loaded: it would start itself again."""
+    """Mark this target as loading for processes started meanwhile: it would start itself again."""
     before = os.environ.get(_LOADING)
     os.environ[_LOADING] = os.pathsep.join([*_in_load(), loaded])
     try:
@@ -447,7 +447,7 @@ def _required(accepted: Mapping[str, inspect.Parameter], name: str) -> bool:
 
 
 def _mistaken(signature: inspect.Signature, kind: Kind) -> str:
-    """Return what a signature looks like instead, if its first names tell; else nothing."""
+    """Return advice on a signature of another kind, if its first names tell; else nothing."""
     names = list(signature.parameters)
     if names[:1] == ["self"]:
         return (

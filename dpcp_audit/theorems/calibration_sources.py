@@ -297,7 +297,7 @@ def by_class(thresholds: FloatArray, classes: int) -> FloatArray:
 
 
 def _at_most(values: FloatArray, thresholds: FloatArray, *, strict: bool) -> IntArray:
-    """Return how many of sorted values are at most each threshold, or below it."""
+    """Return the number of sorted values at or below each threshold, or below it."""
     if strict:
         return np.searchsorted(values, thresholds, side="left")
     return np.searchsorted(values, thresholds, side="right")

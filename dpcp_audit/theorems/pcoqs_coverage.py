@@ -317,7 +317,7 @@ class CoverageTheorem(_SearchCase):
         return TheoremTrials(means, clearly, undecided, uncorrected=self._uncorrected(means, error))
 
     def _uncorrected(self, coverage: FloatArray, error: float = 0.0) -> BoolArray | None:
-        """Tell which would fail without τ*: of the printed τ, and not where α* runs."""
+        """Return True for trials that would fail without τ*, for the printed τ; else None."""
         if self.corrected or self.windows > 1:
             return None
         short = (1 - self.mechanism.alpha - coverage + error) * (self.n + 1)

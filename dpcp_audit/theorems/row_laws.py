@@ -334,7 +334,7 @@ def _fitted_scores(name: str) -> Deferred:
 
 
 def _fitted(name: str) -> Callable[[], ProbabilityPool]:
-    """Return what reads a classifier's pool, by the name that a witness holds."""
+    """Return the reader of a classifier's pool, by the name that a witness holds."""
     if name not in SHIPPED:
         raise ValueError(f"name must be that of a fitted classifier's pool, got {name!r}")
     return partial(classifier_pool, *SHIPPED[name])

@@ -141,7 +141,7 @@ def _inside(value: Any, line: Line, depth: int) -> Iterator[Atom]:
 
 
 def _attributes(value: Any, listed: Sequence[str], line: Line, depth: int) -> Iterator[Atom]:
-    """Return what an object holds beside its listed content, by name."""
+    """Return the further content of an object, beside its listed content, by name."""
     for name, held in sorted(getattr(value, "__dict__", {}).items()):
         if name not in listed:
             yield f".{name}"

@@ -559,7 +559,7 @@ def _lines_written(
     *,
     values: bool,
 ) -> dict[Line, Line]:
-    """Return where the data is written that lines return without noise, as far as is known."""
+    """Return the lines that write the data which is returned without noise, as far as known."""
     found: dict[Line, Line | None] = {}
     for (x, _), row, direction in zip(ways, seeds, paths, strict=True):
         for seed, path in zip(row, direction, strict=True):
@@ -669,7 +669,7 @@ def _is_plain(statement: ast.Assign) -> bool:
 
 
 def _uncast(value: ast.expr) -> ast.expr:
-    """Return what a call of ``float`` or ``int`` is of."""
+    """Return the argument of a call of ``float`` or ``int``."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
         return value
     cast = value.func.id in _CASTS and len(value.args) == 1

@@ -423,7 +423,7 @@ RECORDERS = (RecordingGenerator, _LegacyRecorder, _PythonRecorder)
 
 
 def _unseeded(original: type, recorder: type[_LegacyRecorder | _PythonRecorder]) -> type:
-    """Return what stands in place of a class of generators: without a seed it records.
+    """Return the stand-in for a class of generators: without a seed it records.
 
     Seeded ones, and those made before, still pass for its instances.
     """
@@ -479,7 +479,7 @@ def _signed(size: Any, number: Any) -> Any:
 
 @cache
 def _replaced() -> list[tuple[Any, str, Any, Any]]:
-    """Return what is replaced: its owner, its name, itself, and what replaces it."""
+    """Return the replacements: owner, name, original and stand-in."""
     default_rng = np.random.default_rng
 
     def own_rng(seed: Any = None) -> Any:
@@ -521,13 +521,13 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
 
 @cache
 def _by_identity() -> dict[int, Any]:
-    """Return what replaces a function, by its identity."""
+    """Return the stand-ins of functions, by the functions' identity."""
     return {id(original): value for _, _, original, value in (*_replaced(), *refusals())}
 
 
 @cache
 def _originals() -> dict[int, Any]:
-    """Return what was replaced, by the identity of what replaces it."""
+    """Return the originals, by the identity of their stand-ins."""
     return {id(value): original for _, _, original, value in (*_replaced(), *refusals())}
 
 

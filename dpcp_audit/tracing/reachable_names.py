@@ -141,7 +141,7 @@ def is_own(file: str | None) -> bool:
 
 
 def _held(function: FunctionType) -> Iterator[Any]:
-    """Yield what a function holds besides its module's names."""
+    """Yield the objects that a function holds besides its module's names."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     for cell in function.__closure__ or ():

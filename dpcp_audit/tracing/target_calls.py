@@ -83,7 +83,7 @@ def put_back(root: object) -> Generator[Callable[[], bool]]:
 def _changes(
     state: Iterable[tuple[Any, Mapping[Any, Any]]],
 ) -> Iterable[tuple[Any, Mapping[Any, Any], list[Any]]]:
-    """Yield what holds noise now, with its entries before, and which of them hold it."""
+    """Yield the holders of noise, with their entries before, and those that hold it."""
     for holder, before in state:
         now = _entries(holder)
         new = [key for key in now if now[key] is not before.get(key, _NOWHERE)]
@@ -93,7 +93,7 @@ def _changes(
 
 
 def _entries(holder: Any) -> Mapping[Any, Any]:
-    """Return what a holder holds, by key, name or place."""
+    """Return the entries of a holder, by key, name or place."""
     if isinstance(holder, dict):
         return dict(holder)
     if isinstance(holder, type):
@@ -106,7 +106,7 @@ def _entries(holder: Any) -> Mapping[Any, Any]:
 
 
 def _results(cache: Any) -> Iterable[Any]:
-    """Yield what a cache of ``functools`` holds, in a dictionary or in a chain."""
+    """Yield the results in a cache of ``functools``, in a dictionary or in a chain."""
     for each in gc.get_referents(cache):
         yield from each.values() if isinstance(each, dict) else (each,)
 
@@ -152,7 +152,7 @@ def _fill(cell: CellType, value: Any) -> None:
 
 
 def _reached(root: object) -> list[Any]:
-    """Return what can change of all that an object leads to, the nearest first."""
+    """Return the changeable objects that an object leads to, the nearest first."""
     seen, waiting, found = {id(root): root}, deque([root]), list[Any]()
     while waiting and len(seen) < _MOST:
         value = waiting.popleft()
@@ -173,7 +173,7 @@ def _is_holder(value: Any) -> bool:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """Return what an object leads to; code that is installed leads nowhere."""
+    """Return the objects that an object leads to; installed code leads nowhere."""
     if isinstance(value, np.ndarray):
         return value.ravel().tolist() if _is_holder(value) else ()
     if isinstance(value, ModuleType):

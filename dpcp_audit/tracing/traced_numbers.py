@@ -255,7 +255,7 @@ class Traced:
         return self.path.array_function(func, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what NumPy's numbers have too; functions of the value read it."""
+        """Return an attribute that NumPy's numbers have too; functions of the value read it."""
         if name.startswith("_"):
             raise AttributeError(name)
         if name in _ITSELF:

@@ -217,7 +217,7 @@ class Reproduced:
         )
 
     def _power(self, printed: int, compared: Sequence[_Compared]) -> Power:
-        """Return that one number differs, where there are trials enough to see that."""
+        """Return the power: one number that differs, if there are enough trials to see it."""
         blind = not compared or (self.form is Form.WRITTEN and _few_trials(compared))
         return Power(
             quantity=Quantity.MISPRINTS,

@@ -426,7 +426,7 @@ def _trial(trial: int, task: SimulationTask) -> dict[Demand, Measured]:
 
 @lru_cache(maxsize=1)
 def _known(seed: int) -> dict[tuple[int, Demand], Measured]:  # noqa: ARG001  (that of the trials)
-    """Return what is known of the trials of a seed, a few hundred bytes each, to be added to."""
+    """Return the known trials of a seed, a few hundred bytes each, to be added to."""
     return {}
 
 

@@ -77,7 +77,7 @@ class _PoissonLots:
         return places, inside.to(torch.float32)
 
     def _gaps(self, block: int) -> Tensor:
-        """Return how far each member that enters lies behind the one before, from 1."""
+        """Return the distance of each entering member from the one before, from 1."""
         shape = (len(self.members), block)
         drawn = torch.rand(shape, generator=self.generator, dtype=torch.float64)
         if self.rate == 1:
@@ -276,7 +276,7 @@ class _Run:
         return (self.settings.noise_scale * drawn).expand(flat.shape)
 
     def _divisor(self) -> Tensor | float:
-        """Return what the noisy sum is divided by: L, or by a planted bug q·N."""
+        """Return the divisor of the noisy sum: L, or with a planted bug q·N."""
         if self.settings.flaw is not Flaw.DIVIDES_BY_SIZE:
             return float(self.settings.lot_size)
         sizes = self.members.sum(dim=1, keepdim=True)

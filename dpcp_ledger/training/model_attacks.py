@@ -311,7 +311,7 @@ def _ratio_of(seen: FloatArray, *, answers: FloatArray, ratio: FloatArray) -> Fl
 
 
 def _frequencies(signal: FloatArray, chosen: BoolArray, answers: FloatArray) -> FloatArray:
-    """Return how often each record got each answer in its chosen models, (answers, n)."""
+    """Return the number of times that each record got each answer, shape (answers, n)."""
     counts = np.stack([(chosen & (signal == answer)).sum(axis=0) for answer in answers])
     common = (counts.sum(axis=1) + 0.5) / (counts.sum() + 0.5 * answers.size)
     weighed = counts + _PRIOR_MODELS * common[:, None]

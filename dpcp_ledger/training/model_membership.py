@@ -485,7 +485,7 @@ class ModelMembership:
         return _played(score, pilot), _played(score, fresh)
 
     def _twice(self, advantage: Held) -> float:
-        """Return how much larger than allowed the advantage of twice the claimed loss is."""
+        """Return the advantage at twice the claimed loss, as a multiple of the allowed one."""
         twice = float((power_of_twice(self.guarantee, _RATES) - _RATES).max())
         power = advantage.smallest_violation
         return power.quantity.times_worse(twice, power.claimed, power.bound)

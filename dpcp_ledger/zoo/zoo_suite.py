@@ -157,7 +157,7 @@ def _claim(specimen: Specimen, column: SpecimenCheck) -> Claim:
 
 
 def _parameters(specimen: Specimen, column: SpecimenCheck) -> PlainData:
-    """Return what the claim fixes, beside the specimen itself."""
+    """Return the parameters of the claim, beside the specimen itself."""
     promised = (specimen.privacy, specimen.coverage)
     fixed: PlainData = {"check": str(column), "specimen": specimen.name}
     for guarantee in promised:
@@ -310,7 +310,7 @@ def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any])
 
 
 def _truth(own: Mapping[SpecimenCheck, Mapping[str, Any]]) -> str:
-    """Return what a specimen really does, and what it claims, where that was computed."""
+    """Return the true loss of a specimen and its claim, where they were computed."""
     evidence = own.get(SpecimenCheck.EXACT, {}).get("evidence")
     if not evidence:
         return ""
@@ -381,7 +381,7 @@ def _headline(bad: Sequence[_Line], good: Sequence[_Line]) -> str:
 
 
 def _counted(document: Mapping[str, Any]) -> str:
-    """Return how the checks are counted: each bug and each twin has several."""
+    """Return the sentence on how checks are counted: each bug and each twin has several."""
     checks = len(document["findings"])
     refuting = sum(finding["verdict"] == Verdict.REFUTED for finding in document["findings"])
     return f"Each is tried by several checks, {checks} in all, of which {refuting} refute."

@@ -593,7 +593,7 @@ def promised_excess(
 def _excess(
     power: Callable[[FloatArray], FloatArray], p: FloatArray, q: FloatArray, trials: int
 ) -> FloatArray:
-    """Return how far p exceeds what q allows, in standard errors."""
+    """Return the excess of p over the rate that q allows, in standard errors."""
     p, q = np.minimum(p, 1.0), np.minimum(q, 1.0)
     error = np.sqrt(np.maximum(q * (1 - q), 1 / trials) / trials)
     allowed, shifted = power(q), power(np.minimum(1.0, q + error))

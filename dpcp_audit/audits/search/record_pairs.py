@@ -337,7 +337,7 @@ def _bare(law: FloatArray, never: BoolArray) -> FiniteLaw:
 
 
 def _groups(law: FloatArray, other: FloatArray, crowd: FloatArray, n: int) -> list[BoolArray]:
-    """Return which reports speak for the first law, for the other one, for the crowd's, and not."""
+    """Return the reports for the first law, for the other one, for the crowd's, and for none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.round(np.log(law / other), _SAME)
     ratio = np.nan_to_num(ratio, nan=0.0)
@@ -486,7 +486,7 @@ class RowPairs(ListedPairs):
             yield "others of the first labels", np.arange(n) % max(1, m // 3)
 
     def _moves(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        """Yield what differs: the places in the pool of its features and label, on either side."""
+        """Yield the changes: the places in the pool of its features and label, on either side."""
         first, last = self._ends()
         middle = len(self.pool.labels) // 2
         if self.relation is not Relation.ONE_LABEL:

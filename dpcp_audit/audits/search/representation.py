@@ -139,7 +139,7 @@ def _promise(guarantee: PrivacyGuarantee, pilot: tuple[FloatArray, FloatArray]) 
 
 
 def _features(outputs: FloatArray) -> list[Feature]:
-    """Return how a number is written, or some numbers of a vector."""
+    """Return the features of a number's digits, or of some numbers of a vector."""
     if outputs.ndim == 1:
         return [LastBits(3), LastBits(8), TrailingZeros()]
     width = outputs.shape[1]

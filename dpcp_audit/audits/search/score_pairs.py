@@ -258,7 +258,7 @@ def families(
 
 
 def _ranks(n: int, alpha: float | None) -> list[int]:
-    """Return how many of the n−1 common scores lie below, the likeliest splits first."""
+    """Return the numbers of the n−1 common scores that lie below, the likeliest splits first."""
     if alpha is not None:
         rank = math.ceil((1 - alpha) * (n + 1))
         wanted = [rank - 1, rank, rank - 2, *(math.floor(s * n) for s in _SHARES[:3])]

@@ -232,7 +232,7 @@ def shrink(
 
 
 def _promise(race: PairRace, candidate: Candidate, size: int) -> float:
-    """Return what a pilot promises of a pair; −∞ where the target says nothing on it."""
+    """Return a pilot's promise for a pair; −∞ where the target has no answer on it."""
     try:
         race.bank.fill(candidate, size)
     except DegenerateTargetError:

@@ -281,7 +281,7 @@ def largest_refuted(
 def _possible(
     guarantee: PrivacyGuarantee, groups: Sequence[Guesses], tails: FloatArray
 ) -> BoolArray:
-    """Tell which probabilities of at least v right guesses are allowed, shape (groups, levels)."""
+    """Return True for allowed probabilities of at least v right guesses, shape (groups, levels)."""
     v, c, m = (
         np.array([[getattr(group, name)] for group in groups])
         for name in ("correct", "guesses", "canaries")
@@ -539,7 +539,7 @@ def _count(runs: Ranked, threshold: float, most: int) -> tuple[IntArray, IntArra
 
 
 def _right_guesses(chances: FloatArray, guesses: int) -> FloatArray:
-    """Return how probable each number of right guesses is in each run, shape (runs, guesses + 1).
+    """Return the probability of each number of right guesses, shape (runs, guesses + 1).
 
     ``chances``, of shape (runs, k), are those of the canaries of the largest scores.
     """

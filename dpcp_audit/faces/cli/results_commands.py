@@ -346,7 +346,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _installed() -> dict[str, str]:
-    """Return what each installed suite with claims of its own tests; of a broken one, why."""
+    """Return the summary of each installed suite with claims of its own, or its error."""
     from dpcp_audit.engine import suites
 
     found: dict[str, str] = {}

@@ -168,7 +168,7 @@ def execute_list(options: argparse.Namespace) -> int:
 
 
 def _line(claim: Claim, *, whole: bool) -> dict[str, Any]:
-    """Return what is told of a claim; ``whole`` adds what a program may ask for."""
+    """Return the data shown of a claim; ``whole`` adds what a program may ask for."""
     told = {
         "claim": claim.id,
         "expected": "-" if claim.expected is None else str(claim.expected),
@@ -319,7 +319,7 @@ def _parsed(named: NamedTheorem, words: list[str]) -> argparse.Namespace:
 
 
 def _instead(named: NamedTheorem) -> dict[str, str]:
-    """Return what the theorem takes in place of another theorem's privacy or failure parameter."""
+    """Return the theorem's own parameter in place of another theorem's privacy or failure one."""
     taken = {each.name: each for each in named.parameters}
     return {
         absent: f"{named.name} takes --{name}: {taken[name].help}"
@@ -370,12 +370,12 @@ def _fixed(named: NamedTheorem, parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def _given(named: NamedTheorem, parsed: argparse.Namespace) -> dict[str, object]:
-    """Return what was given of the theorem's parameters and of the law of the scores."""
+    """Return the given parameters of the theorem and of the law of the scores."""
     return arguments.given(parsed, _options(named))
 
 
 def _options(named: NamedTheorem) -> tuple[Option, ...]:
-    """Return where the scores come from and the theorem's parameters, each number or several."""
+    """Return the source of the scores and the theorem's parameters, each one number or several."""
     from dpcp_audit.theorems.theorem_case import SOURCES, several
 
     told = (
@@ -466,7 +466,7 @@ def _described(named: NamedTheorem) -> Iterator[str]:
 
 
 def _told(option: Option) -> str:
-    """Return what a parameter is, with its default."""
+    """Return the description of a parameter, with its default."""
     if option.required:
         return f"{option.help} (required)"
     if option.otherwise:

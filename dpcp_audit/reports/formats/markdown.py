@@ -124,7 +124,7 @@ def _sign_off(reading: Reading) -> str:
 
 
 def _grounds(rest: Sequence[Entry]) -> list[str]:
-    """Return what was found of each claim, and the rules and assumptions of its proof, folded."""
+    """Return the finding of each claim, with the rules and assumptions of its proof, folded."""
     decided = [entry for entry in rest if entry.verdict is not Verdict.INCONCLUSIVE]
     if not decided:
         return []
