@@ -101,6 +101,12 @@ CHECKS = (
     Documented("Printed tables", "dpcp_ledger.claims.reproduced_tables.Reproduced"),
     Documented("Calibrators side by side", "dpcp_ledger.claims.compared_calibrators.Compared"),
     Documented("Change between two runs", "stats.samples.Shift", ("comparison of two runs",)),
+    Documented("Two counts against a line", "stats.ratio_test.RatioTest"),
+    Documented("Two counts against a curve", "stats.curve_test.CurveTest"),
+    Documented("Right guesses", "stats.rates.GuessingTest"),
+    Documented("A rate, at any time", "stats.rates.RateSequence"),
+    Documented("A mean, at any time", "stats.bounded_mean.MeanBets"),
+    Documented("Dependence between outputs", "stats.samples.SerialDependence"),
 )
 
 

@@ -94,14 +94,14 @@ class BlackBoxPrivacy(SearchedPrivacy):
     (``PublicGrid``); their last bits are tested apart, if nothing is refuted (``written_leak``).
 
     :Null hypothesis: The guarantee holds on every pair of neighbours that the search may choose.
-    :Statistic: In each stage, that of the rule that a pilot selects (``EventTest``, ``MomentTest``
-        or ``GameTest``), on the pair that won the race, on outputs drawn afterwards.
+    :Statistic: The statistic of the rule that a pilot selects in each stage (``EventTest``,
+        ``MomentTest`` or ``GameTest``), for the pair that won the race, on fresh outputs.
     :Level: At most the check's significance, by a union bound: stage k has the share s_k, and the
         shares sum to at most 0.9 of it. The last bits of outputs have the remaining 0.1, and a
         millionth probes for serial dependence.
-    :Power: That against a planted twin: a mechanism of the claim's own notion with 1/f of the
-        noise, searched for with the same outputs. ``smallest_violation`` gives the loss that is
-        refuted with probability 0.95.
+    :Power: ``smallest_violation``: the loss of a planted twin that is refuted with probability
+        0.95. The twin is a mechanism for the same kind of claim with 1/f of the noise; the search
+        must find its worst pair and event with the same number of outputs.
     :Reference: Karnin, Koren and Somekh (2013), for the race; the rules name their own.
 
     Parameters

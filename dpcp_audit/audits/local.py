@@ -316,7 +316,7 @@ class LocalPrivacy:
         at most e^ε/(e^ε + s − 1), so that the number is Binomial. A millionth probes for serial
         dependence.
     :Power: ``smallest_violation``: the ε of randomised response that is refuted with probability
-        0.95, where the pilot has found the rule.
+        0.95, if the pilot finds the rule.
     :Reference: Kairouz, Oh and Viswanath (2015), Theorem 3.4; Warner (1965), for randomised
         response.
 

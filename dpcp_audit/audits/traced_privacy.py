@@ -352,9 +352,9 @@ class TracedPrivacy:
     :Statistic: The exact loss where all paths were enumerated. Otherwise, for a pure guarantee, the
         largest loss of a path; for others, the mean excess of the paths' losses, δ(ε), at an ε that
         half of the paths choose, on the other half.
-    :Level: At most the significance, by betting limits (``MeanBets``); none where the law is
-        enumerated or a pure guarantee fails on a path. In the scope ``transcript`` half of it is
-        for the mean cost of composed noises.
+    :Level: At most the significance, by betting limits (``MeanBets``). No false alarms where the
+        law is enumerated, or where a path breaks a pure guarantee. In the scope ``transcript`` half
+        of the significance is for the mean cost of composed noises.
     :Power: For a pure guarantee: any larger loss, if one path in the stated number reaches it. For
         others: the loss that so many paths refute with probability 0.95, assuming the largest δ(ε)
         that the claim allows.

@@ -42,6 +42,13 @@ class MeanBets:
 
     For E[X] ≤ m, bet on 1 − X and 1 − m.
 
+    :Null hypothesis: E[X] ≥ m, for X in [0, 1]; for E[X] ≤ m, bet on 1 − X and 1 − m.
+    :Statistic: The capital of a mixture of bets against the claim.
+    :Level: At most the significance over all times at once, by Ville's inequality.
+    :Power: ``smallest_violation``: the shortfall of the mean that n values refute with probability
+        0.95, for values that vary as those given.
+    :Reference: Waudby-Smith and Ramdas (2024), Section 4; Ville (1939).
+
     Parameters
     ----------
     bets : ndarray, shape (k,)

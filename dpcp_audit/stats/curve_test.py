@@ -201,6 +201,15 @@ _WIDEST, _LEAST = 0.5, 1e-30
 class CurveTest:
     """The null hypothesis p ≤ f(p′) about two binomial counts.
 
+    :Null hypothesis: p ≤ f(p′), for a concave power curve f and the probabilities behind two
+        independent binomial counts.
+    :Statistic: The least level at which the one-sided Clopper–Pearson limits of the two counts
+        refute.
+    :Level: At most the significance: the p-value is the largest probability, over the null
+        hypothesis, that a box of this level or less refutes.
+    :Power: To first order that of the score test at the tangent of f.
+    :Reference: Clopper and Pearson (1934); Berger and Boos (1994).
+
     Parameters
     ----------
     n, n_prime : int

@@ -376,6 +376,13 @@ def _trials_reaching(successes: int, rate: float, *, detection: float) -> float:
 class RateSequence:
     """Anytime-valid intervals for a Bernoulli rate.
 
+    :Null hypothesis: The rate behind a count is the claimed one.
+    :Statistic: The likelihood ratio of a Beta mixture of rates against the claimed rate.
+    :Level: At most the significance over all times at once, by Ville's inequality: the trials may
+        stop whenever one likes.
+    :Power: ``smallest_violation``: the rate that all trials refute with probability 0.95.
+    :Reference: Robbins (1970); Ville (1939).
+
     Parameters
     ----------
     significance : float
@@ -450,6 +457,15 @@ _HALVINGS, _FINEST = 26, 5e-7
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuessingTest:
     """The null hypothesis (ε, δ)-DP about the number of right guesses.
+
+    :Null hypothesis: (ε, δ)-DP of a pair of inputs, or ε-DP of all pairs of s inputs, in N rounds
+        of the guessing game.
+    :Statistic: The number of right guesses among M; N and M are fixed beforehand.
+    :Level: At most the significance, and exact: the largest law of the number under the claim is
+        known, without a nuisance parameter.
+    :Power: ``power``: the probability of a refutation, if each guess is right with a given
+        probability.
+    :Reference: Kairouz, Oh and Viswanath (2015), Theorem 3.4.
 
     Parameters
     ----------

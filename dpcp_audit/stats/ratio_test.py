@@ -60,6 +60,16 @@ _HALVINGS = 40
 class RatioTest:
     """The null hypothesis p ≤ e^ε·p′ + δ about two binomial counts.
 
+    :Null hypothesis: p ≤ e^ε·p′ + δ, for the probabilities p and p′ behind two independent binomial
+        counts.
+    :Statistic: T, the excess x/n − e^ε·y/n′ − δ over its standard error at the maximum likelihood
+        estimates under the boundary.
+    :Level: At most the significance: the p-value is the largest probability of T ≥ t over p′ in its
+        confidence interval, plus the error of that interval.
+    :Power: ``rate_detected``: the p that is refuted with probability 0.95, at a given p′, by exact
+        sums over the counts.
+    :Reference: Farrington and Manning (1990); Berger and Boos (1994).
+
     Parameters
     ----------
     n, n_prime : int

@@ -66,14 +66,13 @@ _LARGEST_LOG = 200.0
 class Shift(NamedTuple):
     """p-values of "the new number is higher" and of "it is lower".
 
-    :Null hypothesis: The number behind the new sample is not higher than behind the old one; and
-        not lower.
+    :Null hypothesis: Two: the new number is not higher than the old one; and it is not lower.
     :Statistic: Two rates: Fisher's exact test, or an e-value where a number of trials was chosen in
         view of the hits. Two log-ratios: boxes of the four rates. Two means: their difference.
     :Level: At most the significance, at every sample size. ``dpcp-audit compare`` shares its
         false-alarm probability among all findings by Holm's method.
-    :Power: Not stated beforehand: both samples are given. The confidence interval of each number
-        says what a run could tell.
+    :Power: Not stated, because both samples are given. The confidence intervals of the two numbers
+        show which change could be seen.
     :Reference: Turner, Ly and Grünwald (2024) and Ville (1939), for e-values; Maurer and Pontil
         (2009), Theorem 10, for means.
     """
@@ -375,6 +374,15 @@ class SerialMark(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialDependence:
     """A dependence between successive outputs.
+
+    :Null hypothesis: Successive outputs are exchangeable, as independent outputs of one law are.
+    :Statistic: For each mark and each lag k, the number of marked outputs with another marked one k
+        later, around a circle of outputs.
+    :Level: At most the significance: the number has a known hypergeometric law, whatever the law of
+        the outputs, and Bonferroni's inequality covers lags and marks.
+    :Power: Not stated. A draw that is used for two outputs in a row has p-values far below a
+        millionth.
+    :Reference: The law of runs on a circle, derived in the module.
 
     Parameters
     ----------

@@ -65,13 +65,13 @@ class TwoSidedPrivacy:
     """Trace a target, and audit it as a black box unless the traces refute the claim.
 
     :Null hypothesis: The guarantee, on every pair of neighbours that is tried.
-    :Statistic: That of ``TracedPrivacy`` on the pairs proposed, then that of ``BlackBoxPrivacy`` or
-        ``LocalPrivacy`` on the outputs, then that of the traces on the worst pair of the search.
-    :Level: At most the significance s, by a union bound: s/20, 9s/10 and s/20. Other paths and
-        outputs choose the pairs than those that test them.
-    :Power: That of the outputs' audit. A trace whose upper bound stays within the claim gives its
-        own.
-    :Reference: Those of the checks named.
+    :Statistic: In turn, that of ``TracedPrivacy`` on proposed pairs, of ``BlackBoxPrivacy`` or
+        ``LocalPrivacy`` on the outputs, and of ``TracedPrivacy`` on the worst pair of that search.
+    :Level: At most the significance s, by a union bound: s/20, 9s/10 and s/20. The pairs are chosen
+        on other paths and outputs than those that test them.
+    :Power: That of the audit of the outputs; or that of the trace, if its upper bound stays within
+        the claim.
+    :Reference: Those of the three checks.
 
     Parameters
     ----------

@@ -74,12 +74,12 @@ class CanaryAudit:
         with its power curve; and (ε, δ)-DP at the ε that is accounted.
     :Statistic: Two, each with half of the significance: the number of right guesses of canaries,
         against the region that the claim's curve allows; and a lower bound of ε(δ) that assumes
-        nothing about the mechanism. From 500 runs on that bound is by bets on independent runs,
-        below by the guesses.
+        nothing about the mechanism. From 500 runs on, bets on independent runs give this bound;
+        with fewer runs, the guesses do.
     :Level: At most the significance, by a union bound, however the canaries of a run depend on one
         another.
-    :Power: What the same training without its noise would have certified: some runs without noise
-        measure it.
+    :Power: The ε that the same training without its noise would have been certified to lose; some
+        runs without noise measure it.
     :Reference: Mahloujifar, Melis and Chaudhuri (2024), Theorem 9; Steinke, Nasr and Jagielski
         (2023), Theorem 5.2; Waudby-Smith and Ramdas (2024), for the bets.
 
