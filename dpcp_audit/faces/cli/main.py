@@ -263,7 +263,8 @@ class _Summarised:
 
     def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
         """Return the parser of a further command."""
-        settings.setdefault("description", f"{self._summary[:1].upper()}{self._summary[1:]}.")
+        if self._summary:
+            settings.setdefault("description", f"{self._summary[0].upper()}{self._summary[1:]}.")
         return self._commands.add_parser(name, help=self._summary, **settings)
 
 
