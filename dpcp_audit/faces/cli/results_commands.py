@@ -131,7 +131,8 @@ _REPLAY = """\
 Run one finding of a results file again. The finding of 'dpcp-audit check' is tested on the recorded
 pair and event, or law of scores, by fresh draws of the current code. Any other finding is computed
 again with its seed, and must come out the same.
-
+"""
+_REPLAY_EPILOG = """\
 exit codes:
   0  the same verdict again
   1  another verdict
@@ -145,6 +146,7 @@ def add_replay(commands: Commands) -> None:
     parser = commands.add_parser(
         "replay",
         description=_REPLAY,
+        epilog=_REPLAY_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
