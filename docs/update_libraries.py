@@ -106,7 +106,7 @@ _READING = """\
 - Local hashing reports its hash function. The audit uses the values that the report supports,
   because an aggregator uses nothing else.
 - private_prediction_sets is not on the package index, and its law is computed here. Its code is run
-  [in a clone](wild.md). [Another page](which_line.md) follows its function as it stands, at
+  [in a clone](wild.md). [Another page](which_line.md) follows its unchanged function, at
   n = 500: of 300 random pairs the worst loss was 1.53 to 1.56.
 - Each library ran in an environment of its own, in its newest version beside this package's NumPy.
   smartnoise-sql needs an older OpenDP; puncc and Tumult Core declare older releases of NumPy than

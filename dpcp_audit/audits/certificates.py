@@ -5,8 +5,8 @@ loss after the error is taken off is often largest far out, where the neighbour 
 
 Power: an event with the probability p′ on the neighbour is refuted with probability 0.95 from some
 p on; the loss that the two show, in the claim's own parameter, is the smallest at the event that
-shows it best. What bounds a Rényi divergence, or is Gaussian, is held against a Gaussian release,
-of which an event shows a part only.
+shows it best. Rényi and Gaussian claims are compared with a Gaussian release, of which an event
+shows a part only.
 """
 
 from __future__ import annotations

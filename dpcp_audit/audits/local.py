@@ -528,7 +528,7 @@ class LocalPrivacy:
         }
 
     def _require_random(self, counts: IntArray, rng: np.random.Generator) -> None:
-        """Hold a few outputs against the declared randomness, on the input that varies most.
+        """Compare a few outputs with the declared randomness, on the input that varies most.
 
         Raises
         ------

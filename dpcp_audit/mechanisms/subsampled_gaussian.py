@@ -44,8 +44,8 @@ _SUPPORT = 16.0
 class SubsampledGaussian(PrivacyGuarantee):
     """The guarantee of T steps of the Poisson-subsampled Gaussian mechanism, as tight as it is.
 
-    Everything is had from dp-accounting's privacy loss distributions: ``power``, ``delta_at``
-    and ``epsilon_at`` from above (losses rounded pessimistically), ``delta_below`` and
+    All numbers come from dp-accounting's privacy loss distributions: ``power``, ``delta_at`` and
+    ``epsilon_at`` from above (losses rounded pessimistically), ``delta_below`` and
     ``epsilon_below`` from below. The rounding errors of the Fourier transforms, at most
     about 1e-15 a step, are added to and taken from δ.
 

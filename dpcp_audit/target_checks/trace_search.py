@@ -474,7 +474,7 @@ class TraceSearch:
             return
 
     def again(self, witness: PlainData, context: Context) -> Outcome:
-        """Run the paths of a witness again, on the code as it is now."""
+        """Run the paths of a witness again, on the current code."""
         pair = Neighbours(
             relation=Relation(witness["relation"]),
             value=input_from_data(witness["value"]),

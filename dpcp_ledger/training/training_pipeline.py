@@ -286,7 +286,7 @@ _ORDERS = (2, 3, 4, 5, 6, 8, 12, 16, 32)
 def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Computation:
     """Compute ε of DP-SGD and P-COQS on the same people, at ``delta``.
 
-    By composed privacy losses, from above, held against the training's ε at δ/2 plus
+    By composed privacy losses, from above, compared with the training's ε at δ/2 plus
     ρ + 2·sqrt(ρ·log(2/δ)), basic composition's sum. The training alone bounds it from below.
     """
     value, claimed = pipeline.epsilon_at(delta), pipeline.textbook_epsilon(delta)

@@ -255,14 +255,14 @@ class EngineChecks:
         ]
 
     def _accounted(self, context: Context) -> tuple[Evidence, PlainData, str]:  # noqa: ARG002
-        """Hold ε as promised against that of the steps that the engine accounts."""
+        """Compare the promised ε with that of the steps that the engine accounts for."""
         low, high = (self.steps.epsilon(self.delta, pessimistic=each) for each in (False, True))
         groups = [f"{each.steps} × {each}" for each in self.steps.parts]
         note = f"Privacy loss distributions of {self.steps.total} steps, from below and from above."
         return self._loss(low, high), {"delta": self.delta, "steps": groups}, note
 
     def _clipped(self, context: Context) -> tuple[Evidence, PlainData, str]:  # noqa: ARG002
-        """Hold the largest record's part of a step's sum against the clipping norm."""
+        """Compare the largest record's part of a step's sum with the clipping norm."""
         clip_norm = self.training.clip_norm
         evidence = Evidence.exact(
             Quantity.RATIO,
@@ -275,7 +275,7 @@ class EngineChecks:
         return evidence, {"clip_norm": clip_norm}, note
 
     def _noise(self, context: Context) -> tuple[Evidence, PlainData, str]:  # noqa: ARG002
-        """Hold the μ of a step, shift over noise, against 1/σ of the accounted steps."""
+        """Compare the μ of a step, shift over noise, with 1/σ of the accounted steps."""
         mu, sigma = self.step.mu, self.steps.noise_multiplier
         witness: PlainData = {"noise_multiplier": sigma}
         if math.isnan(mu):
@@ -286,7 +286,7 @@ class EngineChecks:
         return evidence, witness, _noise_note(self.step)
 
     def _rate(self, context: Context) -> tuple[Evidence, PlainData, str]:
-        """Hold the loader's sampling rate against the one that is accounted."""
+        """Compare the loader's sampling rate with the accounted one."""
         lots, rate = drawn_lots(self.training, context), self.steps.rate
         evidence = lots.rate_evidence(rate, significance=context.significance)
         return evidence, {"rate": rate}, _lots_note(lots)

@@ -159,7 +159,7 @@ def execute_replay(options: argparse.Namespace) -> int:
     """Run one finding again; 0 if the same comes out.
 
     Third-party code is tested again on the recorded pair and event (or law of scores), on fresh
-    draws of the code as it is now: exit code 0 means refuted again, or again not refuted. Any
+    draws of the current code: exit code 0 means refuted again, or again not refuted. Any
     other check is repeated with its seed: verdict, evidence and witness must be the same, numbers
     up to the rounding of other machines.
     """
