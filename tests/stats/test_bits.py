@@ -65,17 +65,6 @@ def test_binomial_law(size: int, chance: float) -> None:
     assert disagreeing_cells(counts, masses, trials=DRAWS, level=1e-8).size == 0
 
 
-@pytest.mark.statistical(false_alarm=1e-8)
-@pytest.mark.parametrize("chance", [0.2, 0.3])
-def test_few_bits_among_many_sizes_of_0(chance: float) -> None:
-    """Few ones are expected at once, whatever the chance; fails with probability <= 1e-8 each."""
-    sizes = np.tile([1] + [0] * 15, DRAWS // 10)
-    drawn = binomials(sizes, np.full(sizes.size, chance), rng=np.random.default_rng(4))
-    assert not drawn[sizes == 0].any()
-    counts, masses = np.bincount(drawn[sizes == 1], minlength=2), np.array([1 - chance, chance])
-    assert disagreeing_cells(counts, masses, trials=DRAWS // 10, level=1e-8).size == 0
-
-
 @pytest.mark.statistical(false_alarm=2e-8)
 def test_sizes_and_chances_side_by_side_and_independent() -> None:
     """Sums over four unequal draws; fails by chance with probability at most 2e-8."""

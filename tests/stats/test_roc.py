@@ -109,21 +109,6 @@ def test_the_whole_band_covers_whatever_the_order_of_the_cells(name) -> None:
     assert misses <= binom.isf(1e-7, _REPETITIONS, _SIGNIFICANCE)
 
 
-@pytest.mark.statistical(false_alarm=1e-6)
-def test_a_band_whose_limits_forget_how_many_cells_there_are_would_be_seen(monkeypatch) -> None:
-    """Limits at forty times their level miss too often; they pass with probability below 1e-6."""
-
-    def forgetful(limits: Any) -> Any:
-        return lambda counts, trials, error: limits(counts, trials, min(0.4, 40 * error))
-
-    for name in ("lower_limits", "upper_limits"):
-        monkeypatch.setattr(roc_bands, name, forgetful(getattr(roc_bands, name)))
-    p, q = LAWS["k-RR"]
-    rng, order = np.random.default_rng(2), np.argsort(-p / q)
-    misses = sum(_misses(p, q, order, 2000, rng) for _ in range(_REPETITIONS))
-    assert misses > binom.isf(1e-6, _REPETITIONS, _SIGNIFICANCE)
-
-
 @pytest.mark.parametrize("name", LAWS)
 def test_the_band_is_narrow_on_counts_as_they_are_expected(name) -> None:
     p, q = LAWS[name]

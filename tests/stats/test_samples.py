@@ -160,12 +160,6 @@ def test_means_keep_their_level_where_a_normal_approximation_fails() -> None:
     assert compare_means(0.0, values(20, 0.0), 1 / 20, values(20, 0.05)).higher == 1.0
 
 
-def test_means_fall_as_they_rise() -> None:
-    old, new = values(5000, 0.01), values(8000, 0.02)
-    assert compare_means(0.92, old, 0.90, new).lower < 1e-6
-    assert compare_means(0.90, old, 0.90, new) == (1.0, 1.0)
-
-
 def test_of_several_rates_each_has_a_share() -> None:
     def several(*hits: int) -> Sample:
         counts = tuple(Count(of=f"n = {i}", hits=k, trials=1000) for i, k in enumerate(hits))
@@ -229,19 +223,6 @@ def test_means_of_two_values_are_compared_and_log_ratios_of_two_counts() -> None
 def test_two_sides_cost_a_factor_of_two() -> None:
     assert Shift(0.01, 1.0).p_value == 0.02
     assert Shift(1.0, 0.6).p_value == 1.0
-
-
-@pytest.mark.parametrize("rate", [0.002, 0.1, 0.5])
-def test_fishers_level_is_held_exactly(rate: float) -> None:
-    """Over all outcomes of two runs of 60 trials."""
-    masses = binom.pmf(np.arange(61), 60, rate)
-    rejected = sum(
-        masses[a] * masses[b]
-        for a in range(61)
-        for b in range(61)
-        if compare_rates(count(a, 60), count(b, 60)).p_value <= 0.05
-    )
-    assert rejected <= 0.05
 
 
 def test_the_smallest_probability_by_hand() -> None:
