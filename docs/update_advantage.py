@@ -139,7 +139,7 @@ def converted(rho: float) -> float:
     """Return the smallest bound on the advantage by way of (ε, δ)-DP."""
 
     def bound(epsilon: float) -> float:
-        delta = ZCDP(rho).standard_delta_at(epsilon)
+        delta = math.exp(-(max(0.0, epsilon - rho) ** 2) / (4 * rho))  # Bun and Steinke (2016)
         return (math.expm1(epsilon) + 2 * delta) / (math.exp(epsilon) + 1)
 
     found = minimize_scalar(bound, bounds=(rho, rho + 12 * math.sqrt(rho)), method="bounded")

@@ -268,16 +268,6 @@ class ZCDP(_RenyiBounded):
     def _limits(self) -> tuple[FloatArray, FloatArray]:
         return _ORDERS, self.rho * _ORDERS
 
-    def standard_delta_at(self, epsilon: float) -> float:
-        """Return exp(−(ε−ρ)²/(4ρ)), the textbook conversion (Bun and Steinke 2016, Lemma 3.5)."""
-        _validate.non_negative(epsilon=epsilon)
-        return math.exp(-(max(0.0, epsilon - self.rho) ** 2) / (4 * self.rho))
-
-    def standard_epsilon_at(self, delta: float) -> float:
-        """Return ρ + 2·sqrt(ρ·log(1/δ)), the textbook conversion."""
-        _validate.open_unit(delta=delta)
-        return self.rho + 2 * math.sqrt(self.rho * math.log(1 / delta))
-
 
 @dataclass(frozen=True, slots=True)
 class RenyiDP(_RenyiBounded):
