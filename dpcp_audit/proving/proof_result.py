@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from dpcp_audit.proving.charges import decimal, total
 from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.stats.enclosures import ball, upper
+from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.formatting import rounded
+from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_audit.words.results import AnnotatedLine, SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dpcp_audit.proving.charges import Charge, Ledger, Total
     from dpcp_audit.proving.distances import Refusal
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
 
 _WIDE = 64
+_EPSILONS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 _ROUNDING = 1e-12
+"""More than doubles round a rate or a factor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -52,6 +56,9 @@ class ProofResult:
         Remarks on the lines of the source, by file and line.
     n : int or None
         The number of records; None where the proof is for every number, or of one user's report.
+    cost : callable or None
+        Returns the total of the account in another claim's unit; None of coverage, and where the
+        reading stopped.
     """
 
     name: str
@@ -64,6 +71,7 @@ class ProofResult:
     source: FunctionSource | None
     notes: Mapping[tuple[str, int], list[Note]]
     n: int | None = None
+    cost: Callable[[PrivacyGuarantee], Total] | None = None
 
     @property
     def proved(self) -> bool:
@@ -75,6 +83,40 @@ class ProofResult:
         """The cost in the first claim's unit, rounded upwards; None where there is none."""
         value = self.totals[0].value if self.totals else None
         return None if value is None else upper(ball(value))
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return the δ at which (ε, δ)-DP is proved, from above, for ``epsilon`` >= 0.
+
+        1 where nothing is proved.
+
+        Examples
+        --------
+        >>> import math
+        >>> import dpcp_audit as dp
+        >>> dp.prove(math.sqrt, dp.PureDP(1.0)).delta_at(0.5)
+        1.0
+        """
+        _validate.non_negative(epsilon=epsilon)
+        found = None if self.cost is None else self.cost(ApproxDP(epsilon, 1.0)).value
+        return 1.0 if found is None else min(1.0, upper(ball(found)))
+
+    def tradeoff(self, fpr: float, epsilons: Sequence[float] = _EPSILONS) -> float:
+        """Return the proved false-negative rate, from below, of any attack of this ``fpr``.
+
+        (ε, δ)-DP at each of the ``epsilons`` bounds it (Dong, Roth and Su 2022, Proposition 3): a
+        claim of a trade-off curve that consists of lines is proved as one ``ApproxDP`` for each.
+
+        Parameters
+        ----------
+        fpr : float
+            The false-positive rate, in [0, 1].
+        epsilons : sequence of float
+            Where (ε, δ) is worked out, each >= 0.
+        """
+        _validate.closed_unit(fpr=fpr)
+        lines = [(each, 1 - self.delta_at(each)) for each in epsilons]
+        rates = [max(y - math.exp(e) * fpr, math.exp(-e) * (y - fpr)) for e, y in lines]
+        return max(0.0, max(rates, default=0.0) - _ROUNDING)
 
     @property
     def line(self) -> int | None:

@@ -364,6 +364,9 @@ class ProofAttempt:
             stop=stop,
             source=source,
             notes=reader.notes,
+            cost=None
+            if stop is not None or ledger is None
+            else functools.partial(self.inputs.total, ledger),
         )
 
     def _account(self, reader: Reader, source: FunctionSource) -> Ledger:

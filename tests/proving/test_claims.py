@@ -251,3 +251,21 @@ def test_a_group_claim_that_is_not_proved_is_left_open() -> None:
     found = dp.audit(laplace_sum, dp.PureDP(2.0), group=3, n=20)
     assert str(found.verdict) == "INCONCLUSIVE"
     assert "up to 3 times" in found[0].claim
+
+
+def test_a_proof_gives_a_trade_off_curve_from_below() -> None:
+    """Of Laplace noise on a sum, and Gaussian noise, whose curves are known."""
+    proof = dp.prove(gaussian_sum, dp.GaussianDP(1.0))
+    pure = dp.prove(laplace_sum, dp.PureDP(1.0))
+    for fpr in np.linspace(0, 1, 21):
+        exact = float(dp.GaussianDP(1 / 3).tradeoff(fpr))
+        assert exact - 0.02 <= proof.tradeoff(fpr) <= exact
+        laplace = min(  # of the likelihood-ratio tests, by symmetry
+            max(0.0, 1 - math.e * fpr) if fpr < 0.5 / math.e else 1.0,
+            0.25 / (math.e * fpr) if 0.5 / math.e <= fpr <= 0.5 else 1.0,
+            (1 - fpr) / math.e if fpr > 0.5 else 1.0,
+        )
+        assert pure.tradeoff(fpr) <= laplace + 1e-12
+        assert pure.tradeoff(fpr) >= dp.PureDP(1.0).tradeoff(fpr) - 1e-9
+    assert pure.delta_at(1.0) == 0
+    assert dp.prove(without_noise, dp.PureDP(1.0), clients=2).tradeoff(0.0) == 0.0
