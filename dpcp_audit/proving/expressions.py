@@ -400,6 +400,13 @@ class Expressions(Loops):
         self._captured.add(self.frame)
         return Closure(node, self.frame, self.path.frames[self.frame].source, defaults)
 
+    def _read_NamedExpr(self, node: ast.NamedExpr) -> Value:
+        value = self.read(node.value)
+        if self.each_record or node.target.id not in self.path.frames[self.frame].local:
+            raise self.refuse("a value is named for each record, or in a comprehension")
+        self.bind(node.target, value)
+        return value
+
     def _read_Attribute(self, node: ast.Attribute) -> Value:
         return attributes.attribute(self._reader, self.read(node.value), node.attr)
 

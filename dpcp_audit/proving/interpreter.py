@@ -106,9 +106,9 @@ class Reader(Expressions):
         """Return the refusal at the line that is read."""
         return Refusal(self.line, reason, hint, self.file)
 
-    def leak(self, reason: str, hint: str) -> Leak:
+    def leak(self, reason: str, hint: str, *, unpaid: bool = False) -> Leak:
         """Return that data is used without noise at the line that is read."""
-        return Leak(self.line, reason, hint, self.file)
+        return Leak(self.line, reason, hint, self.file, unpaid=unpaid)
 
     def note(self, says: str, sensitivity: Fraction | None = None, *, noise: bool = False) -> None:
         """Keep a remark on the line that is read."""
@@ -140,12 +140,11 @@ class Reader(Expressions):
         try:
             return self.path.use(draw, token)
         except LookupError:
-            leak = self.leak(
+            raise self.leak(
                 "noise that was used before is used again: its second use hides nothing",
                 "draw fresh noise for each value",
-            )
-            leak.unpaid = True
-            raise leak from None
+                unpaid=True,
+            ) from None
 
     def release(self, value: Value) -> Value:
         """Observe a value: charge for its noise, and return what is public then."""

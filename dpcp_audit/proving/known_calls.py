@@ -134,10 +134,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     if rule is not None:
         return _known(reader, target, rule, args, kw)
     if target in {np.random.default_rng, np.random.Generator, np.random.RandomState}:
-        raise reader.leak(
-            "a generator of the program's own: whoever knows its seed knows the noise",
-            "draw from the rng that is handed in",
-        )
+        raise noise_rules.own_generator(reader)
     if type(target) is type and not issubclass(target, BaseException):
         return objects.construct(reader, target, args, kw)
     if not isinstance(target, types.FunctionType):

@@ -110,6 +110,12 @@ class LocalReader(PathReader):
         self.appended: dict[int, tuple[Value, ...]] = {}
         self.looked_at: set[int] = set()
 
+    def _read_NamedExpr(self, node: ast.NamedExpr) -> Value:
+        raise self.refuse("a value is named within an expression of one report")
+
+    def _do_ImportFrom(self, node: ast.ImportFrom) -> None:
+        raise self.refuse("an import in what makes one report")
+
     # ------------------------------------------------------------------ the output
 
     def law_of(self, output: Value) -> PathLaw:

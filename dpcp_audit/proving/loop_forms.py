@@ -347,6 +347,8 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
     None, unread, of any other loop. The order has no name, so that nothing else is made of it.
     """
     (*before, last), call = node.body, node.iter
+    if any(isinstance(each, ast.NamedExpr) for each in ast.walk(node)):
+        return None
     if not isinstance(last, ast.If) or last.orelse or not isinstance(node.target, ast.Name):
         return None
     leaves = isinstance(last.body[-1], ast.Return | ast.Break)

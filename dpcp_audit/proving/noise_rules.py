@@ -59,6 +59,7 @@ from dpcp_audit.proving.exact_numbers import (
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
+    from dpcp_audit.proving.distances import Leak
     from dpcp_audit.proving.paths import Interpreter
 
 _SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -129,6 +130,24 @@ def refuse_seeds(reader: Interpreter) -> None:
             "a generator that the file seeds: whoever knows the seed knows the noise",
             "draw from the rng that is handed in",
         )
+
+
+def own_generator(reader: Interpreter) -> Leak:
+    """Return that noise comes from a generator whose seed may be known."""
+    return reader.leak(
+        "a generator of the program's own: whoever knows its seed knows the noise",
+        "draw from the rng that is handed in",
+    )
+
+
+def fresh_generator(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Generator:
+    """Return a generator that is made without a seed: of the system's entropy, unknown to all."""
+    if args or kw:
+        raise own_generator(reader)
+    if reader.each_record:
+        raise reader.refuse("a generator is made for each record")
+    reader.doubt("a generator is made")
+    return Generator("of the system's entropy")
 
 
 def _bound(

@@ -413,7 +413,7 @@ class Interpreter(Protocol):
         """Return the refusal at this line."""
         ...
 
-    def leak(self, reason: str, hint: str) -> Leak:
+    def leak(self, reason: str, hint: str, *, unpaid: bool = False) -> Leak:
         """Return that data is used without noise at this line."""
         ...
 

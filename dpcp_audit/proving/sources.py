@@ -282,5 +282,7 @@ def locals_of(node: FunctionNode) -> frozenset[str]:
             continue
         if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
             found.add(each.id)
+        if isinstance(each, ast.alias):
+            found.add(each.asname or each.name.partition(".")[0])
         waiting.extend(ast.iter_child_nodes(each))
     return frozenset(found)

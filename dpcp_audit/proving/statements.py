@@ -7,6 +7,7 @@ import ast
 import sys
 import types
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +34,14 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import Accumulation
 from dpcp_audit.proving.paths import Path, join_paths, join_returns
+from dpcp_audit.proving.sources import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_IMPORTED = {"math", "numpy", "random"}
+"""Modules that a function may import."""
 
 
 @dataclass(slots=True)
@@ -68,6 +74,7 @@ class Statements(Accumulation):
     taken: dict[tuple[int, str], int]
     taken_at: Any
     public: Any
+    listed: Any
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""
@@ -196,7 +203,7 @@ class Statements(Accumulation):
         as an operand, or for its sum, its smallest or its largest entry. No loop leads back.
         """
         function = self.path.frames[self.frame].source.node
-        above = {low: high for high in ast.walk(function) for low in ast.iter_child_nodes(high)}
+        above = _parents(function)
         if not isinstance(node.target, ast.Name) or node not in above or shape_of(old) == ():
             return False
         if not isinstance(old, Statistic | Noise | Noisy | Weights | gaps.Gaps):
@@ -246,11 +253,9 @@ class Statements(Accumulation):
         if isinstance(target, ast.Name):
             self.path.frames[self.frame].variables[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
-            if any(isinstance(each, ast.Starred) for each in target.elts):
-                raise self.refuse("a starred assignment")
-            items = self._unpacked(value, len(target.elts))
+            items = self._unpacked(value, target.elts)
             for each, item in zip(target.elts, items, strict=True):
-                self.bind(each, item)
+                self.bind(each.value if isinstance(each, ast.Starred) else each, item)
         elif isinstance(target, ast.Subscript):
             owner = self.read(target.value)
             if self.each_record:
@@ -261,13 +266,26 @@ class Statements(Accumulation):
         else:
             raise self.refuse("a starred assignment")
 
-    def _unpacked(self, value: Value, count: int) -> tuple[Value, ...]:
-        if isinstance(value, Public) and value.shape is None:
-            return (UNKNOWN,) * count
+    def _unpacked(self, value: Value, targets: list[ast.expr]) -> tuple[Value, ...]:
+        """Return a value for each target; a starred one takes a list of what others leave."""
+        starred = [at for at, each in enumerate(targets) if isinstance(each, ast.Starred)]
+        if isinstance(value, Public) and value.shape is None and not starred:
+            return (UNKNOWN,) * len(targets)
         items: tuple[Value, ...] = self.entries(value, "an unpacked value")
-        if len(items) != count:
+        more = len(items) - len(targets)
+        if more < -len(starred) or (more and not starred):
             raise self.refuse("raises ValueError: a wrong number of values to unpack")
-        return items
+        if not starred:
+            return items
+        start, end = starred[0], starred[0] + more + 1
+        return (*items[:start], self.listed(items[start:end]), *items[end:])
+
+    def _do_Delete(self, node: ast.Delete) -> None:
+        variables = self.path.frames[self.frame].variables
+        for each in node.targets:
+            if not isinstance(each, ast.Name) or each.id not in variables:
+                raise self.refuse("what is deleted is no variable of this function")
+            del variables[each.id]
 
     def _do_Return(self, node: ast.Return) -> Ends:
         value = None if node.value is None else self.read(node.value)
@@ -356,9 +374,18 @@ class Statements(Accumulation):
 
     def _do_Import(self, node: ast.Import) -> None:
         for each in node.names:
-            if each.name not in {"math", "numpy", "random"} or each.name not in sys.modules:
+            if each.name not in _IMPORTED or each.name not in sys.modules:
                 raise self.refuse(f"an import of {each.name} inside the function")
             self.bind(ast.Name(each.asname or each.name, ast.Store()), sys.modules[each.name])
+
+    def _do_ImportFrom(self, node: ast.ImportFrom) -> None:
+        known = node.module in _IMPORTED and node.module in sys.modules and not node.level
+        held = vars(sys.modules[str(node.module)]) if known else {}
+        for each in node.names:
+            if each.name not in held:
+                raise self.refuse(f"an import of {each.name} inside the function")
+            value = admitted(held[each.name], each.name, self.line)
+            self.bind(ast.Name(each.asname or each.name, ast.Store()), value)
 
     # ------------------------------------------------------------------ branches
 
@@ -374,6 +401,12 @@ class Statements(Accumulation):
         start = self.path
         other = start.fork()
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
+
+
+@lru_cache(maxsize=64)
+def _parents(function: ast.AST) -> dict[ast.AST, ast.AST]:
+    """Return the node above each node of a function."""
+    return {low: high for high in ast.walk(function) for low in ast.iter_child_nodes(high)}
 
 
 def _holds(node: ast.AST, held: Mapping[str, Value], kind: type) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gathering, order, rules
+from dpcp_audit.proving import dp_sgd, gathering, noise_rules, order, rules
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
@@ -436,6 +436,12 @@ def _narrow(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Val
     raise reader.refuse(NARROW)
 
 
+_GENERATORS = tuple(
+    each
+    for each in (np.random.default_rng, np.random.RandomState)
+    if not isinstance(each, types.FunctionType) and each.__module__.startswith("numpy")
+)
+"""NumPy's own makers of generators."""
 SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {
     range: _range,
     zip: _zip,
@@ -444,6 +450,7 @@ SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {
     list: _list,
     tuple: _tuple,
     dict: _dict,
+    **dict.fromkeys(_GENERATORS, noise_rules.fresh_generator),
     isinstance: _isinstance,
     **dict.fromkeys((np.int8, np.int16, np.int32, np.uint8, np.float32), _narrow),
     np.zeros: _filled(0.0),

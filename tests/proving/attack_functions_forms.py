@@ -878,3 +878,119 @@ def sorted_table(scores, *, rng):
 
 
 add(sorted_table, "100 entries: scale 1/50", loss=50.0, event=lambda v: v > 0.5)
+
+
+def named_noise_is_shown(scores, *, rng):
+    return scores.sum() + (noise := rng.laplace(0.0, 1.0)), noise
+
+
+add(named_noise_is_shown, "the noise is returned too")
+
+
+def named_statistic_is_shown(scores, *, rng):
+    return (total := scores.sum()) + rng.laplace(0.0, 1.0), total
+
+
+add(named_statistic_is_shown, "the sum is returned too")
+
+
+def named_before_a_closure_reads(scores, *, rng):
+    scale = 5.0
+    later = lambda: scale
+    shown = (scale := 1e-6)
+    return scores.sum() + rng.laplace(0.0, later()), shown
+
+
+add(named_before_a_closure_reads, "the scale is another one by then")
+
+
+def named_in_a_comprehension(scores, *, rng):
+    scale = 1.0
+    shown = [(scale := 1e-6) for _ in range(2)]
+    return scores.sum() + rng.laplace(0.0, scale), len(shown)
+
+
+add(named_in_a_comprehension, "the scale of the function is changed")
+
+
+def named_array_is_changed(scores, *, rng):
+    counts = (kept := np.histogram(scores, bins=2, range=(0.0, 1.0))[0] * 1.0)
+    counts += rng.laplace(0.0, 2.0, 2)
+    return kept[0] - counts[0], counts
+
+
+add(named_array_is_changed, "an array has two names")
+
+
+def named_from_record_to_record(scores, *, rng):
+    turn = 0
+    return [(turn := 1 - turn) if rng.random() < 0.6 else int(s > 0.5) for s in scores]
+
+
+add(named_from_record_to_record, "a report depends on the one before")
+
+
+def imported_for_some_records(scores, *, rng):
+    shown = []
+    for s in scores:
+        if s > 0.5:
+            from math import floor as rounded
+        shown.append(int(rng.random() < 0.5))
+    return shown
+
+
+add(imported_for_some_records, "an import for some records")
+
+
+def flipped_by_growing_utilities(scores, *, rng):
+    q = np.searchsorted(np.sort(scores), np.linspace(0.0, 1.0, 5)) * -1.0
+    q = 0.5 * (q - q.max())
+    for i in rng.permutation(5):
+        if rng.random() <= np.exp((q := q * 2.0)[i]):
+            return i
+
+
+add(flipped_by_growing_utilities, "utilities grow from coin to coin")
+
+
+def deleted_in_a_branch(scores, *, rng):
+    scale = 1.0
+    if rng.random() < 0.5:
+        del scale
+    return scores.sum() + rng.laplace(0.0, scale)
+
+
+add(deleted_in_a_branch, "half of the calls raise an error")
+
+
+def starred_list_is_changed(scores, *, rng):
+    _, *scales = [1.0, 2.0, 3.0]
+    scales[0] = 1e-6
+    return scores.sum() + rng.laplace(0.0, scales[0])
+
+
+add(starred_list_is_changed, "scale 1e-6")
+
+
+def seeded_generator_of_its_own(scores, *, rng):
+    return scores.sum() + np.random.RandomState(rng.integers(5)).laplace(0.0, 1.0)
+
+
+add(seeded_generator_of_its_own, "five seeds")
+
+
+def fresh_generator_is_seeded(scores, *, rng):
+    own = np.random.RandomState()
+    own.seed(3)
+    return scores.sum() + own.laplace(0.0, 1.0)
+
+
+add(fresh_generator_is_seeded, "seeded afterwards")
+
+
+def fresh_generator_is_shown(scores, *, rng):
+    own = np.random.default_rng()
+    return scores.sum() + own.laplace(0.0, 1.0), own
+
+
+add(fresh_generator_is_shown, "the generator is returned")

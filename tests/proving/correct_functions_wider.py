@@ -422,3 +422,24 @@ def mean_of_a_sample(scores, *, rng):
 
 
 add(mean_of_a_sample, "sum")
+
+
+def named_and_starred(scores, *, rng):
+    from math import floor
+
+    first, *rest = np.count_nonzero(scores > 0.5), np.count_nonzero(scores > 0.25), floor(0.5)
+    if (noisy := first + rng.laplace(0.0, 2.0)) > 10:
+        return noisy, rest[0] + rng.laplace(0.0, 2.0), rest[1]
+    del first
+    return noisy, 0.0, 0
+
+
+add(named_and_starred, "python")
+
+
+def generator_of_entropy(scores):
+    own = np.random.default_rng()
+    return np.sum(scores) + own.laplace(0.0, 1.0)
+
+
+add(generator_of_entropy, "python")
