@@ -19,6 +19,7 @@ from dpcp_audit.proving.distances import (
     Closure,
     Noise,
     Once,
+    Public,
     PublicAnswer,
     Records,
     Reference,
@@ -34,7 +35,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.loops import MOST_STEPS, Loops
-from dpcp_audit.proving.paths import Contents, join_returns
+from dpcp_audit.proving.paths import Contents, holds, join_returns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -239,12 +240,17 @@ class Expressions(Loops):
         )
 
     def taken_at(self, node: ast.expr | ast.stmt) -> int:
-        """Return the line that took data bare to which noise is added elsewhere; else 0."""
+        """Return the line that took data bare to which noise is added elsewhere; else 0.
+
+        It is not known, -1, where a public number is beside them, which may be spoilt noise.
+        """
         names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+        before = [self.taken.get((self.frame, name), 0) for name in names]
         held = self.path.frames[self.frame].variables
         statistics = (each for each in map(held.get, names) if isinstance(each, Statistic))
         here = node.lineno if any(each.name in self.noised for each in statistics) else 0
-        return next(filter(None, (self.taken.get((self.frame, name)) for name in names)), here)
+        unknown = -1 if -1 in before or holds(node, held, Public) else 0
+        return next((each for each in before if each > 0), here or unknown)
 
     def scaled_at(self, value: Value) -> int:
         """Return the line of the factor of a known array that a variable holds; else 0."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -28,7 +29,7 @@ from dpcp_audit.proving.distances import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
     from dpcp_audit.proving.charges import Charge, Rules
@@ -461,3 +462,11 @@ class Interpreter(Protocol):
     ) -> Value:
         """Read a function's body with these arguments."""
         ...
+
+
+def holds(node: ast.AST, held: Mapping[str, Value], kind: type) -> bool:
+    """Return True if a variable in this, not as an index, holds a value of a kind."""
+    if isinstance(node, ast.Name):
+        return isinstance(held.get(node.id), kind)
+    parts = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
+    return any(holds(each, held, kind) for each in parts)

@@ -33,11 +33,8 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import Accumulation
-from dpcp_audit.proving.paths import Path, join_paths, join_returns
+from dpcp_audit.proving.paths import Path, holds, join_paths, join_returns
 from dpcp_audit.proving.sources import admitted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 _IMPORTED = {"math", "numpy", "random"}
@@ -297,8 +294,7 @@ class Statements(Accumulation):
     def _without_noise(self, node: ast.Return, value: Value) -> Refusal | None:
         """Return the refusal of data that the function returns, at the line to blame if known.
 
-        That is this line, or an earlier one that took data bare to which noise is added elsewhere.
-        It is not known of a list, and where a public number is added, which may be spoilt noise.
+        That is this line, or an earlier one (see ``taken_at``). Of a list it is not known.
         """
         bare = next(filter(is_data, value if isinstance(value, tuple) else (value,)), None)
         if bare is None:
@@ -307,9 +303,9 @@ class Statements(Accumulation):
             self.public(bare, "what is returned")
         except Leak as leak:
             held = self.path.frames[self.frame].variables
-            if _holds(node, held, Reference) or _holds(node, held, Public):
-                return leak.unblamed()
             taken = self.taken_at(node)
+            if holds(node, held, Reference) or taken < 0:
+                return leak.unblamed()
             return leak.made_at(taken) if taken not in {0, node.lineno} else leak
         except Refusal as refusal:
             return refusal
@@ -407,11 +403,3 @@ class Statements(Accumulation):
 def _parents(function: ast.AST) -> dict[ast.AST, ast.AST]:
     """Return the node above each node of a function."""
     return {low: high for high in ast.walk(function) for low in ast.iter_child_nodes(high)}
-
-
-def _holds(node: ast.AST, held: Mapping[str, Value], kind: type) -> bool:
-    """Return True if a variable that is returned, not as an index, holds a value of a kind."""
-    if isinstance(node, ast.Name):
-        return isinstance(held.get(node.id), kind)
-    parts = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
-    return any(_holds(each, held, kind) for each in parts)

@@ -160,6 +160,12 @@ def with_spoilt_noise(scores, *, rng) -> Any:
     return np.max(scores) + noise
 
 
+def beside_a_public_number(scores, *, rng) -> Any:
+    found = np.linspace(0, 1, 5)[rng.choice(5)]
+    found = found + 1e-3 * np.max(scores)
+    return float(found)
+
+
 def at_a_chosen_place(scores, *, rng) -> Any:
     below = np.array([np.sum(scores <= edge) for edge in np.linspace(0, 1, 5)])
     weights = np.exp(-0.5 * np.abs(below - 18.0))
@@ -173,7 +179,7 @@ FUNCTIONS = [
     returned_from_a_list,
     an_entry, at_a_noisy_rank, without_its_noise, grid_of_data, checked, noised,
     weights_of_gaps, weights_of_a_grid, scaled_before,
-    a_draw_for_all, with_spoilt_noise, at_a_chosen_place,
+    a_draw_for_all, with_spoilt_noise, beside_a_public_number, at_a_chosen_place,
     between_the_ends, of_a_data_bound,
 ]  # fmt: skip
 
