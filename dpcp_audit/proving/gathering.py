@@ -26,6 +26,7 @@ from dpcp_audit.proving.distances import (
     Statistic,
     Value,
     disjoint,
+    is_data,
     is_known,
     is_public,
     is_whole,
@@ -407,6 +408,9 @@ def changeable(reader: Interpreter, owner: Reference) -> Contents:
 
 def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None:
     """Put a value into a list, a dictionary or an array that is filled."""
+    if isinstance(owner, Noisy) and is_data(value):
+        says = f"{kind(value)} without noise takes the place of a noisy number"
+        raise reader.leak(says, "keep the noisy number")
     if not isinstance(owner, Reference):
         raise reader.refuse(f"an entry of {kind(owner)} is changed in place")
     cells = changeable(reader, owner)

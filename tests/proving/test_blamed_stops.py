@@ -166,6 +166,13 @@ def beside_a_public_number(scores, *, rng) -> Any:
     return float(found)
 
 
+def in_place_of_noise(scores, *, rng) -> Any:
+    counts, edges = np.histogram(scores, bins=5, range=(0, 1))
+    noisy = counts + rng.laplace(0, 2, size=5)
+    noisy[4] = counts[4]  # BLAMED
+    return edges[np.argmax(noisy)]
+
+
 def at_a_chosen_place(scores, *, rng) -> Any:
     below = np.array([np.sum(scores <= edge) for edge in np.linspace(0, 1, 5)])
     weights = np.exp(-0.5 * np.abs(below - 18.0))
@@ -179,7 +186,7 @@ FUNCTIONS = [
     returned_from_a_list,
     an_entry, at_a_noisy_rank, without_its_noise, grid_of_data, checked, noised,
     weights_of_gaps, weights_of_a_grid, scaled_before,
-    a_draw_for_all, with_spoilt_noise, beside_a_public_number, at_a_chosen_place,
+    a_draw_for_all, with_spoilt_noise, beside_a_public_number, in_place_of_noise, at_a_chosen_place,
     between_the_ends, of_a_data_bound,
 ]  # fmt: skip
 
