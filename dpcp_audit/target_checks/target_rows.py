@@ -413,8 +413,9 @@ class TargetTrace:
             return _proved_beside(proof.outcome(), traced)
         if traced is None:
             raise TargetError(f"{self.spec.name} cannot be followed: {found.reason}")
-        unasked = proof is None or (proof.proved and not asked)  # it is of the release alone
-        return traced if unasked else proof.beside(traced)
+        if proof is None or (proof.proved and not asked):  # it is of the release alone
+            return traced
+        return proof.beside(traced)
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Run the pair and the paths of a witness again, on the code as it is."""
