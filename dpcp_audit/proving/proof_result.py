@@ -14,7 +14,7 @@ from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.formatting import rounded
-from dpcp_audit.words.guarantees import ApproxDP
+from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee
 from dpcp_audit.words.results import AnnotatedLine, SourceLocation
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.proving.paths import Note
     from dpcp_audit.proving.sources import FunctionSource
-    from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
+    from dpcp_audit.words.guarantees import Coverage
 
 _WIDE = 64
 _EPSILONS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -171,7 +171,10 @@ class ProofResult:
         if self.stop is not None:
             return self.stop.hint
         over = self._exceeded()
-        return "" if over is None or self.ledger is None else remedy(over, self.ledger, self.claims)
+        if over is None or self.ledger is None:
+            return ""
+        claims = [each for each in self.claims if isinstance(each, PrivacyGuarantee)]
+        return remedy(over, self.ledger, claims)
 
     @property
     def remark(self) -> str:
@@ -224,7 +227,7 @@ def exceeded(total: Total) -> str:
     )
 
 
-def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee | Coverage]) -> str:
+def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> str:
     """Return how much more noise proves the claims: at the dearest line, or else at all lines.
 
     The account is added up again with that noise; what does not prove the claims is no remedy.
@@ -255,7 +258,7 @@ def _enough(
     which: set[Charge],
     factor: float,
     ledger: Ledger,
-    claims: Sequence[PrivacyGuarantee | Coverage],
+    claims: Sequence[PrivacyGuarantee],
 ) -> str:
     """Return uses of noise that cost so much less that the claims hold, in words; "" if none."""
     scales, choices = {each.scale for each in which}, [e for e in which if e.exponent]
@@ -264,7 +267,7 @@ def _enough(
         printed = f"{rounded(factor * (alone or 1.0) * (1 + room), 5, up=True):.12g}"
         times = decimal(float(printed)) / (decimal(alone) if alone else 1)
         cheaper = ledger.with_noise(which, times)
-        if not all(total(cheaper, each).within for each in claims):  # type: ignore[arg-type]
+        if not all(total(cheaper, each).within for each in claims):
             continue
         if alone:
             symbol = "σ" if all(each.law == "gaussian" for each in which) else "a scale"

@@ -8,7 +8,7 @@ import sys
 import types
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import Accumulation
 from dpcp_audit.proving.paths import Path, holds, join_paths, join_returns
 from dpcp_audit.proving.sources import admitted
-
 
 _IMPORTED = {"math", "numpy", "random"}
 """Modules that a function may import."""
