@@ -412,17 +412,25 @@ def _noisy_numbers(
     found: list[NoisyNumber] = []
     for place, (first, second) in zip(places, pairs, strict=True):
         law = path.draws[first.draws[0]].law if len(first.draws) == 1 else None
-        if law is None or not first.scale > 0 < second.scale or not _is_symmetric(law):
+        scales = first.scale, second.scale
+        centres = _number(first.offset), _number(second.offset)
+        sized = all(0 < each < math.inf for each in scales) and all(map(math.isfinite, centres))
+        if law is None or not sized or not _is_symmetric(law):
             continue
         found.append(
             NoisyNumber(
                 place=sum(numbers[:place]) if sum(numbers) > 1 else None,
                 law=law,
-                centres=(float(first.offset), float(second.offset)),
-                scales=(first.scale, second.scale),
+                centres=centres,
+                scales=scales,
             )
         )
     return tuple(found)
+
+
+def _number(offset: Any) -> float:
+    """Return the part without noise of one number, which may stand in an array."""
+    return float(np.ravel(offset)[0])
 
 
 def _is_symmetric(law: NoiseLaw) -> bool:
