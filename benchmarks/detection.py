@@ -85,8 +85,16 @@ class PlantedTwin:
             drawn = rng.laplace if isinstance(self.guarantee, LocalDP) else rng.normal
             return np.round((value + drawn(scale=noise * self.scale, size=size)) * _GRID) / _GRID
 
+        def cumulated(scores: FloatArray, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+            bins = int(self.name.partition("-")[2])
+            counts = np.histogram(scores, bins=bins, range=(0, 1))[0]
+            noisy = counts + rng.laplace(scale=noise * self.scale, size=(size, bins))
+            reached = noisy.cumsum(axis=1) >= 0.9 * len(scores)
+            return np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, bins) / bins
+
         others: dict[str, Sampler] = {
             "bisection": bisected,
+            "histogram": cumulated,
             "response": responded,
             "number": noisy,
         }
@@ -121,6 +129,10 @@ TWINS = (
     *(
         PlantedTwin(name=f"laplace-{epsilon:g}", guarantee=PureDP(epsilon), scale=1 / epsilon)
         for epsilon in (0.1, 0.3, 1.0, 3.0, 8.0)
+    ),
+    *(
+        PlantedTwin(name=f"histogram-{bins}", guarantee=PureDP(1.0), scale=2.0)
+        for bins in (10, 20, 50)
     ),
     PlantedTwin(name="laplace-delta", guarantee=ApproxDP(1.0, 1e-5)),
     PlantedTwin(name="response-2", guarantee=LocalDP(2.0)),
