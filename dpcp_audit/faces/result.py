@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dpcp_audit.reports.document import agree, format_for, require_writable
 from dpcp_audit.reports.entry import OWN, STANDINGS, WORST_FIRST
 from dpcp_audit.reports.sentences import note_of, sentence, shown_estimate
-from dpcp_audit.reports.severity import headline, named, proof_text
+from dpcp_audit.reports.severity import headline, named, proof_text, source_of
 from dpcp_audit.reports.summary import read
 from dpcp_audit.reports.witness import one_line
 from dpcp_audit.words import errors
@@ -31,7 +31,7 @@ from dpcp_audit.words.formatting import (
     wrapped,
 )
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Figure, FigureKind, Series, Standing, Verdict
+from dpcp_audit.words.results import Figure, FigureKind, Series, Standing, Verdict, source_listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -164,7 +164,11 @@ class ClaimResult:
         return card(self.key, self.entry)
 
     def _repr_html_(self) -> str:
-        return preformatted(repr(self))
+        source = "\n".join(source_listing(source_of(self.entry)))
+        told = (
+            f"<details><summary>The source, line by line</summary>{preformatted(source)}</details>"
+        )
+        return preformatted(repr(self)) + (told if source else "")
 
 
 def _interval(entry: PlainData) -> list[PlainData]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import linecache
 import math
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.formatting import rounded
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee
-from dpcp_audit.words.results import AnnotatedLine, SourceLocation
+from dpcp_audit.words.results import AnnotatedLine, SourceLocation, source_listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.words.guarantees import Coverage
 
-_WIDE = 64
 _EPSILONS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 _ROUNDING = 1e-12
 """More than doubles round a rate or a factor."""
@@ -208,6 +208,9 @@ class ProofResult:
     def __repr__(self) -> str:
         return card(self)
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(card(self))}</pre>"
+
 
 def place_of(line: int, file: str = "") -> str:
     """Return "file:line" of a line, its own file before the one that is given."""
@@ -281,7 +284,7 @@ def _enough(
 
 def card(result: ProofResult) -> str:
     """Return the verdict, the account, the source and what the proof rests on."""
-    lines = [*_head(result), "", *_listing(result), ""]
+    lines = [*_head(result), "", *source_listing(result.annotated), ""]
     if result.rules:
         lines += ["rules:", *(f"  {each}" for each in result.rules)]
     return "\n".join([*lines, "assumptions:", *(f"  {each}" for each in result.assumptions)])
@@ -304,19 +307,6 @@ def _head(result: ProofResult) -> list[str]:
 
 def _shown(total: Total) -> str:
     return "∞" if total.value is None else f"{float(total.value):.6g}"
-
-
-def _listing(result: ProofResult) -> list[str]:
-    """Return the source, each line with its remarks, its cost and its share."""
-    found: list[str] = []
-    before = "", 0
-    for each in result.annotated:
-        if found and (each.file, each.line - 1) != before:
-            found += ["", f"{each.file}:"] if each.file != before[0] else [""]
-        beside = f"  # {each.remarks}" if each.remarks else ""
-        found.append(f"{each.line:>4}  {each.text:<{_WIDE if beside else 0}}{beside}")
-        before = each.file, each.line
-    return found
 
 
 def _annotated(result: ProofResult, source: FunctionSource) -> tuple[AnnotatedLine, ...]:

@@ -30,6 +30,7 @@ from dpcp_audit.reports.severity import (
     named,
     premise_text,
     rules_of,
+    source_of,
     times_of,
 )
 from dpcp_audit.reports.witness import short, tables_of_finding, telling
@@ -44,7 +45,14 @@ from dpcp_audit.words.formatting import (
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.results import Assumption, EvidenceKind, ProofMethod, Standing, Verdict
+from dpcp_audit.words.results import (
+    Assumption,
+    EvidenceKind,
+    ProofMethod,
+    Standing,
+    Verdict,
+    source_listing,
+)
 from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
@@ -185,6 +193,8 @@ class Entry:
         Why the claim is not decided; "" of every verdict but INCONCLUSIVE.
     tried : str
         The cases, sizes and calls of a search, in a line; "" of other checks.
+    source : str
+        The source that a proof has read, line by line with its remarks; "" where none was read.
     place_in_code : str
         The line that spends the loss, or where the claim is made, with its text; "" if unknown.
     worse : str
@@ -224,6 +234,7 @@ class Entry:
     sentence: str
     reason: str
     tried: str
+    source: str
     place_in_code: str
     note: str
     power: str
@@ -352,6 +363,7 @@ def _entry(
         sentence=printable(sentence(finding)),
         reason=_reason(finding),
         tried=tried(finding.get("extent")),
+        source=printable("\n".join(source_listing(source_of(finding)))),
         place_in_code=_location(finding),
         note=printable(note_of(finding)),
         power=power_sentence(finding.get("power"), calls_of(finding)),

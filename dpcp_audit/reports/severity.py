@@ -26,7 +26,7 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.quantities import Bound, Promise, Quantity
-from dpcp_audit.words.results import EvidenceKind
+from dpcp_audit.words.results import AnnotatedLine, EvidenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -226,6 +226,17 @@ def proof_text(proof: Mapping[str, Any] | None) -> str:
     premises = "; ".join(premise_text(premise) for premise in proof["premises"])
     rules = f" Rules: {'; '.join(rules_of(proof))}." if rules_of(proof) else ""
     return f"Proved by {proof['method']}: {proof['argument']}{rules} Premises: {premises}."
+
+
+def source_of(finding: Mapping[str, Any]) -> list[AnnotatedLine]:
+    """Return the source that a proof has read, or as far as it was read; empty without one."""
+    read = (finding.get("proof"), finding.get("unproved"))
+    lines = next((each["source"] for each in read if each and each.get("source")), [])
+    numbers = ("sensitivity", "cost", "share")
+    return [
+        AnnotatedLine(**each | {n: None if each[n] is None else to_float(each[n]) for n in numbers})
+        for each in lines
+    ]
 
 
 def rules_of(proof: Mapping[str, Any]) -> list[str]:

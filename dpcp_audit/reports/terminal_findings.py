@@ -22,10 +22,10 @@ from dpcp_audit.reports.sentences import (
     shown_numbers,
     unsaid_stop,
 )
-from dpcp_audit.reports.severity import named, rules_of
+from dpcp_audit.reports.severity import named, rules_of, source_of
 from dpcp_audit.words.formatting import number, printable, telling_digits, wrapped
 from dpcp_audit.words.quantities import Bound
-from dpcp_audit.words.results import Standing
+from dpcp_audit.words.results import Standing, source_listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -214,6 +214,8 @@ def _print_details(finding: Mapping[str, Any], console: Console) -> None:
     by = f"Rules: {'; '.join(rules)}." if rules else ""
     for text in (finding["statement"], note_of(finding), by, assumed):
         print_indented(text, console)
+    for line in source_listing(source_of(finding)):
+        console.print(Text(f"    {printable(line)}"), soft_wrap=True)
 
 
 def _print_proof(finding: Mapping[str, Any], console: Console) -> None:

@@ -17,7 +17,7 @@ from dpcp_audit.words.errors import HINT, shown
 from dpcp_audit.words.quantities import Bound, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import core_schema
@@ -50,6 +50,7 @@ Number = Annotated[float, _JsonNumber()]
 Whole = Annotated[int, annotated_types.Ge(0)]
 """A whole number, at least 0."""
 _LONGEST_LINE = 200
+_CODE = 64
 
 
 def _number(value: Any) -> Any:
@@ -258,6 +259,25 @@ class AnnotatedLine:
         elif self.share is not None:
             said.append(f"{self.share:.0%} of the cost")
         return "; ".join([*said, "STOPS HERE"] if self.stops else said)
+
+
+def source_listing(lines: Iterable[AnnotatedLine]) -> list[str]:
+    """Return the lines of a source with their numbers, and the remarks beside them.
+
+    Examples
+    --------
+    >>> source_listing([AnnotatedLine(file="a.py", line=3, text="x = 1", noise=("noise",))])
+    ['   3  x = 1                                                             # noise']
+    """
+    found: list[str] = []
+    before = "", 0
+    for each in lines:
+        if found and (each.file, each.line - 1) != before:
+            found += ["", f"{each.file}:"] if each.file != before[0] else [""]
+        beside = f"  # {each.remarks}" if each.remarks else ""
+        found.append(f"{each.line:>4}  {each.text:<{_CODE if beside else 0}}{beside}")
+        before = each.file, each.line
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ from dpcp_audit.targets import Kind
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.formatting import confidence, number, wrapped
-from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict
+from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict, source_listing
 from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
@@ -301,6 +301,7 @@ class DPAudit:
         if outcome.verdict is Verdict.REFUTED:
             said = failure(where, finding.claim, outcome, self.session.share, audited.replay)
             more = [*_wrapped("note", _note(outcome)), *_witness(outcome.witness)]
+            more += _source(outcome)
             fold = _wrapped("more", "-v shows how it was found, and the witness")
             _fail("\n".join([said, *(more if self.session.verbose else fold)]))
         if audited.worse:
@@ -443,7 +444,7 @@ def _not_proved(where: str, claim: Claim, outcome: Outcome) -> str:
         [
             *_head(where, f": {unproved_sentence(found)}", claim),
             *_line(outcome),
-            *_wrapped("source", "dpcp-audit prove prints it, each line with what it costs"),
+            *_source(outcome),
         ]
     )
 
@@ -463,6 +464,17 @@ def _line(outcome: Outcome) -> list[str]:
     linecache.checkcache(place.file)
     code = linecache.getline(place.file, place.line).strip()
     return [f"  line      {place.file}:{place.line}: {code}".rstrip(": ")]
+
+
+def _source(outcome: Outcome) -> list[str]:
+    """Return the source that a proof has read, each line with its remarks."""
+    read = [each.source for each in (outcome.proof, outcome.unproved) if each is not None]
+    listing: list[str] = []
+    for line in (line for lines in read for line in source_listing(lines)):
+        code, _, remark = line.partition("  # ")
+        listing.append(f"  {code.rstrip()}")
+        listing += [f"          # {part}" for part in wrapped(remark, _WIDTH)]
+    return ["  source, line by line:", *listing] if listing else []
 
 
 def _wrapped(name: str, text: str) -> list[str]:

@@ -25,7 +25,7 @@ from xml.etree import ElementTree as ET
 
 from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.entry import findings_of
-from dpcp_audit.reports.severity import family, headline, paragraphs
+from dpcp_audit.reports.severity import family, headline, paragraphs, source_of
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Verdict
@@ -207,6 +207,7 @@ def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
         "level": "error" if finding["contradicts"] else "note",
         "message": _message(f"{finding['statement']} {headline(finding)}".strip()),
         "locations": [_location(finding)],
+        **_remarked(finding),
         "partialFingerprints": {"findingId/v1": digest},
         "properties": {
             key: finding[key]
@@ -214,6 +215,22 @@ def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
             if key not in _LISTED or finding.get(key)
         },
     }
+
+
+def _remarked(finding: Mapping[str, Any]) -> PlainData:
+    """Return the lines of the source of which a proof says something, as related locations."""
+    related = [
+        {
+            "id": place,
+            "message": _message(line.remarks),
+            "physicalLocation": {
+                "artifactLocation": _artifact(line.file) or _NOWHERE,
+                "region": {"startLine": line.line, "snippet": {"text": line.text}},
+            },
+        }
+        for place, line in enumerate((x for x in source_of(finding) if x.remarks), start=1)
+    ]
+    return {"relatedLocations": related} if related else {}
 
 
 def _lists_of_others(document: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> PlainData:

@@ -112,7 +112,8 @@ def _parts(reading: Reading, origin: str) -> list[str]:
         parts += [_details(entry) for entry in refuted]
     limits = "\n".join(f"- {limit}" for limit in reading.limits)
     head = "<details><summary>What a clean result does not mean</summary>"
-    return [*parts, *_grounds(rest), f"{head}\n\n{limits}\n\n</details>"]
+    sources = [_source(entry) for entry in rest if entry.source][:_MOST_DETAILED]
+    return [*parts, *_grounds(rest), *sources, f"{head}\n\n{limits}\n\n</details>"]
 
 
 def _sign_off(reading: Reading) -> str:
@@ -285,6 +286,7 @@ def _details(entry: Entry) -> str:
         "" if entry.error else f"**{_paragraph(entry.sentence)}**",
         "\n".join(f"- {name}: {_cell(value)}" for name, value in _facts(entry)),
         f"What went wrong:\n\n{_block(entry.error)}" if entry.error else "",
+        _source(entry),
         f"<details><summary>How it was found</summary>\n\n{_paragraph(entry.note)}\n\n</details>"
         if entry.note
         else "",
@@ -293,6 +295,15 @@ def _details(entry: Entry) -> str:
         "</details>",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _source(entry: Entry) -> str:
+    """Return the source that a proof has read, folded; "" where none was read."""
+    if not entry.source:
+        return ""
+    of = html.escape(clipped(" ".join(entry.id.split()), _CELL))
+    head = f"<details><summary>The source, line by line: <code>{of}</code></summary>"
+    return f"{head}\n\n{_block(entry.source, 'python')}\n\n</details>"
 
 
 def _facts(entry: Entry) -> list[tuple[str, str]]:

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import html
+import json
+import math
 import re
+from dataclasses import asdict, replace
 
 import pytest
 from markdown_it import MarkdownIt
 from support.report_document import HOSTILE, document, evidence, finding
 
+from dpcp_audit.reports.formats.ci import render_sarif
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.summary import SIGN_OFF
+from dpcp_audit.words.results import AnnotatedLine
 
 
 def rendered(text: str) -> str:
@@ -50,6 +55,30 @@ def test_a_target_that_breaks_two_promises_has_a_row_for_each() -> None:
     assert table is not None
     assert table[0].count("Leaks more than promised") == 2
     assert table[0].count("Covers less than promised") == 1
+
+
+def test_the_source_that_a_proof_has_read_is_shown_line_by_line() -> None:
+    plain = AnnotatedLine(file="a.py", line=3, text="    x = 1")
+    noisy = replace(plain, line=4, noise=("noise of scale 1",), cost=math.inf, unit="ε", share=1.0)
+    stopped = {
+        "reason": "r",
+        "location": None,
+        "hint": "",
+        "source": [asdict(plain), asdict(noisy)],
+    }
+    stopped["source"][1]["cost"] = "inf"
+    read = document(finding("f", "REFUTED", "REFUTED", unproved=stopped))
+    said = "noise of scale 1; costs ε inf (100%)"
+    for page in (render_markdown(read), html.unescape(render_html(read))):
+        assert "   3      x = 1\n   4      x = 1   " in page
+        assert f"  # {said}" in page
+    (result,) = json.loads(render_sarif(read))["runs"][0]["results"]
+    (related,) = result["relatedLocations"]
+    assert related["message"]["text"] == said
+    assert related["physicalLocation"]["region"] == {
+        "startLine": 4,
+        "snippet": {"text": "    x = 1"},
+    }
 
 
 def test_a_report_has_a_place_to_sign(text: str) -> None:
