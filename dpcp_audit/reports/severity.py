@@ -231,7 +231,9 @@ def proof_text(proof: Mapping[str, Any] | None) -> str:
 def source_of(finding: Mapping[str, Any]) -> list[AnnotatedLine]:
     """Return the source that a proof has read, or as far as it was read; empty without one."""
     read = (finding.get("proof"), finding.get("unproved"))
-    lines = next((each["source"] for each in read if each and each.get("source")), [])
+    lines: list[PlainData] = next(
+        (each["source"] for each in read if each and each.get("source")), []
+    )
     numbers = ("sensitivity", "cost", "share")
     return [
         AnnotatedLine(**each | {n: None if each[n] is None else to_float(each[n]) for n in numbers})
