@@ -233,7 +233,7 @@ def broadcast(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int
 
 
 def is_double(value: Value) -> bool:
-    """Tell whether a known number or array is of doubles."""
+    """Return True if a known number or array is of doubles."""
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
 
 
@@ -258,14 +258,14 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
 
 
 def _is_integer(y: Value) -> bool:
-    """Tell whether a public value, or each entry of an array, is a whole number as a double."""
+    """Return True if a public value, or each entry of an array, is a whole number as a double."""
     if not is_known(y):
         return is_whole(y)
     return all(float(each).is_integer() for each in _entries(plain(y)))
 
 
 def _keeps_its_law(noise: Noise, y: Value) -> bool:
-    """Tell whether noise keeps its law beside a public number: one far larger rounds it off."""
+    """Return True if noise keeps its law beside a public number: one far larger rounds it off."""
     exacts = [exact_of(each) for each in _entries(y)] if is_known(y) else []
     if noise.moved == _MOST_MOVES:
         return False
@@ -349,7 +349,7 @@ def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statis
 
 
 def _is_shift(x: Statistic, y: Value) -> bool:
-    """Tell whether adding a public value leaves a statistic's shape as it is."""
+    """Return True if adding a public value leaves a statistic's shape as it is."""
     return _fits(x.shape, y)
 
 

@@ -114,11 +114,11 @@ class CoverageBounds:
         return low, self.most(lambda each: self._of_uniform(each, Fraction(1)))
 
     def failure(self, level: float) -> Fraction:
-        """Return how often the coverage given data and draws is below a level, from above."""
+        """Return an upper bound of P(coverage given data and draws < level)."""
         return self.most(lambda each: self._failure_of(each.value, decimal(level)))
 
     def failure_of_uniform(self, level: float) -> Fraction:
-        """Return how often that is so of uniform scores, from below; 0 where it is not known."""
+        """Return a lower bound of that probability for uniform scores; 0 where it is unknown."""
         return self.least(lambda each: self._failure_of_uniform(each.value, decimal(level)))
 
     def _least_of(self, threshold: Threshold) -> Fraction:
@@ -176,12 +176,12 @@ def bounds_of(
     options: Mapping[str, Any],
     notes: dict[tuple[str, int], list[Note]] | None = None,
 ) -> CoverageBounds:
-    """Return what is true of the coverage of a function's thresholds.
+    """Return bounds on the coverage of a function's thresholds.
 
     Raises
     ------
     Refusal
-        Where the reading stops.
+        If the reading stops.
     """
     ends = [decimal(each) if math.isfinite(each) else _far(each) for each in setting.bounds]
     source = source_of(function)
@@ -261,7 +261,7 @@ def prove_coverage(
 
 
 def assumptions(setting: CoverageSetting, claim: Coverage) -> tuple[str, ...]:
-    """Return what a proof of coverage rests on."""
+    """Return the assumptions of a proof of coverage."""
     low, high = setting.bounds
     drawn = "exchangeable" if claim.confidence == 1 else "independent, of one law"
     tied = "with or without ties" if setting.ties else "without ties"
@@ -277,7 +277,7 @@ def assumptions(setting: CoverageSetting, claim: Coverage) -> tuple[str, ...]:
 
 
 def total_of(found: CoverageBounds, claim: Coverage) -> Total:
-    """Return what the claim bounds, from above."""
+    """Return an upper bound of the quantity that is claimed."""
     if claim.per_class:
         raise Refusal(found.line, "the coverage of each class is not that of all scores")
     if claim.at_most < 1:
@@ -290,7 +290,7 @@ def total_of(found: CoverageBounds, claim: Coverage) -> Total:
 
 
 def shortfall(found: CoverageBounds, claim: Coverage, short: Total) -> tuple[str, str]:
-    """Return why a claim of coverage is not proved, and what would."""
+    """Return the reason why a coverage claim is not proved, and a remedy."""
     assert short.value is not None  # noqa: S101  (coverage has a value)
     reason = (
         f"for all laws {short.unit} ≤ {float(short.value):.6g} is proved, "

@@ -123,7 +123,7 @@ class CoverageReader(PathReader):
         return super().operate(name, a, b)
 
     def decided(self, name: str, a: Value, b: Value) -> PublicAnswer | None:
-        """Return whether a uniform draw is below a known number on this path.
+        """Return the answer whether a uniform draw is below a known number on this path.
 
         The truth of the answer is known. Its type is not: it is NumPy's beside a number of NumPy.
         """
@@ -262,7 +262,7 @@ def _ranked_by(reader: CoverageReader, data: Records | Padded, of: Callable[[Any
         raise reader.refuse("so many scores that the rank is not found")
 
     def share_beyond(rank: int) -> float:
-        """Return what the function takes of the entries beyond a rank: 1, a share, or 0."""
+        """Return the weight of the entries beyond a rank in the result: 1, a share, or 0."""
         array = np.ones(size)
         array[:rank] = 0.0
         return float(of(array))
@@ -281,7 +281,7 @@ def _ranked_by(reader: CoverageReader, data: Records | Padded, of: Callable[[Any
 
 
 def _keeps_infinity(of: Callable[[Any], Any], size: int, more: int, rank: int) -> bool:
-    """Tell whether a function takes this rank where the last entries are infinite, too.
+    """Return True if a function takes this rank where the last entries are infinite, too.
 
     Between infinite entries, or at a share 0 of the way to one, NumPy interpolates to NaN.
     """
@@ -380,7 +380,7 @@ def _clamped(names: tuple[str, ...], lower: int | None, upper: int | None) -> An
 
 
 def _is_beyond(reader: CoverageReader, least: Value, most: Value) -> bool:
-    """Tell whether a smallest and a largest value lie outside of the range of the scores."""
+    """Return True if a smallest and a largest value lie outside of the range of the scores."""
     low, high = map(_as_double, reader.bounds)
     below, above = _end(least, -math.inf), _end(most, math.inf)
     return below is not None and above is not None and below <= low and above >= high

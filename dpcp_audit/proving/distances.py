@@ -190,7 +190,7 @@ def statistic(
 
 
 def larger_of(a: Statistic, b: Statistic) -> Statistic:
-    """Return what either of two statistics of the same shape is, with the larger distances."""
+    """Return a statistic for either of two of the same shape, with the larger distances."""
     return statistic(
         a.shape,
         max(a.l1, b.l1),
@@ -393,7 +393,7 @@ class Records:
         return self.high - self.low
 
     def goes_with(self, other: Records) -> bool:
-        """Tell whether the entries at each place belong to the same record."""
+        """Return True if the entries at each place belong to the same record."""
         mine, theirs = (
             (self.order, self.single, self.chosen),
             (
@@ -405,7 +405,7 @@ class Records:
         return mine == theirs
 
     def is_vector(self, shape: Shape, n: int | None) -> bool:
-        """Tell whether the entries are a vector of this shape that one record moves by its width.
+        """Return True if the entries are a vector of this shape that one record moves by its width.
 
         A record that is replaced moves one entry. Of sorted records it moves many, by no more in
         all as long as the entries rise with them.
@@ -621,17 +621,17 @@ def sources_of(iterable: Value) -> list[Value]:
 
 
 def is_iterator(value: Value) -> bool:
-    """Tell whether a value can be gone through once, in any part."""
+    """Return True if a value can be gone through once, in any part."""
     return isinstance(value, Once) or (isinstance(value, tuple) and any(map(is_iterator, value)))
 
 
 def is_data(value: Value) -> bool:
-    """Tell whether a value depends on the data without noise, in any part."""
+    """Return True if a value depends on the data without noise, in any part."""
     return isinstance(value, DATA) or (isinstance(value, tuple) and any(map(is_data, value)))
 
 
 def is_known(value: Value) -> bool:
-    """Tell whether a value is a plain Python object through and through."""
+    """Return True if a value is a plain Python object through and through."""
     if isinstance(value, tuple):
         return all(map(is_known, value))
     if isinstance(value, slice):
@@ -640,7 +640,7 @@ def is_known(value: Value) -> bool:
 
 
 def is_public(value: Value) -> bool:
-    """Tell whether a value is the same on both neighbours."""
+    """Return True if a value is the same on both neighbours."""
     if isinstance(value, tuple):
         return all(map(is_public, value))
     return is_known(value) or isinstance(value, Public)
@@ -659,12 +659,12 @@ def shape_of(value: Value) -> Shape | None:
 
 
 def is_whole(value: Value) -> bool:
-    """Tell whether a value is a whole number and no truth value, which as an index adds an axis."""
+    """Return True for a whole number and no truth value, which as an index adds an axis."""
     return isinstance(value, PublicInteger | int | np.integer) and not isinstance(value, bool)
 
 
 def same(a: Value, b: Value) -> bool:
-    """Tell whether two values are the same in all that a program can see of them."""
+    """Return True if two values are the same in all that a program can see of them."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -687,7 +687,7 @@ def same(a: Value, b: Value) -> bool:
 
 
 def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | None]) -> Value:
-    """Return what is true of a value that a public condition took from one branch or the other.
+    """Return a value that stands for those of both branches of a public condition.
 
     Both runs take the same branch, so a statistic of either is bounded by the larger distances.
     ``merge`` knows of the draws that a branch has used, and joins noise.
@@ -716,7 +716,7 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
 
 
 class Refuses(Protocol):
-    """What a reading of a function does where it cannot go on."""
+    """The end of a reading that cannot go on."""
 
     def refuse(self, reason: str, hint: str = "") -> Refusal:
         """Return the refusal at the line that is read."""
@@ -747,7 +747,7 @@ def of_operator(a: Value, b: Value) -> str:
 
 
 def _kind(value: Value) -> str:
-    """Return whether a value is a double, a whole number or a truth value, as far as is known."""
+    """Return the kind of a value: a double, a whole number or a truth value, if known."""
     if isinstance(value, Records):
         return "double" if value.floats else "truth" if value.boolean else "number or truth"
     if isinstance(value, bool | np.bool_):

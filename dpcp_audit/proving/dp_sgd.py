@@ -121,7 +121,7 @@ def _number(value: Value) -> Fraction | None:
 
 
 def is_column(index: Value) -> bool:
-    """Tell whether an index is ``[:, None]``."""
+    """Return True if an index is ``[:, None]``."""
     two = isinstance(index, tuple) and len(index) == 2
     return two and isinstance(index[0], slice) and index[0] == slice(None) and index[1] is None
 

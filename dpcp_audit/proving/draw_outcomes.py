@@ -82,7 +82,7 @@ class DrawOutcomes(Choices):
         return found
 
     def is_below(self, draw: UniformDraw, level: Fraction) -> bool:
-        """Return whether a uniform draw is below a level, and remember it."""
+        """Return True if a uniform draw is below a level, and remember it."""
         low, high = self._intervals[draw.token]
         if not low < level < high:
             return high <= level

@@ -208,7 +208,7 @@ def form_of(value: Any) -> ExponentialQuotient | None:
 
 
 def is_scalar(value: object) -> bool:
-    """Tell whether a value is one known real number."""
+    """Return True if a value is one known real number."""
     return isinstance(value, int | float | np.integer | np.floating | np.bool_)
 
 
@@ -487,7 +487,7 @@ class ExponentialQuotient:
         return _sign(self.top) * _sign(self.bottom)
 
     def __lt__(self, other: ExponentialQuotient) -> bool:
-        """Tell whether the number is below another one."""
+        """Return True if the number is below another one."""
         return (self - other).sign < 0
 
     def __float__(self) -> float:

@@ -82,7 +82,7 @@ class Expressions(Loops):
 
     @staticmethod
     def _may_raise(node: ast.expr, value: Value) -> bool:
-        """Tell whether an expression may be an error where public values are other ones."""
+        """Return True if an expression may be an error where public values are other ones."""
         if isinstance(value, int):
             return abs(value) > NO_DOUBLE
         if isinstance(value, BoundMethod):
@@ -134,7 +134,7 @@ class Expressions(Loops):
                 yield value
 
     def entries(self, value: Value, what: str) -> tuple[Value, ...]:
-        """Return what a loop over a value goes through, or refuse."""
+        """Return the items of a loop over a value, or refuse."""
         found: tuple[Value, ...] | None = self.entries_or_none(value)
         if found is None:
             raise self.refuse(f"{what} is {arithmetic.kind(value)}, of unknown length")
@@ -365,7 +365,7 @@ class Expressions(Loops):
         return one_of(self._reader, found, a, b)
 
     def truth(self, value: Value) -> bool | None:
-        """Return whether a condition holds; None where it is public and its outcome unknown."""
+        """Return True if a condition holds; None where it is public and its outcome unknown."""
         if isinstance(value, Reference):
             cells = self.cells(value)
             if cells.kind in {"list", "dict"}:

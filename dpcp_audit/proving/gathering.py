@@ -61,7 +61,7 @@ _INDEX_HINT = "index with int(...): a truth value as an index adds an axis"
 
 
 def entries(reader: Interpreter, value: Value) -> tuple[Value, ...] | None:
-    """Return what a loop over a value goes through; None where it is not known."""
+    """Return the items of a loop over a value; None where they are not known."""
     if isinstance(value, Reference):
         cells = reader.cells(value)
         return None if cells.kind == "object" else cells.keys or cells.items
@@ -395,7 +395,7 @@ def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None
 
 
 def changeable(reader: Interpreter, owner: Reference) -> Contents:
-    """Return what is at a place that is to be changed, while no loop goes through it."""
+    """Return the value at a place that is to be changed, while no loop goes through it."""
     references = [each for each in reader.iterated if isinstance(each, Reference)]
     lost = any(reader.path.heap[each.address].kind == "lost" for each in references)
     if lost or any(each is owner or same(each, owner) for each in reader.iterated):
@@ -441,7 +441,7 @@ def _at_any(reader: Interpreter, cells: Contents, value: Value) -> Contents:
 
 
 def storable(reader: Interpreter, cells: Contents, value: Value) -> Value:
-    """Return what an array of floats holds of a number; noise is released by storing it."""
+    """Return the stored form of a number in an array of floats; storing noise releases it."""
     value = reader.release(value)
     if is_scalar(value) and cells.of == "float":
         exact = exact_of(value)

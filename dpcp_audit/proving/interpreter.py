@@ -181,7 +181,7 @@ class Reader(Expressions):
         return value
 
     def one_record(self, records: Records) -> Fraction:
-        """Return how far one person moves a sum over records."""
+        """Return the distance by which one person moves a sum over records."""
         low, high = records.low, records.high
         if self.n is None:
             return max(abs(low), abs(high))
@@ -204,7 +204,7 @@ class Reader(Expressions):
         return value
 
     def cells(self, reference: Reference) -> Contents:
-        """Return what a reference refers to."""
+        """Return the value that a reference refers to."""
         cells = self.path.heap[reference.address]
         if cells.kind == "lost":
             raise self.refuse("a list that branches leave with different lengths is used")
@@ -220,7 +220,7 @@ class Reader(Expressions):
         return gathering.gathered(self, value)
 
     def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
-        """Return what a loop over a value goes through; None where it is not known."""
+        """Return the items of a loop over a value; None where they are not known."""
         return gathering.entries(self, value)
 
     # ------------------------------------------------------------------ comprehensions
@@ -268,7 +268,7 @@ class Reader(Expressions):
         del self.iterated[before:]
 
     def _is_kept(self, test: ast.expr) -> bool:
-        """Return whether a condition of a comprehension holds."""
+        """Return True if a condition of a comprehension holds."""
         known: bool | None = self.truth(self.read(test))
         if known is None:
             raise self.refuse("a list whose length depends on what was released")
@@ -414,7 +414,7 @@ class PathReader(Reader):
     """The part of a reading of one path that keeps it to one."""
 
     def truth(self, value: Value) -> bool:
-        """Return whether a condition holds; on the path that is read it is known."""
+        """Return True if a condition holds, which is known on the present path."""
         known = super().truth(value)
         if known is None:
             raise self.refuse("a condition whose outcome is not known")

@@ -96,17 +96,17 @@ def named(name: str) -> Value:
 
 
 def consumes(reader: Interpreter, function: Value) -> bool:
-    """Tell whether a function goes through an iterator, or hands it on as another one."""
+    """Return True if a function goes through an iterator, or hands it on as another one."""
     return any(function is each for each in (*_CONSUMERS, *_LAZY))
 
 
 def exhausts(function: Value) -> bool:
-    """Tell whether a function goes through a generator before anything else happens."""
+    """Return True if a function goes through a generator before anything else happens."""
     return any(function is each for each in _CONSUMERS)
 
 
 def may_act(node: ast.expr) -> bool:
-    """Tell whether an expression may do more than have a value."""
+    """Return True if an expression may do more than have a value."""
     return any(
         isinstance(each, ast.Call | ast.NamedExpr | ast.Attribute) for each in ast.walk(node)
     )
@@ -282,7 +282,7 @@ def _is_filled(reader: Interpreter, value: Value) -> bool:
 
 
 def _holds_filled(reader: Interpreter, value: Value) -> bool:
-    """Tell whether a value is an array that is filled, or holds one."""
+    """Return True if a value is an array that is filled, or holds one."""
     if isinstance(value, Reference):
         items = reader.cells(value).items
         return _is_filled(reader, value) or any(_holds_filled(reader, each) for each in items)
@@ -298,7 +298,7 @@ def _may_be_array(reader: Interpreter, value: Value) -> bool:
 
 
 def _copies(target: Value, rule: Rule, count: int, kw: dict[str, Value]) -> bool:
-    """Tell whether a call with an array gives a number, or an array of its own."""
+    """Return True if a call with an array gives a number, or an array of its own."""
     plainly = rule.name in _COPYING and count == 1 and kw.keys() <= {"dtype", "axis"}
     return plainly or rule.name == "np.where" or isinstance(target, np.ufunc)
 
@@ -372,7 +372,7 @@ _OF_TRUTH = {"np." + name for name in (
 
 
 def _is_number(value: Value) -> bool:
-    """Tell whether a public value is a double or a whole number, and no truth value."""
+    """Return True if a public value is a double or a whole number, and no truth value."""
     known = is_scalar(value) and not isinstance(value, bool | np.bool_)
     numbers = is_array(value) and value.dtype.kind in "iuf"
     return value is None or isinstance(value, PublicFloat | PublicInteger) or known or numbers
@@ -388,7 +388,7 @@ def _one_number(rule: Rule, values: list[Value]) -> Public:
 
 
 def _reduces(rule: Rule, values: list[Value]) -> bool:
-    """Tell whether a function of these arguments gives one number."""
+    """Return True if a function of these arguments gives one number."""
     many = {"np.quantile", "np.percentile", "np.dot", "round", "max", "min", "divmod"}
     many |= {"np.float64", "np.int64", "np.bool_"}
     if rule.name in many or rule.name.startswith("math."):

@@ -91,7 +91,7 @@ class Mechanism(Hidden):
 
 
 def maker(target: Any) -> Callable[[Any, list[Value], dict[str, Value]], Value] | None:
-    """Return what reads a call of a class of the library; None of anything else."""
+    """Return the reader of a call of a class of the library; None for anything else."""
     module = sys.modules.get("diffprivlib.mechanisms")
     name = target.__name__ if type(target) is abc.ABCMeta else ""
     known = module is not None and name in _LAWS and vars(module).get(name) is target
@@ -326,7 +326,7 @@ _BISECT = "bisect_right"
 
 
 def _is_of(home: Any, name: str, value: Any) -> bool:
-    """Tell whether a value may be what a module calls so: no function of another program's."""
+    """Return True if a value may be what a module calls so: no function of another program's."""
     if isinstance(value, types.FunctionType):
         folder = Path(getattr(home, "__file__", None) or "/none").parent
         return Path(value.__code__.co_filename).is_relative_to(folder)
@@ -336,7 +336,7 @@ def _is_of(home: Any, name: str, value: Any) -> bool:
 
 
 def _is_arithmetic(node: ast.expr, space: dict[str, Any]) -> bool:
-    """Tell whether an expression is of numbers, and of functions of C."""
+    """Return True if an expression is of numbers, and of functions of C."""
     names = [space.get(each.id) for each in ast.walk(node) if isinstance(each, ast.Name)]
     kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load)
     numbers = all(isinstance(each, (*kinds, ast.Call)) for each in ast.walk(node))
@@ -351,7 +351,7 @@ def _runs(
     codes: list[types.CodeType],
     cls: Any = None,
 ) -> bool:
-    """Tell whether a function, or a method of any kind, runs the code of its definition."""
+    """Return True if a function, or a method of any kind, runs the code of its definition."""
     if type(value) is property:
         value = value.fget
     elif type(value) in {staticmethod, classmethod}:

@@ -119,7 +119,7 @@ def report_loss(
     Raises
     ------
     Refusal
-        Where the reading stops, or if ε is infinite.
+        If the reading stops, or if ε is infinite.
     """
     if domain > _MOST_VALUES:
         raise Refusal(source.node.lineno, "so many values that not every two are compared")
@@ -297,7 +297,7 @@ def _loaded(name: str) -> ast.Name:
 
 
 def _is_entrywise(nodes: list[ast.expr]) -> bool:
-    """Tell whether expressions give of an array, entry by entry, what they give of a number."""
+    """Return True if expressions give of an array, entry by entry, what they give of a number."""
     forms = (ast.Name, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp, ast.Invert, *_ENTRYWISE)
     return all(isinstance(each, forms) for node in nodes for each in ast.walk(node))
 
@@ -319,7 +319,7 @@ def _public(values: list[Value]) -> Value:
 
 
 def draws(reader: Reader, *nodes: ast.AST) -> bool:
-    """Tell whether expressions or statements name a generator, or a function of the program."""
+    """Return True if expressions or statements name a generator, or a function of the program."""
     for each in (one for node in nodes for one in ast.walk(node)):
         if isinstance(each, ast.Attribute) and each.attr == "random":
             return True

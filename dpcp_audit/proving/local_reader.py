@@ -158,7 +158,7 @@ class LocalReader(PathReader):
         raise self.refuse("a loop over records in a report of one record")
 
     def truth(self, value: Value) -> bool:
-        """Return whether a condition holds on this path."""
+        """Return True if a condition holds on this path."""
         return super().truth(self._settled(value))
 
     def _settled(self, value: Value) -> Value:
@@ -173,7 +173,7 @@ class LocalReader(PathReader):
         return value.at(self.fixed)
 
     def residue(self, modulus: int) -> int:
-        """Return what a value is hashed to on this path: any whole number below the modulus."""
+        """Return the hash of a value on this path: any whole number below the modulus."""
         if self.fixed or self._levels:
             raise self.refuse("a value is hashed after a draw decides", "hash it first")
         self.residues += (self.choices.choose(modulus),)
@@ -204,7 +204,7 @@ class LocalReader(PathReader):
         return None
 
     def _record_compared(self, record: RecordNumber, level: Value, less: bool, cut: int) -> Value:  # noqa: FBT001
-        """Return whether a record's number is below a cut at a level, or whether it is not."""
+        """Return the answer whether a record's number is below a cut at a level, or is not."""
         number = rational_of(level)
         if number is None or record.entry_type not in {NUMPY, PYTHON}:
             raise self.refuse("a record is compared with what is no known number, or has no type")
@@ -224,7 +224,7 @@ class LocalReader(PathReader):
         return np.bool_(answer) if of_numpy else answer
 
     def _lies_below(self, cut: Cut) -> bool:
-        """Return whether the record's number is below a cut on this path."""
+        """Return True if the record's number is below a cut on this path."""
         low, high = self.cell
         if cut <= low or cut >= high:
             return cut >= high
@@ -246,7 +246,7 @@ class LocalReader(PathReader):
     def _uniform_compared(
         self, draw: UniformDraw, level: Value, *, less: bool, reached: bool
     ) -> Value:
-        """Return whether a uniform draw is below a level: as a table where it has no name."""
+        """Return if a uniform draw is below a level; a table, where the draw has no name."""
         named = draw.token in self._levels or any(x is draw for x in self.path.bindings())
         if draw.token in self._tabled:
             raise self.refuse("one uniform draw of an array is compared twice")
@@ -288,7 +288,7 @@ class LocalReader(PathReader):
         return share
 
     def _is_below(self, draw: UniformDraw, level: _Level) -> bool:
-        """Return whether a uniform draw is below a level on this path."""
+        """Return True if a uniform draw is below a level on this path."""
         low, high = self._levels.setdefault(draw.token, (_NONE, _ALL))
         if level[0] <= low[0] or level[0] >= high[0]:
             return level[0] >= high[0]
@@ -378,13 +378,13 @@ class LocalReader(PathReader):
 
     @staticmethod
     def _may_raise(node: ast.expr, value: Value) -> bool:  # noqa: ARG004
-        """Tell whether an expression may be an error; a path that meets one is not read on."""
+        """Return True if an expression may be an error; a path that meets one is not read on."""
         if isinstance(value, BoundMethod):
             return not isinstance(value.owner, Generator | Distribution | Entries | Reference)
         return isinstance(value, int) and abs(value) > NO_DOUBLE
 
     def cells(self, reference: Reference) -> Contents:
-        """Return what a reference refers to; a list of reports is not looked at."""
+        """Return the value that a reference refers to; a list of reports is not looked at."""
         self.looked_at.add(reference.address)
         return super().cells(reference)
 
@@ -398,13 +398,13 @@ class LocalReader(PathReader):
         return found
 
     def _has(self, owner: Value, name: str) -> bool:
-        """Tell whether a value has an attribute: of a draw it is not known."""
+        """Return True if a value has an attribute: of a draw it is not known."""
         if isinstance(owner, Generator):
             return hasattr(np.random.Generator, name)
         return isinstance(owner, Reference | Entries) or hasattr(plain(owner), name)
 
     def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
-        """Return what a loop over a value goes through; None where it is not known."""
+        """Return the items of a loop over a value; None where they are not known."""
         return value.items if isinstance(value, Entries) else super().entries_or_none(value)
 
     def entry_of(self, value: Value, node: ast.expr) -> Value:

@@ -265,7 +265,7 @@ class RecordNumber(Hidden):
     steps: tuple[tuple[str, float, bool], ...] = ()
 
     def error_at(self, end: Fraction) -> Fraction:
-        """Return how far doubles may be from the number where the record is at an end."""
+        """Return the largest distance of doubles from the number where the record is at an end."""
         return self.error if end or self.added else Fraction(0)
 
     def moved(self, reader: Any, name: str, a: Value, b: Value) -> RecordNumber:
@@ -331,7 +331,7 @@ def _size(reader: Any, value: Value) -> tuple[int, bool]:
 
 
 def is_whole(value: Value) -> bool:
-    """Tell whether a value is a known whole number, and no truth value."""
+    """Return True if a value is a known whole number, and no truth value."""
     return type(plain(value)) in {int, np.int64}
 
 
@@ -357,7 +357,7 @@ def items_of(value: Value) -> tuple[Value, ...] | None:
 
 
 def computable(*values: Value) -> bool:
-    """Tell whether values are known numbers or draws, of which one at least is a draw."""
+    """Return True if values are known numbers or draws, of which one at least is a draw."""
     drawn = [isinstance(each, Drawn) for each in values]
     numbers = [is_known(each) and is_scalar(each) for each in values]
     return any(drawn) and all(x or y for x, y in zip(drawn, numbers, strict=True))
@@ -378,7 +378,7 @@ _TYPES: dict[str, Any] = {"integers": np.int64, "randint": int}
 
 
 def draw(reader: Any, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
-    """Return what a method of a generator gives."""
+    """Return the draw of a generator's method."""
     names = _ARGUMENTS.get(name)
     if names is None or len(args) > len(names):
         raise reader.refuse(

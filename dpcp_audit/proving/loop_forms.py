@@ -139,7 +139,7 @@ class Accumulation:
 
     @staticmethod
     def _counts(node: ast.For) -> bool:
-        """Tell whether a loop adds whole numbers that are written in it only."""
+        """Return True if a loop adds whole numbers that are written in it only."""
         values = [
             each.value
             for part in node.body
@@ -262,7 +262,7 @@ class _Keeping:
 
     @classmethod
     def of(cls, node: ast.stmt) -> _Keeping | None:
-        """Return what an ``if`` keeps; None of any other statement."""
+        """Return the value that an ``if`` keeps; None for any other statement."""
         if not isinstance(node, ast.If) or node.orelse:
             return None
         either = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or)
@@ -276,7 +276,7 @@ class _Keeping:
         return cls(best, noisy, kept, firsts[:-1])
 
     def begins(self, reader: Any, place: int, value: Value) -> bool:
-        """Tell whether the value of this round, and of no later one, is kept as the first."""
+        """Return True if the value of this round, and of no later one, is kept as the first."""
         if not self.firsts:
             return is_known(value) and value == -math.inf
         none = f"{self.best} is None"
@@ -389,7 +389,7 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
 
 
 def _is_kept(steps: dict[str, ast.expr], chance: ast.expr) -> bool:
-    """Tell whether a name is read before it is assigned in this round: it is of the last one."""
+    """Return True if a name is read before it is assigned in this round: it is of the last one."""
     later = list(steps)
     for name, step in (*steps.items(), ("", chance)):
         if any(_is_name(each, one) for each in ast.walk(step) for one in later):
@@ -399,7 +399,7 @@ def _is_kept(steps: dict[str, ast.expr], chance: ast.expr) -> bool:
 
 
 def _draws(reader: Any, node: ast.expr, names: set[str]) -> bool:
-    """Tell whether an expression is a call of one of these methods of a generator."""
+    """Return True if an expression is a call of one of these methods of a generator."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     if node.func.attr not in names:

@@ -125,7 +125,7 @@ class Loops(Statements):
 
 
 def _carries(node: ast.While) -> bool:
-    """Tell whether a round of a loop reads what an earlier one has assigned."""
+    """Return True if a round of a loop reads what an earlier one has assigned."""
     names = [each for part in node.body for each in ast.walk(part) if isinstance(each, ast.Name)]
     assigned = {each.id for each in names if isinstance(each.ctx, ast.Store)}
     made: set[str] = set()

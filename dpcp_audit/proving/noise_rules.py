@@ -88,7 +88,7 @@ _WHOLE_DRAWS = {"integers", "randint", "binomial", "poisson"}
 
 
 def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value], kw: Any) -> Value:
-    """Return what a method of a generator gives."""
+    """Return the draw of a generator's method."""
     if reader.each_record:
         raise reader.refuse("noise of its own for each record is not followed")
     if generator.name == "random" and name not in _PUBLIC_DRAWS:
@@ -112,7 +112,7 @@ def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value]
 def variates(
     reader: Interpreter, owner: Distribution, args: list[Value], kw: dict[str, Value]
 ) -> Value:
-    """Return what ``rvs`` of a law of scipy.stats gives."""
+    """Return the draw of ``rvs`` of a law of scipy.stats."""
     names = ("size", "random_state") if owner.frozen else ("loc", "scale", "size", "random_state")
     given = _bound(reader, names, args, kw)
     if not isinstance(given.pop("random_state", None), Generator):
@@ -321,7 +321,7 @@ def _numbers(candidates: Value) -> bool:
 
 
 def charge_of(reader: Interpreter, value: Noisy) -> Charge:
-    """Return what releasing a noisy value costs."""
+    """Return the cost of releasing a noisy value."""
     x, noise = value.statistic, value.noise
     size = noise.scale.size_above
     if noise.whole and not x.integer:
@@ -353,7 +353,7 @@ _FARTHEST = 2**60
 
 
 def released(value: Noisy) -> Public:
-    """Return what stands for a noisy value once it is public, with its size where that is known."""
+    """Return the public form of a released noisy value, with its size where that is known."""
     found, noise, size = value.noise.released, value.noise, value.statistic.size
     alone = noise.shape == () and len(noise.draw) == 1  # of arrays the smallest scale is known
     if not isinstance(found, PublicFloat) or size is None or not alone:

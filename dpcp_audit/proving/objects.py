@@ -66,7 +66,7 @@ def _of_class(cls: type, name: str) -> Any:
 
 
 def _is_generated(cls: type, name: str) -> bool:
-    """Tell whether a method is the one that ``dataclass`` writes for these fields."""
+    """Return True if a method is the one that ``dataclass`` writes for these fields."""
     method = vars(cls).get(name)
     params = vars(cls).get("__dataclass_params__")
     if params is None or not isinstance(method, types.FunctionType):

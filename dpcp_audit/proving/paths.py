@@ -140,11 +140,11 @@ class Path:
         return [each for each in self.used if overlap(each, draw)]
 
     def was_released(self, draw: tuple[int, ...], token: int) -> bool:
-        """Tell whether a value was released on every path."""
+        """Return True if a value was released on every path."""
         return self.used.get(draw) == token and draw not in self.unsure
 
     def is_fresh(self, draw: tuple[int, ...]) -> bool:
-        """Tell whether no part of a draw, nor a whole that it is part of, was used."""
+        """Return True if no part of a draw, nor a whole that it is part of, was used."""
         return not self._parts_used(draw)
 
     def bindings(self) -> Iterator[Value]:
@@ -158,7 +158,7 @@ class Path:
 
 
 def overlap(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Tell whether two draws are the same, or one of them is a part of the other."""
+    """Return True if two draws are the same, or one of them is a part of the other."""
     shorter = min(len(a), len(b))
     return a[:shorter] == b[:shorter]
 
@@ -191,7 +191,7 @@ class Joining:
         self._merged: dict[tuple[Value, Value], Value] = {}
 
     def value(self, x: Value, y: Value) -> Value:
-        """Return what is true of a value of either path."""
+        """Return a value that stands for those of both paths."""
         return join(x, y, self.line, self.merge)
 
     def merge(self, x: Value, y: Value) -> Value | None:
@@ -206,7 +206,7 @@ class Joining:
         return self._merged[x, y]
 
     def _is_taken(self, path: Path, noise: Noise) -> bool:
-        """Tell whether a draw, or a part of it, was used on its path or joined already."""
+        """Return True if a draw, or a part of it, was used on its path or joined already."""
         joined = any(overlap(each, noise.draw) for each in self.moved)
         return joined or not path.is_fresh(noise.draw)
 
@@ -223,7 +223,7 @@ class Joining:
         return noise
 
     def cells(self, x: Contents, y: Contents) -> Contents:
-        """Return what is at an address of either path."""
+        """Return a value that stands for those at an address of both paths."""
         if x is y:
             return x
         alike = (x.kind, len(x.items), x.of) == (y.kind, len(y.items), y.of)
@@ -318,7 +318,7 @@ class Choices:
         return len(self._numbers)
 
     def following(self) -> tuple[int, ...] | None:
-        """Return how the next sequence of ways begins; None after the last one."""
+        """Return the beginning of the next sequence of ways; None after the last one."""
         given = self._given[: len(self._numbers)]
         while given and given[-1] + 1 == self._numbers[len(given) - 1]:
             given.pop()
@@ -419,7 +419,7 @@ class Interpreter(Protocol):
         ...
 
     def one_record(self, records: Records) -> Fraction:
-        """Return how far one person moves a sum over records."""
+        """Return the distance by which one person moves a sum over records."""
         ...
 
     def opened(self, value: Value) -> Value:
@@ -427,7 +427,7 @@ class Interpreter(Protocol):
         ...
 
     def cells(self, reference: Reference) -> Contents:
-        """Return what a reference refers to."""
+        """Return the value that a reference refers to."""
         ...
 
     def listed(self, items: Any) -> Reference:
@@ -439,11 +439,11 @@ class Interpreter(Protocol):
         ...
 
     def entries(self, value: Value, what: str) -> tuple[Value, ...]:
-        """Return what a loop over a value goes through, or refuse."""
+        """Return the items of a loop over a value, or refuse."""
         ...
 
     def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
-        """Return what a loop over a value goes through; None where it is not known."""
+        """Return the items of a loop over a value; None where they are not known."""
         ...
 
     def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:

@@ -178,7 +178,7 @@ class ProofResult:
 
     @property
     def remark(self) -> str:
-        """What the proof says less of than it seems: that nothing depends on the data; else ""."""
+        """A remark on a proof that says less than it seems, such as on a constant; else ""."""
         spent = self.ledger is None or any(any(path) for path in self.ledger.paths)
         if not self.proved or spent or self.source is None:
             return ""
@@ -221,7 +221,7 @@ def place_of(line: int, file: str = "") -> str:
 
 
 def exceeded(total: Total) -> str:
-    """Return why a total does not prove its claim."""
+    """Return the reason why a total does not prove its claim."""
     if total.value is None:
         return f"no finite {total.unit} bounds this noise: Gaussian noise has no pure ε"
     return (

@@ -118,7 +118,7 @@ def prove(
     Raises
     ------
     ValueError
-        Naming the argument, with what it got.
+        If an argument is invalid; the message names it and its value.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def _provable_claims(
 
 
 def _of_clients(unit: str, clients: int | None, n: int, relation: Relation) -> bool:
-    """Tell whether neighbours differ in all records of a client; refuse what has no meaning."""
+    """Return True if neighbours differ in all records of a client; refuse what has no meaning."""
     if unit not in {"record", "client"}:
         raise UsageError(f"unit must be 'record' or 'client', got {unit!r}")
     if clients is not None:
@@ -430,7 +430,7 @@ def _account(
 def undetermined(
     function: Any, args: Sequence[Any], kw: Mapping[str, Any], generators: Iterable[str]
 ) -> Refusal | None:
-    """Return what may decide a function's output besides its arguments and its draws; else None.
+    """Return the first thing besides arguments and draws that may decide the output; else None.
 
     Parameters
     ----------

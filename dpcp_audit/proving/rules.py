@@ -52,17 +52,17 @@ _FLOATS = {None, float, np.float64, "float", "float64", "f8", np.dtype(float)}
 
 
 def are_records(value: Value) -> bool:
-    """Tell whether a value is an array, or a list, of an entry for each record."""
+    """Return True if a value is an array, or a list, of an entry for each record."""
     return isinstance(value, Records) and not value.single
 
 
 def _constant(a: Records) -> bool:
-    """Tell whether each record that is counted adds the same whole number."""
+    """Return True if each record that is counted adds the same whole number."""
     return a.low == a.high and a.low.denominator == 1
 
 
 def whole_axis(axis: Value) -> bool:
-    """Tell whether an axis argument means all of a one-dimensional array."""
+    """Return True if an axis argument means all of a one-dimensional array."""
     return axis is None or (type(axis) is int and axis in {0, -1})
 
 
@@ -234,7 +234,7 @@ def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 
 def some_or_all(reader: Interpreter, a: Value, axis: Value = None) -> Value:
-    """Whether any record, or every one, meets a condition: without noise it decides nothing."""
+    """True if any record, or every one, meets a condition: without noise it decides nothing."""
     if are_records(a) and whole_axis(axis):
         hint = "add noise to a count of such records, and compare that"
         return Private(reader.line, "whether a record meets a condition is used", hint, bare=True)

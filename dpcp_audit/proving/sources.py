@@ -84,18 +84,18 @@ _FUNCTIONS = {
 
 
 def is_function(value: Any) -> bool:
-    """Tell whether a value is a function, a class or a law, and its operators no program's own."""
+    """Return True for a function, a class or a law whose operators are no program's own."""
     return type(value) in _FUNCTIONS or type(value) is abc.ABCMeta or is_law(value)
 
 
 def is_law(value: Any) -> bool:
-    """Tell whether a value is a law of scipy.stats, of a class of SciPy's own."""
+    """Return True if a value is a law of scipy.stats, of a class of SciPy's own."""
     home = sys.modules.get("scipy.stats._continuous_distns")
     return home is not None and vars(home).get(type(value).__name__) is type(value)
 
 
 def is_plain(value: Any) -> bool:
-    """Tell whether a value is an immutable number or text of Python's or NumPy's own types."""
+    """Return True if a value is an immutable number or text of Python's or NumPy's own types."""
     return type(value) in _PLAIN
 
 
@@ -108,7 +108,7 @@ def admitted(value: Any, name: str, line: int) -> Any:
     Raises
     ------
     Refusal
-        For any other object.
+        If it is any other object.
     """
     if is_dimensionless(value):
         raise Refusal(line, f"{name} is {DIMENSIONLESS}")
@@ -139,7 +139,7 @@ DIMENSIONLESS = "an array of no dimension: += changes it in place, under all of 
 
 
 def is_dimensionless(value: Any) -> bool:
-    """Tell whether a value is an array of no dimension, which is not as numbers are."""
+    """Return True if a value is an array of no dimension, which is not as numbers are."""
     return isinstance(value, np.ndarray) and not value.ndim
 
 
@@ -148,7 +148,7 @@ _WIDE = (np.dtype(float), np.dtype(np.int64), np.dtype(bool))
 
 
 def is_narrow(value: Any) -> bool:
-    """Tell whether a value is, or names, a NumPy type other than float64, int64 and bool."""
+    """Return True if a value is, or names, a NumPy type other than float64, int64 and bool."""
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind in "biufc" and value.dtype not in _WIDE
     if isinstance(value, str) or (isinstance(value, type) and issubclass(value, np.generic)):
@@ -246,7 +246,7 @@ def _node(tree: ast.Module, code: types.CodeType, line: int) -> FunctionNode:
 
 
 def starts_at(node: FunctionNode, code: types.CodeType) -> bool:
-    """Tell whether code may be that of a definition: its name and its first line are."""
+    """Return True if code may be that of a definition: its name and its first line are."""
     if isinstance(node, ast.Lambda):
         return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
@@ -264,7 +264,7 @@ def locals_of(node: FunctionNode) -> frozenset[str]:
     Raises
     ------
     Refusal
-        For a global or nonlocal statement.
+        If there is a global or nonlocal statement.
     """
     found = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
     waiting: list[ast.AST] = list(node.body) if isinstance(node, ast.FunctionDef) else []

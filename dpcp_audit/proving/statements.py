@@ -223,7 +223,7 @@ class Statements(Accumulation):
         )
 
     def _leaves_alone(self, use: ast.Name, above: dict[ast.AST, ast.AST], own: set[str]) -> bool:
-        """Tell whether a use of an array's name leaves it the only one."""
+        """Return True if a use of an array's name leaves it the only one."""
         high = above[use]
         if isinstance(high, ast.Assign):
             made = high.value

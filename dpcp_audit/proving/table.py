@@ -202,7 +202,7 @@ def _found() -> Iterator[tuple[Any, Rule]]:
 
 
 def _is_genuine(function: Any, home: str) -> bool:
-    """Tell whether a function is of its module, in name and in kind, and no program's own."""
+    """Return True if a function is of its module, in name and in kind, and no program's own."""
     if isinstance(function, types.FunctionType):
         file = sys.modules[home].__file__ or ""
         return function.__code__.co_filename.startswith(str(Path(file).parent))
@@ -284,7 +284,7 @@ METHODS: dict[str, str] = {
 
 
 def all_known(args: list[Value], kw: dict[str, Value]) -> bool:
-    """Tell whether all arguments are plain values."""
+    """Return True if all arguments are plain values."""
     return all(map(is_known, args)) and all(map(is_known, kw.values()))
 
 

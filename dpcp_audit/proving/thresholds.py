@@ -86,13 +86,13 @@ def compared(reader: Interpreter, name: str, a: Value, b: Value) -> bool | None:
 
 
 def released(reader: Interpreter, value: Difference) -> bool:
-    """Tell whether the gap may be released: it is what a paid answer has kept as it is."""
+    """Return True if the gap may be released: it is what a paid answer has kept as it is."""
     token = reader.answers.kept.get(value.key)
     return token is not None and reader.path.was_released(value.query.noise.draw, token)
 
 
 def _answer(reader: Interpreter, found: Difference) -> bool:
-    """Return whether the query is above, and charge for the shifts that keep this answer."""
+    """Return True if the query is above, and charge for the shifts that keep this answer."""
     answers = reader.answers
     if reader.each_record:
         raise reader.refuse("a noisy threshold for each record")
