@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,19 +126,6 @@ def test_what_is_false_is_never_proved(guarantee: PrivacyGuarantee, pair: LawPai
 @pytest.mark.parametrize(("guarantee", "pair"), TRUE, ids=str)
 def test_what_is_true_is_proved(guarantee: PrivacyGuarantee, pair: LawPair) -> None:
     assert verdict(guarantee, pair) is Verdict.PROVED
-
-
-@pytest.mark.known_bad
-def test_a_tolerance_would_prove_the_false(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted bug is the old rule: what lies within 1e-9 of the claim is at most the claim."""
-    false = (ZCDP(0.5 * (1 - PART)), GaussianPair(1.0))
-    assert verdict(*false) is not Verdict.PROVED
-
-    def tolerant(_: object, __: object) -> fmpq:
-        return fmpq(1, 2) * fmpq(10**9 - 1, 10**9)
-
-    monkeypatch.setattr("dpcp_audit.audits.exact.enclosed", tolerant)
-    assert verdict(*false) is Verdict.PROVED
 
 
 def test_delta_that_is_exactly_a_rational() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import binom
 
-from dpcp_audit.audits import local as channel_losses
 from dpcp_audit.audits.local import (
     ABSTAINS,
     _both,
@@ -114,18 +112,6 @@ def _misses(epsilon: float, k: int, size: int) -> int:
 def test_the_loss_lies_within_the_interval(epsilon: float, k: int) -> None:
     """An interval that errs as often as allowed fails here with probability below 1e-7."""
     assert _misses(epsilon, k, 300) <= binom.isf(1e-7, _REPETITIONS, _SIGNIFICANCE)
-
-
-@pytest.mark.known_bad
-def test_limits_that_forget_how_many_there_are_would_be_seen(monkeypatch) -> None:
-    """The largest ratio of a hundred: it passes with probability below 1e-7 if it always errs."""
-    limits = channel_losses.clopper_pearson
-
-    def forgetful(counts: Any, trials: int, *, significance: float) -> Any:
-        return limits(counts, trials, significance=min(0.9, significance * counts.size))
-
-    monkeypatch.setattr(channel_losses, "clopper_pearson", forgetful)
-    assert _misses(2.0, 10, 300) > binom.isf(1e-7, _REPETITIONS, _SIGNIFICANCE)
 
 
 def test_the_interval_is_narrow_and_the_estimate_near_on_counts_as_they_are_expected() -> None:

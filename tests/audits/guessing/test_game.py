@@ -12,7 +12,6 @@ import pytest
 from scipy.special import expit, ndtr
 from support.leaks import many_coordinates, rounding, scattered
 from support.refusals import WaldTest
-from support.samplers import laplace
 
 from dpcp_audit.audits.guesser import LogOdds
 from dpcp_audit.audits.guessing_game import (
@@ -111,17 +110,6 @@ def test_the_final_rule_refutes_again_without_learning() -> None:
     fresh = (np.asarray(scattered(1.0)(value, 6000, rng=rng)) for value in (0, 1))
     assert refutes(again.judge(PureDP(0.2), *fresh, significance=LEVEL).evidence)
     assert again.as_data()["game"]["rule"] == kept["rule"]
-
-
-def test_the_same_seed_plays_the_same_game() -> None:
-    chosen, first = game(laplace(1.0), PureDP(0.5), pilot=100, fresh=400, seed=3)
-    assert chosen is not None
-    rng = np.random.default_rng(4)
-    outputs = rng.laplace(size=400), 1 + rng.laplace(size=400)
-    twice = [chosen.judge(PureDP(0.5), *outputs, significance=LEVEL) for _ in range(2)]
-    assert twice[0].evidence == twice[1].evidence
-    assert first is not None
-    assert first.evidence.n_samples == 780
 
 
 def test_outputs_that_never_tell_anything_leave_no_game() -> None:
