@@ -13,7 +13,6 @@ from support.samplers import context
 
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, PureDP, Relation
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.mechanisms.histlap import SplitConformal
@@ -133,22 +132,6 @@ def test_half_the_noise_in_a_part_of_the_pipeline(flaw: Flaw, rho: float, expect
     outcome = pipeline_canary(game, claim, n_samples=40_000)(context(0, significance=1e-7))
     assert outcome.verdict is expected
     assert outcome.evidence.value > 0.8 * claim.advantage()
-
-
-@pytest.mark.known_bad
-def test_targets_of_one_model_taken_as_independent_break_the_level() -> None:
-    """The planted audit: Clopper–Pearson limits of the pooled guesses, (0, δ)-DP attained."""
-    models, claim = Gossip(0.1, targets=100), ApproxDP(0.0, 0.1)
-
-    def refuted(seed: int) -> bool:
-        cohort = models(100, rng=np.random.default_rng(seed))
-        said, coins = cohort.probabilities[..., 0] > 0.5, cohort.coins
-        tpr = clopper_pearson(int((said & coins).sum()), int(coins.sum()), significance=0.05)
-        fpr = clopper_pearson(int((said & ~coins).sum()), int((~coins).sum()), significance=0.05)
-        return tpr[0] > float(claim.power(fpr[1]))
-
-    naive = sum(refuted(seed) for seed in range(200))
-    assert naive > 2 * most_refusals(200, level=0.05, false_alarm=1e-6)
 
 
 def check(models, guarantee: PrivacyGuarantee, *, n_models: int = 200) -> ModelMembership:
