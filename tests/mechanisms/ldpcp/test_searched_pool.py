@@ -7,7 +7,6 @@ import pytest
 from support.levels import differing_cells
 
 from dpcp_audit.laws.pools import hps
-from dpcp_audit.mechanisms import local_labels as searched_pool
 from dpcp_audit.mechanisms.local_labels import (
     CellCounts,
     LDPCPLabels,
@@ -72,15 +71,6 @@ def test_thresholds_of_a_search_that_compares_estimates_with_each_other() -> Non
     plain = thresholds_of_all_estimates(mechanism, scores, labels, n=3_000, seed=3)
     assert np.unique(plain).size > 1
     assert differing_cells(plain, quick, cells=40, level=1e-8).size == 0
-
-
-@pytest.mark.known_bad
-def test_answers_taken_for_sure_too_early_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism, (scores, labels) = search(), pool(30, 4, seed=1)
-    plain = thresholds_of_all_estimates(mechanism, scores, labels, n=5_000, seed=3)
-    monkeypatch.setattr(searched_pool, "_LOG_CHANCE", 0.1)
-    quick = mechanism.trials(scores, labels, n=5_000, trials=TRIALS, rng=2).threshold
-    assert differing_cells(plain, quick, cells=40, level=1e-8).size > 0
 
 
 def asked_by_hand(
