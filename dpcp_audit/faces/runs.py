@@ -124,8 +124,11 @@ def _rate(check: TargetClaim, target: Target, context: Context, seconds: float) 
             outcome = check.audit(target, calls)(context)
         except Exception:  # noqa: BLE001  (the audit proper will say what is wrong)
             break
+        spent = outcome.witness.get("spent")
+        if not spent:  # decided without samples, however many calls there are
+            break
         taken = time_limits.clock() - started
-        rate, room = taken / outcome.witness["spent"], room - taken
+        rate, room = taken / spent, room - taken
         calls *= 4
     return rate
 

@@ -337,7 +337,8 @@ def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
 
 
 def _output(output: object) -> str:
-    return number(output) if isinstance(output, int | float) else short(output)
+    is_number = isinstance(output, int | float) and not isinstance(output, bool)
+    return number(output) if is_number else short(output)
 
 
 def _ratio(ratio: float, evidence: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import dataclasses
 import enum
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -281,7 +281,19 @@ def exact_pair(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> Fini
         FiniteLaw(np.array([each.get(output, LOST) for output in outputs]), ones)
         for each in (law, neighbour)
     )
-    return FinitePair(first, second, outcomes=tuple(map(plain_output, outputs)))
+    return FinitePair(first, second, outcomes=_told_apart(outputs))
+
+
+def _told_apart(outputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return outputs as plain data, with the types of those that only a type tells apart."""
+    plain = [plain_output(output) for output in outputs]
+    times = Counter(map(repr, plain))
+    marks = ([each.says for each in output if isinstance(each, _TypeMark)] for output in outputs)
+    types = [", ".join(mark.removeprefix("builtins.") for mark in each) for each in marks]
+    return tuple(
+        f"{each} of type {of}" if of and times[repr(each)] > 1 else each
+        for each, of in zip(plain, types, strict=True)
+    )
 
 
 def plain_output(atoms: Iterable[Atom]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
+import math
 
 import matplotlib as mpl
 import numpy as np
@@ -219,3 +220,30 @@ def test_replays_agree_and_a_changed_function_does_not() -> None:
 def test_a_report_in_a_folder_that_is_not_there_names_the_folder(result, tmp_path) -> None:
     with pytest.raises(ValueError, match="path: the folder .*absent does not exist"):
         result.report(tmp_path / "absent" / "audit.html")
+
+
+def keeps_or_tells(value, *, rng):
+    return bool(value) if rng.random() < 0.5 else value
+
+
+def types_tell(value, *, rng):
+    told = rng.random() < 0.5
+    return np.int64(told) if value else int(told)
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [(keeps_or_tells, "the output false"), (types_tell, "of type int")],
+)
+def test_an_output_that_is_a_truth_value_or_told_by_its_type_alone_is_named(target, said) -> None:
+    result = dp.audit(target, dp.LocalDP(1.0), kind="randomizer", domain=2)
+    assert result["local_dp"].verdict is dp.Verdict.REFUTED
+    assert said in " ".join(str(result).split())
+
+
+def test_a_budget_of_time_is_taken_by_a_check_that_is_decided_without_samples() -> None:
+    def truthful(value, *, rng):
+        return value if rng.random() < math.e / (1 + math.e) else 1 - value
+
+    result = dp.audit(truthful, dp.LocalDP(1.0), kind="randomizer", domain=2, budget=8)
+    assert result["local_dp"].verdict is dp.Verdict.PROVED
