@@ -96,7 +96,7 @@ def _shape_attribute(reader: Interpreter, value: Value, name: str) -> Value | No
     if isinstance(value, Reference) and reader.cells(value).kind == "array":
         value = Public((len(reader.cells(value).items),))
     shape = value.shape if isinstance(value, Public | Statistic | Noise | Weights) else None
-    if shape is None or any(each < 0 for each in shape):
+    if not shape or any(each < 0 for each in shape):  # a number of Python's own has no shape
         raise reader.refuse(f"{name} of {kind(value)} is not followed")
     found = {"size": math.prod(shape), "shape": shape, "ndim": len(shape)}
     if name not in found:

@@ -144,7 +144,7 @@ def _number(reader: Interpreter, value: Value) -> Fraction:
 def _whole(reader: Interpreter, value: Value) -> int:
     if not is_whole(value):
         raise reader.refuse("the law of a draw is not known as whole numbers")
-    return int(value)  # type: ignore[call-overload]
+    return int(value)
 
 
 Chances = list[tuple[int, Fraction]]

@@ -188,7 +188,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
         return number(
             distance,
             "a sum over records",
-            integer=a.boolean or _constant(a),
+            integer=(a.boolean or _constant(a)) and (not start or float(start).is_integer()),
             size=a.largest_sum(reader.n) + _size(start),
             floats=a.floats or is_double(start),
         )

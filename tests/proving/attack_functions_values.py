@@ -389,3 +389,8 @@ def fraction_under_whole_noise(scores, *, rng):
 @attack("whole noise plus a fraction, on a whole number")
 def fraction_on_whole_noise(scores, *, rng):
     return round(rng.laplace(0, 1)) + 0.1 + np.count_nonzero(scores > 0.5)
+
+
+@attack("a count that begins with a fraction, under whole noise")
+def count_from_a_fraction(scores, *, rng):
+    return sum(scores > 0.5, 0.1) + round(rng.laplace(0, 1))
