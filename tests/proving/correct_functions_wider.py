@@ -428,10 +428,11 @@ def named_and_starred(scores, *, rng):
     from math import floor
 
     first, *rest = np.count_nonzero(scores > 0.5), np.count_nonzero(scores > 0.25), floor(0.5)
+    other = rest[0] + rng.laplace(0.0, 2.0)
     if (noisy := first + rng.laplace(0.0, 2.0)) > 10:
-        return noisy, rest[0] + rng.laplace(0.0, 2.0), rest[1]
+        return noisy, other, rest[1]
     del first
-    return noisy, 0.0, 0
+    return 0.0, other, rest[1]
 
 
 add(named_and_starred, "python")
