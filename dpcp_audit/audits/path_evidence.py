@@ -353,10 +353,10 @@ def _estimate(loss: Loss, samples: Sequence[LossSample]) -> float:
 
 
 def _exceeds(loss: Loss, trace: PairTrace, estimate: float) -> bool:
-    """Tell whether an estimate lies two standard errors or more beyond the claim.
+    """Return True if an estimate lies two standard errors or more beyond the claim.
 
-    That is no finding, but such paths do not support the claim either: their losses are not those
-    that a power assumes. An infinite loss is within (ε, δ)-DP where it is rare.
+    This is no finding, but such paths do not support the claim either: the power assumes smaller
+    losses. An infinite loss is within (ε, δ)-DP where it is rare.
     """
     if math.isinf(estimate):
         return loss.linear is None

@@ -126,7 +126,7 @@ class ComposedPair(LawPair):
 
 
 def composed_cost(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> Measurement | None:
-    """Return what a path's noises cost, in the guarantee's quantity; None where that is unknown."""
+    """Return the cost of a path's noise, in the guarantee's quantity; None where it is unknown."""
     loss = loss_of(guarantee)
     if loss.by_laws:
         return loss.measured(ComposedPair(noise)) if noise.pairs else None
@@ -188,7 +188,7 @@ def mean_outcome(
     witness: PlainData,
     tables: tuple[Table, ...],
 ) -> Outcome | None:
-    """Return that the mean cost of the paths refutes a claim; None where it does not.
+    """Return the outcome if the mean cost of the paths refutes a claim; None where it does not.
 
     Each direction is tested at half the significance.
     """
@@ -250,7 +250,7 @@ _PAYS = "Every noisy number that the code acts on counts as released; no traced 
 
 
 def _badness(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> tuple[float, float]:
-    """Return how bad a path looks: quickly, without composing losses."""
+    """Return a quick measure of how bad a path is, without composing losses."""
     loss = loss_of(guarantee)
     order = loss.at.get("alpha", 2.0 if "delta" in loss.at else 1.0)
     return (noise.epsilon if loss.pure else 0.0), ComposedPair(noise).renyi(order)
@@ -260,7 +260,7 @@ _NORMAL, _LAPLACE = "normal", "laplace"
 
 
 def spent_by_a_draw(guarantee: PrivacyGuarantee, line: LineLoss) -> float | None:
-    """Return what one draw of a line costs at its realised sensitivity, if it is released.
+    """Return the cost of one released draw of a line, at its realised sensitivity.
 
     In the unit of the claim's ε or ρ, which adds up over the draws; None where that has no such
     number: of other laws, and of a δ or μ.
@@ -275,7 +275,7 @@ def spent_by_a_draw(guarantee: PrivacyGuarantee, line: LineLoss) -> float | None
 
 
 def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
-    """Return what a line spends; "" where it is not known in the claim's unit.
+    """Return the sentence on a line's cost; "" where it is not known in the claim's unit.
 
     Examples
     --------
@@ -434,9 +434,9 @@ class TracedPrivacy:
     def _composed(
         self, trace: PairTrace, significance: float, witness: PlainData
     ) -> Outcome | None:
-        """Return what the noisy numbers cost, taken to be released, in the transcript's scope.
+        """Return the outcome from the cost of the noisy numbers of a transcript, taken as released.
 
-        Numbers that are revealed in place of a comparison are not taken to be.
+        Numbers that are revealed in place of a comparison do not count as released.
         """
         if self.scope is not Scope.TRANSCRIPT or trace.values:
             return None
@@ -461,7 +461,7 @@ class TracedPrivacy:
 
 
 def _unknown(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -> Outcome:
-    """Return that nothing is judged, and why."""
+    """Return an outcome that judges nothing, with the reason."""
     loss = loss_of(guarantee)
     nothing = Evidence(
         kind=EvidenceKind.INDICATIVE,
@@ -522,7 +522,7 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
 
 
 def input_rounding(guarantee: PrivacyGuarantee, trace: PairTrace) -> float | None:
-    """Return how far a largest loss moves if each probability is off by its rounding as a double.
+    """Return the largest change of the loss from rounding each probability to a double.
 
     Each is taken for a number within half a unit in the last place of 1, and eight units in the
     last place of its own. None where the probabilities are no sums of doubles of the code.
@@ -587,6 +587,6 @@ def _note(trace: PairTrace, *, refuted: bool, shown: bool, exceeding: bool) -> s
 
 
 def _hidden(trace: PairTrace) -> str:
-    """Return why an infinite loss of what the noise reveals says nothing of the release."""
+    """Return the reason why an infinite loss of the noise says nothing about the release."""
     lost = [line for line in trace.lines if math.isinf(line.mean_loss)]
     return _BOUNDED if all(line.law == "uniform" for line in lost) else _COMPARED

@@ -59,7 +59,7 @@ class _RunEntry:
     environment, inputs : dict
         Versions that it was written with, and digests of the files that the settings name.
     settings : dict
-        Those of the run.
+        The settings of the run.
     ids : tuple of str
         The claims, each once.
     """
@@ -191,7 +191,7 @@ class _Recorded:
     head : _RunEntry
         The run.
     settings : RunSettings
-        Those of the run.
+        The settings of the run.
     entries : list
         The finished entries, in the order in which they ended.
     size : int

@@ -207,7 +207,7 @@ _NEARLY = 1 - 1e-12
 
 
 def remedy(reading: Interpreter, value: Value) -> str:
-    """Return what noise a value would need to be used, in the unit of the claim."""
+    """Return the advice on the noise that a value needs before it is used, in the claim's unit."""
     if isinstance(value, Private):
         return value.hint
     if isinstance(value, gaps.Edge):
@@ -376,7 +376,7 @@ def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
 
 
 def _two_sided(reading: Interpreter, a: Value, b: Noise) -> Noise | Noisy | None:
-    """Return what a second geometric draw, taken away from a first one, makes of its noise."""
+    """Return the noise after a second geometric draw is subtracted from the first one."""
     if isinstance(a, Noise):
         return _difference(reading, a, b)
     noise = _difference(reading, a.noise, b) if isinstance(a, Noisy) else None

@@ -267,7 +267,7 @@ class Ledger:
 
 
 def _by_record(path: Account) -> list[Account]:
-    """Return what each record is charged for, for records that are charged for differently."""
+    """Return one account for each set of records that are charged alike."""
     return [
         Counter({each: count for each, count in path.items() if each.where & some})
         for some in disjoint(each.where for each in path)

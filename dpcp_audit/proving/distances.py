@@ -451,7 +451,7 @@ class Noise:
     sign : int
         -1 where the draw was negated.
     moved : int
-        How often a public number was added.
+        The number of times that a public number was added.
     """
 
     draw: Shape
@@ -596,7 +596,8 @@ class SampledPlaces(Hidden):
     count : int or None
         The number of records in it; None where each is in it by a draw of its own.
     chance : ExponentialQuotient or None
-        That of each record, where it is in it by a draw of its own.
+        The probability that a record is in the sample, where each record has its own draw; else
+        None.
     """
 
     sample: Subsample

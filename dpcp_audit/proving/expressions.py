@@ -266,7 +266,7 @@ class Expressions(Loops):
         return max(lines, default=0)
 
     def _looked_through(self, one: Value, value: Value) -> Value:
-        """Return what ``in`` looks through: of a dictionary its keys."""
+        """Return the values that ``in`` searches: the items, or the keys of a dictionary."""
         items = value.items if isinstance(value, Once) else value
         if isinstance(value, Reference):
             cells = self.cells(value)

@@ -70,7 +70,7 @@ class Reader(Expressions):
     answers : ThresholdAnswers, optional
         The answers of comparisons with noisy thresholds on the path that is read.
     reports : module, optional
-        What reads a report of each record: ``local_laws``, which reads with a reader of its own.
+        The module ``local_laws``, which reads a report of each record with a reader of its own.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Reader(Expressions):
         return Refusal(self.line, reason, hint, self.file)
 
     def leak(self, reason: str, hint: str, *, unpaid: bool = False) -> Leak:
-        """Return that data is used without noise at the line that is read."""
+        """Return the refusal of data that is used without noise at the line that is read."""
         return Leak(self.line, reason, hint, self.file, unpaid=unpaid)
 
     def note(self, says: str, sensitivity: Fraction | None = None, *, noise: bool = False) -> None:

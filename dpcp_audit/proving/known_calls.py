@@ -173,7 +173,7 @@ def _known(
 
 
 def _by_rule(reader: Interpreter, rule: Rule, args: list[Value], kw: dict[str, Value]) -> Value:
-    """Return what a function's rule gives; NotImplemented where it has none for these."""
+    """Return the result of a function's rule; NotImplemented where it takes no such values."""
     if rule.apply is None:
         return NotImplemented
     try:
@@ -320,7 +320,7 @@ def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # no
 
 
 def _of_data(reader: Interpreter, rule: Rule, value: Value) -> Refusal:
-    """Return why a function is not followed that is given data."""
+    """Return the refusal of a function that is called with data and has no rule for it."""
     if rule.name in _GRIDS:
         return reader.leak("a grid comes from the data without noise", _OF_ALL)
     squares = rule.name in {"np.std", "np.var"}
@@ -379,7 +379,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _one_number(rule: Rule, values: list[Value]) -> Public:
-    """Return what a function that reduces gives, and whether it is a whole number."""
+    """Return the unknown result of a function that reduces, as a whole number where it is one."""
     if rule.name in _GIVES_WHOLE and len(values) == 1:
         return WHOLE
     if rule.name in {"min", "max"} and len(values) > 1 and all(map(is_whole, values)):

@@ -211,7 +211,7 @@ _OF_EVERY_CLASS = set(vars(type("_", (), {"__doc__": ""}))) | {
 
 
 def _changed_since(module: types.ModuleType) -> str:
-    """Return what of a module means something else than it did at first; "" where nothing does."""
+    """Return a name of a module whose value has changed since import; "" where none has."""
     now, meant = vars(module), _MEANT[module.__name__]
     names = sorted(now.keys() ^ meant.keys()) or [
         name for name in meant if now[name] is not meant[name]
@@ -377,7 +377,7 @@ _NUMPYS = dict(vars(np))
 
 
 def _is_own(name: str, numpy: Any) -> bool:
-    """Tell whether a name of NumPy's means what it did when the verifier was loaded: code of C."""
+    """Return True if a name of NumPy still has the value it had at import, compiled from C."""
     if numpy is not np or name not in _NUMPYS or vars(np).get(name) is not _NUMPYS[name]:
         return False
     value: Any = _NUMPYS[name]

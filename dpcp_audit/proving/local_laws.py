@@ -303,7 +303,7 @@ def _is_entrywise(nodes: list[ast.expr]) -> bool:
 
 
 def _arms(reader: Reader, node: ast.Call, name: str, bit: Value) -> tuple[Value, ...]:
-    """Return what is chosen between for a record with this bit."""
+    """Return the numbers that a coin chooses between, for a record with this bit."""
     with reader.scope():
         reader.bind(_loaded(name), bit)
         arms = tuple(map(reader.read, node.args[1:]))

@@ -124,7 +124,7 @@ class PathLaw:
     Parameters
     ----------
     chance : ExponentialQuotient
-        That of the path.
+        The probability of the path.
     frame : hashable
         The output, with ``("drawn", i)`` in the place of its i-th drawn part.
     groups : tuple of pairs of tuple and Law
@@ -436,7 +436,7 @@ def _integers(reader: Any, given: dict[str, Value]) -> Weights:
 
 
 def _choice(reader: Any, given: dict[str, Value]) -> Weights:
-    """Return what is chosen from, each of the type it then has, and the weights."""
+    """Return the values that may be chosen, each of the type of the result, and their weights."""
     a: Value = given.get("a")
     p: Value = given.get("p")
     if given.keys() - {"a", "p"}:

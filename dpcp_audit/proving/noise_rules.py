@@ -133,7 +133,7 @@ def refuse_seeds(reader: Interpreter) -> None:
 
 
 def own_generator(reader: Interpreter) -> Leak:
-    """Return that noise comes from a generator whose seed may be known."""
+    """Return the refusal of noise from a generator whose seed may be known."""
     return reader.leak(
         "a generator of the program's own: whoever knows its seed knows the noise",
         "draw from the rng that is handed in",
@@ -308,7 +308,7 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
 
 
 def _candidate(candidates: Value) -> Public:
-    """Return what stands for one of these: of a number of places one of them."""
+    """Return the unknown value of a choice: a whole number if a number of places was given."""
     if is_whole(candidates):
         return WHOLE
     return Public(()) if _numbers(candidates) else UNKNOWN

@@ -60,7 +60,7 @@ def _check(reader: Interpreter, cls: type) -> None:
 
 
 def _of_class(cls: type, name: str) -> Any:
-    """Return what the class, or a base, has under a name."""
+    """Return the attribute of the class, or of its first base that has the name."""
     found = (vars(each)[name] for each in cls.__mro__[:-1] if name in vars(each))
     return next(found, _MISSING)
 
@@ -99,7 +99,7 @@ def _twin(cls: type, frozen: bool) -> type:  # noqa: FBT001
 
 
 def _constants(function: types.FunctionType) -> dict[Any, Any]:
-    """Return what a generated function takes its defaults from."""
+    """Return the values that a generated function takes its defaults from."""
     names, cells = function.__code__.co_freevars, function.__closure__ or ()
     held = {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
     by_place = dict(enumerate(function.__defaults__ or ()))

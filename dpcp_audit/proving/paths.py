@@ -415,7 +415,7 @@ class Interpreter(Protocol):
         ...
 
     def leak(self, reason: str, hint: str, *, unpaid: bool = False) -> Leak:
-        """Return that data is used without noise at this line."""
+        """Return the refusal of data that is used without noise at this line."""
         ...
 
     def one_record(self, records: Records) -> Fraction:

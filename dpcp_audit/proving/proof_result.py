@@ -111,7 +111,7 @@ class ProofResult:
         fpr : float
             The false-positive rate, in [0, 1].
         epsilons : sequence of float
-            Where (ε, δ) is worked out, each >= 0.
+            The ε at which δ is computed, each >= 0.
         """
         _validate.closed_unit(fpr=fpr)
         lines = [(each, 1 - self.delta_at(each)) for each in epsilons]
@@ -231,7 +231,7 @@ def exceeded(total: Total) -> str:
 
 
 def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> str:
-    """Return how much more noise proves the claims: at the dearest line, or else at all lines.
+    """Return the advice on the noise that proves the claims, at the dearest line or at all lines.
 
     The account is added up again with that noise; what does not prove the claims is no remedy.
     """

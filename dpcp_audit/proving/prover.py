@@ -97,16 +97,17 @@ def prove(
     neighbours : str
         "substitution" or "add-remove".
     domain : int, optional
-        Of a claim of local privacy, the number K of values 0, ..., K - 1 that a user may have.
+        For a claim of local privacy, the number K of values 0, ..., K - 1 that a user may have.
     clients : int, optional
-        Of a federated function ``f(clients, *, rng)``, the number of clients; n records are cut
-        into as equal parts as ``numpy.array_split`` does.
+        For a federated function ``f(clients, *, rng)``, the number of clients. The n records are
+        divided as by ``numpy.array_split``.
     unit : str
-        "record", or "client": all records of one client are replaced by as many others.
+        The unit that neighbours differ in: "record", or "client", where all records of one client
+        are replaced by as many others.
     group : int
-        The claims are of any so many persons together, whose records all may differ.
+        The number of records (or clients) that may differ between neighbours.
     shuffle_n : int, optional
-        With ``domain``, the claims are of the shuffled reports of so many users.
+        With ``domain``, the number of users whose shuffled reports the claims are about.
     options : mapping, optional
         Further keyword arguments of the function.
 
@@ -437,7 +438,7 @@ def undetermined(
     function : callable
         A function, a bound method, an object that is called, or a partial of these.
     args, kw : sequence and mapping
-        Its arguments: public, such as one number of a finite domain.
+        The arguments of the call. They are public, such as one number of a finite domain.
     generators : iterable of str
         Further arguments, which are the generator that it draws from.
 

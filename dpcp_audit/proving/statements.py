@@ -193,7 +193,7 @@ class Statements(Accumulation):
             )
 
     def _is_changed_alone(self, node: ast.AugAssign, old: Value, new: Value) -> bool:
-        """Tell whether what a statement changes is an array of which nothing else is made by then.
+        """Return True if a statement changes an array from which nothing else was made before.
 
         It has one name, which is assigned results of operators, np.array and np.exp alone, and read
         as an operand, or for its sum, its smallest or its largest entry. No loop leads back.

@@ -117,7 +117,7 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
 
 
 def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> Fraction:
-    """Return how far the threshold's draw is shifted, for all its comparisons alike."""
+    """Return the shift of the threshold's draw, which is the same for all its comparisons."""
     reach = query.statistic.linf
     first = (reach, threshold.scale, threshold.sign)
     moved, *form = reader.answers.shifts.setdefault(threshold.draw, first)

@@ -153,8 +153,9 @@ class _EveryPair:
         Parameters
         ----------
         rounding : float or None
-            How far the loss moves if the probabilities, which are doubles, stand for real numbers
-            that round to them. The claim is compared up to that, and the proof says so.
+            The largest change of the loss if the probabilities, which are doubles, stand for real
+            numbers that round to them. The claim is compared up to that change, and the proof says
+            so.
         """
         rounding = rounding if self.elementary else None
         evidence = replace(

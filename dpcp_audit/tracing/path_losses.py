@@ -62,11 +62,11 @@ class _Divergence:
     Parameters
     ----------
     departure : _Departure
-        What differs.
+        The part of the run that differs.
     says : str
         In words, both runs side by side.
     line : tuple
-        Where the neighbour's run stood.
+        The line of the neighbour's run at that moment.
     blames : bool
         False where an earlier line leads past the noise of this one.
     """
@@ -84,17 +84,17 @@ class _DrawLoss:
     Parameters
     ----------
     line : tuple
-        Where it was drawn.
+        The line where it was drawn.
     name : str
         As the generator's method is called.
     scale : float
         The noise scale in the unit of the number that was observed; NaN where it is not known.
     sensitivity : float
-        By how much that number's noiseless part differs between the inputs; NaN likewise.
+        The difference of that number's noiseless part between the inputs; NaN likewise.
     loss : float
-        Its part of the log-ratio.
+        The part of the log-ratio from this draw.
     law : NoiseLaw or None
-        That of Z; None of a draw that was revealed as it was made.
+        The law of Z; None if the draw was revealed as it was made.
     shift : float
         The largest sensitivity in noise scales; NaN where it is not known.
     """
@@ -121,11 +121,11 @@ class NoisyNumber:
     Parameters
     ----------
     place : int or None
-        Its place among the numbers of the output, from 0; None if it is the only one.
+        The index of the number among the numbers of the output, from 0; None if it is the only one.
     law : NoiseLaw
-        That of Z.
+        The law of Z.
     centres, scales : tuple of float
-        On the input, and on the neighbour.
+        The centres and scales on the input and on the neighbour.
     """
 
     place: int | None
@@ -156,25 +156,26 @@ class PathLoss:
         log of the probability of all that was observed on the input, over that on the neighbour;
         infinite where the neighbour's run departs.
     draws : tuple of _DrawLoss
-        Its parts.
+        The parts of the loss, one for each draw.
     divergence : _Divergence or None
         The departure.
     certain : bool
         True if a departure shows an infinite loss: nothing was drawn, and the outputs differ.
     revealed : tuple of lines
-        Where noise was revealed before data was added to it: a departure may come from that.
+        The lines where noise was revealed before data was added to it, which may explain a
+        departure.
     released : bool
         True if everything that was observed is returned as it is.
     moved : tuple of pairs of lines
-        Where the neighbour's run observed the same at another line.
+        The pairs of lines at which the two runs observed the same value.
     silent : tuple of lines
-        Where noise of scale 0 was drawn.
+        The lines where noise of scale 0 was drawn.
     output : tuple
         The plain values that the target returned.
     noisy : tuple of NoisyNumber
         The numbers that are returned with one draw of noise, where everything is released.
     error : float
-        How far the loss may be off, by quadrature and rounding.
+        A bound on the error of the loss from quadrature and rounding.
     """
 
     loss: float
@@ -238,7 +239,7 @@ def path_loss(
 
 
 def _shown_seed(path: PathRun, output: tuple[Atom, ...]) -> _Divergence | None:
-    """Return that the output holds a seed that noise was drawn from, where it does."""
+    """Return the divergence of an output that holds a seed of its noise; None if it holds none."""
     shown = {float(each) for each in output if isinstance(each, int | float | np.number)}
     seeds = {each for each in path.seeded if float(each) in shown}
     for found in path.seen:
@@ -256,7 +257,7 @@ def _seed_settles(  # noqa: PLR0917  (a path, and how it was drawn)
     rng: np.random.Generator,
     start: Any,
 ) -> bool:
-    """Tell whether a returned seed gives the input away: all noise is drawn from that alone."""
+    """Return True if a returned seed gives the input away: all noise is drawn from it alone."""
     end = rng.bit_generator.state
     if len(path.seeded) != 1 or end not in path.seeded.values():
         return False
@@ -358,7 +359,7 @@ def _replayed(
 def is_shown_by_change(
     target: TracedTarget, x: Any, rng: np.random.Generator, *, values: bool
 ) -> bool:
-    """Tell whether the values in the output change where those that were observed change.
+    """Return True if the values in the output change where the observed values change.
 
     Equal values may stand in an output by chance, as a whole number does in a list of all of them.
     """
@@ -374,15 +375,15 @@ def is_shown_by_change(
 
 
 def _is_released(path: PathRun, output: tuple[Atom, ...]) -> bool:
-    """Tell whether all that was observed are values that are returned as they are, in order.
+    """Return True if all observations are values that are returned unchanged and in order.
 
-    What is sorted, chosen or rounded first is not: on some path that shows.
+    A value that is sorted, chosen or rounded first is not unchanged; some path shows it.
     """
     return _places(path, output) is not None
 
 
 def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:
-    """Return where the observed values stand in the output, in order; None if one does not."""
+    """Return the places of the observed values in the output, in order; None if one is missing."""
     atoms = iter(enumerate(without_marks(output)))
     places: list[int] = []
     for each in path.seen:
@@ -443,7 +444,7 @@ def _is_seed(found: Observation) -> bool:
 
 
 def _is_certain(divergence: _Divergence | None, path: PathRun, other: PathRun) -> bool:
-    """Tell whether two runs that draw nothing return different outputs."""
+    """Return True if two runs that draw nothing return different outputs."""
     drawn = path.draws or other.draws
     return divergence is not None and divergence.departure is _Departure.OUTPUT and not drawn
 
@@ -502,7 +503,7 @@ def _sizes(path: PathRun, other: PathRun) -> dict[int, tuple[float, float, float
 
 
 def _distance(first: Any, second: Any) -> float:
-    """Return how far the noiseless parts lie apart, of vectors in Euclid's distance."""
+    """Return the distance of the noiseless parts; of vectors the Euclidean distance."""
     if isinstance(first, np.ndarray):
         return float(np.linalg.norm(first - second))
     return abs(float(first - second))
@@ -513,7 +514,7 @@ _UNKNOWN = (math.nan, math.nan, math.nan)
 
 
 def line_losses(paths: Sequence[Sequence[PathLoss]]) -> tuple[LineLoss, ...]:
-    """Return what each line that draws spends, the largest first."""
+    """Return the losses of the lines that draw noise, the largest first."""
     means = [_means(direction) for direction in paths]
     parts: dict[tuple[Line, str], list[_DrawLoss]] = defaultdict(list)
     followed = 0

@@ -74,7 +74,7 @@ class Question(NamedTuple):
     terms : dict
         The draws of the number that is observed, with their coefficients.
     how : Ordering or None
-        For a bit, the comparison of the number with 0.
+        The comparison of the number with 0, for a bit; else None.
     """
 
     found: Observation
