@@ -85,14 +85,6 @@ def test_worst_pair_reaches_the_bound_that_no_pair_exceeds(mechanism: ExponQ, n:
     assert 0.995 * bound < worst.log_ratio <= bound * (1 + 1e-12)
 
 
-def test_ledger_numbers() -> None:
-    assert worst_log_ratio(PUBLISHED, 500).log_ratio == pytest.approx(1.57, abs=0.005)
-    small = ExponQ(**GOOD | {"epsilon": 0.1}, normaliser=Normaliser.PUBLISHED)
-    worst = worst_log_ratio(small, 2400)
-    assert worst.probability > 0.965
-    assert worst.neighbour_probability == 0
-
-
 def test_worst_pair_is_the_worst_of_all_pairs_of_a_small_case() -> None:
     """Every pair of neighbouring count vectors of 4 scores in 4 bins is enumerated."""
     mechanism = ExponQ(alpha=0.6, epsilon=12.0, n_candidates=5, gamma=0.1)

@@ -159,17 +159,3 @@ def test_thresholds_of_fixed_users_have_the_exact_law(variant) -> None:
     law = threshold_law_of(mechanism, DRAWN_SCORES)
     cells, expected = released_cells(mechanism, law), np.array([*law.values()])
     assert disagreeing_cells(cells, expected, trials=TRIALS, level=LEVEL).size == 0
-
-
-@pytest.mark.statistical(false_alarm=1e-07)
-@pytest.mark.known_bad
-def test_users_who_answer_with_half_the_privacy_are_caught() -> None:
-    """False alarm of the correct twin: at most 1e-7."""
-    mechanism = LDPCPScores(alpha=0.3, epsilon=1.5, rounds=4, window_width=0.08)
-    candid = LDPCPScores(alpha=0.3, epsilon=3.0, rounds=4, window_width=0.08)
-    law = threshold_law_of(mechanism, DRAWN_SCORES)
-    expected = np.array([*law.values()])
-    for target, caught in ((mechanism, False), (candid, True)):
-        cells = released_cells(target, law)
-        alarms = disagreeing_cells(cells, expected, trials=TRIALS, level=LEVEL)
-        assert bool(alarms.size) == caught

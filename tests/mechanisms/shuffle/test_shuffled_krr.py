@@ -92,16 +92,6 @@ def test_pruned_mass_is_carried_as_slack() -> None:
         assert -1e-13 <= error <= cut.slack + 1e-13
 
 
-@pytest.mark.known_bad
-def test_a_user_counted_twice_is_caught() -> None:
-    """n reports besides the user's own, in place of n − 1."""
-    brute = brute_pair(1.3, 3, (0, 0, 0))
-    right = ShuffledKaryResponse(1.3, 3).pair(4, Others.SAME)
-    wrong = ShuffledKaryResponse(1.3, 3).pair(5, Others.SAME)
-    assert abs(right.delta_at(0.5) - brute.delta_at(0.5)) < 1e-13
-    assert abs(wrong.delta_at(0.5) - brute.delta_at(0.5)) > 1e-3
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
