@@ -48,7 +48,7 @@ PRIVATE = """
 def test_private(dp_audit):
     dp_audit.private(mean, PureDP(1.0), **SIZE)
 """
-DETECTING = PRIVATE.replace("**SIZE", "**SIZE | {'draws': 30_000}")
+DETECTING = PRIVATE.replace("**SIZE", "**SIZE | {'draws': 30_000, 'trace': False}")
 """With as many draws as the power asked for takes."""
 FLIPPED = """
 def test_flipped(dp_audit):
