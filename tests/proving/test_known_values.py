@@ -145,7 +145,8 @@ def test_values_are_those_of_python(tmp_path_factory, draws, seed) -> None:
             except Exception:  # noqa: BLE001, S112  (what the reading cannot take is not proved)
                 continue
             real = outcome(function, seed)
-            raised = not known and isinstance(real, Exception)  # of other values it may not
+            open_to_it = draws or not known  # an error of public values is the same for neighbours
+            raised = open_to_it and isinstance(real, Exception)
             assert raised or fits(found, real), (expression, found, real)
 
 
