@@ -33,7 +33,7 @@ from dpcp_audit.reports.terminal_findings import (
     print_table,
 )
 from dpcp_audit.reports.witness import one_line, tables_of_finding
-from dpcp_audit.words.formatting import counted, number, printable
+from dpcp_audit.words.formatting import counted, number, printable, wrapped
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
@@ -180,9 +180,8 @@ def print_summary(
     console = console_of(stream, _PIPED)
     if not display.quiet:
         _print_body(document, console, results, display)
-    if overall := overall_of(document):
-        console.print(Text(overall))
-    console.print(Text(summary_line(document)))
+    for said in filter(None, (overall_of(document), summary_line(document))):
+        console.print(Text("\n".join(wrapped(said, console.width))), soft_wrap=True)
 
 
 def _print_body(
