@@ -56,6 +56,9 @@ _MOST_FINDINGS = 10_000
 """The most findings of a file that is read; the largest suite has a thirtieth of that."""
 
 
+_WRITTEN_BY = "'--report json=FILE' of a run, check, trace or estimate writes one"
+
+
 class DocumentError(UsageError):
     """A results file that cannot be read as one."""
 
@@ -196,7 +199,7 @@ def load(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise DocumentError(f"{path}: not a results file (nested too deeply)") from error
     except ValueError as error:  # of the decoder, or text that is not Unicode
-        raise DocumentError(f"{path}: not a JSON file ({error})") from error
+        raise DocumentError(f"{path}: not a JSON file ({error})", hint=_WRITTEN_BY) from error
     try:
         read_results(document)
     except SchemaError as error:
@@ -207,7 +210,9 @@ def load(path: Path) -> dict[str, Any]:
 def _check_head(path: Path, document: object) -> None:
     """Refuse what a glance shows to be no results file of this tool, however large it is."""
     if not is_record(document) or "schema_version" not in document:
-        raise DocumentError(f"{path}: not a dpcp-audit results file (no schema_version)")
+        raise DocumentError(
+            f"{path}: not a dpcp-audit results file (no schema_version)", hint=_WRITTEN_BY
+        )
     version = shown(document["schema_version"], 20).strip("'")
     if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:
         raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
