@@ -13,6 +13,7 @@ from support.blackbox import gaussian_mean, gaussian_sum, laplace_mean, search
 from support.leaks import scattered
 
 from dpcp_audit.audits.blackbox import confirm
+from dpcp_audit.audits.search import pilot_hypotheses
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs, resized
 from dpcp_audit.laws.laws import GaussianPair
@@ -84,6 +85,14 @@ def test_a_leak_that_no_interval_shows_is_found_and_replays(leak, draws: int) ->
     assert again.verdict is Verdict.REFUTED
     twin = search(leak(0.2), claim, pairs, draws=draws)
     assert twin.verdict is not Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+def test_without_the_game_that_leak_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No event and no moment shows it: the game is not a second way to the same."""
+    monkeypatch.setattr(pilot_hypotheses, "choose_game", lambda *_args, **_options: None)
+    found = search(scattered(1.0), LocalDP(0.2), ValuePairs(n_values=2), draws=20_000)
+    assert found.verdict is not Verdict.REFUTED
 
 
 def distance(space: ScorePairs, candidate: Candidate) -> int:
