@@ -72,9 +72,8 @@ The default tests run the same cases with fewer repetitions, by a test that fail
 level.
 """
 _EARLIER = {
-    "black-box search of Laplace means, responses, numbers and clients, and the bound after a "
-    "refutation": "the race of pairs now climbs to those beside its leader; the power of these "
-    "four was counted where stages had 0.8 of the error, and they have 0.9",
+    "black-box search of clients": "the race of pairs now climbs to those beside its leader; its "
+    "power was counted where stages had 0.8 of the error, and they have 0.9",
 }
 """Rows whose auditor has changed since they were counted, and how; at equality that matters little,
 or makes refutations fewer. A row that is counted anew leaves this list."""
