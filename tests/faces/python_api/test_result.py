@@ -222,11 +222,11 @@ def test_a_report_in_a_folder_that_is_not_there_names_the_folder(result, tmp_pat
         result.report(tmp_path / "absent" / "audit.html")
 
 
-def keeps_or_tells(value, *, rng):
+def keeps_or_tells(value, *, rng) -> object:
     return bool(value) if rng.random() < 0.5 else value
 
 
-def types_tell(value, *, rng):
+def types_tell(value, *, rng) -> object:
     told = rng.random() < 0.5
     return np.int64(told) if value else int(told)
 
@@ -242,7 +242,7 @@ def test_an_output_that_is_a_truth_value_or_told_by_its_type_alone_is_named(targ
 
 
 def test_a_budget_of_time_is_taken_by_a_check_that_is_decided_without_samples() -> None:
-    def truthful(value, *, rng):
+    def truthful(value, *, rng) -> int:
         return value if rng.random() < math.e / (1 + math.e) else 1 - value
 
     result = dp.audit(truthful, dp.LocalDP(1.0), kind="randomizer", domain=2, budget=8)
