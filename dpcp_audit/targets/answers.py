@@ -382,6 +382,10 @@ def coded(answer: Any) -> _Coded | None:
     text = _written(answer)
     if text is None or isinstance(answer, int | float):
         return None
+    return _code(text)
+
+
+def _code(text: str) -> _Coded:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return _Coded(int.from_bytes(digest, "big") >> 12)
 
@@ -451,13 +455,15 @@ def _read(answer: Any) -> float | FloatArray | None:
     """Return a value that is no number as one or more; None for what is compared as numbers."""
     if isinstance(answer, str | bytes) and len(answer) <= _DIGITS:
         with suppress(ValueError):
-            if np.isfinite(found := float(answer)):
+            found = float(answer)
+            if np.isfinite(found):
                 return found
     if isinstance(answer, dict) and answer:
         entries = cast("dict[Any, Any]", answer)
         if all(isinstance(each, numbers.Real) for each in entries.values()):
             keys = sorted(entries, key=_part)
-            return np.array([coded(frozenset(keys)), *(entries[key] for key in keys)], np.float64)
+            values = [float(entries[key]) for key in keys]
+            return np.array([_code(_members(keys)), *values], dtype=np.float64)
     return coded(answer)
 
 
