@@ -64,7 +64,6 @@ _RARE_ATOMS = (
     LeftOut(pair_race, "claims_delta", _returns(value=False)),
 )
 _UNDECIDED = (LeftOut(pair_race.PairRace, "_balance", _returns([])),)
-_CLIMB = (LeftOut(pair_race.PairRace, "_climb", _returns(None)),)
 _EASED = (LeftOut(pilot_hypotheses, "_EASED", ((1.0, 1.0),)),)
 PARTS: dict[str, tuple[LeftOut, ...]] = {
     "all parts": (),
@@ -74,7 +73,6 @@ PARTS: dict[str, tuple[LeftOut, ...]] = {
     "no decimals": _DECIMALS,
     "no rare atoms": _RARE_ATOMS,
     "no undecided pairs": _UNDECIDED,
-    "no climb": _CLIMB,
     "no eased claims": _EASED,
     "events of the value alone": (*_MOMENTS, *_GAME, *_BITS, *_DECIMALS, *_RARE_ATOMS),
 }

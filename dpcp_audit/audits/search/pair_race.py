@@ -51,8 +51,8 @@ so few outputs of either input: they say where such a target's output changes as
 _ARMS = 128
 """Pairs that a round's budget should suffice to try, where they are tried on more outputs."""
 _MOST_TRIED = 400
-_CLIMBS, _WINNERS = 0.15, 0.25
-"""The shares of a round's outputs that go to the pairs beside the leader, and to the winner."""
+_WINNERS = 0.4
+"""The share of a round's outputs that goes to the winner."""
 _WATCHED, _MOST_WATCHED = 0.4, 3
 """The share of a round's outputs that goes, where δ is claimed, to pairs that show rare atoms, and
 how many of them."""
@@ -242,8 +242,7 @@ class PairRace:
     and so on to the last: a pair that looks bad on a handful of outputs is tried again in each
     round, on more (sequential halving; Karnin, Koren and Somekh, 2013). Outputs are kept by
     input, so pairs share those of an input that they have in common, and what is known costs
-    nothing. Then the pairs one step beside the leader are tried, and from the best of them again;
-    the rest is the leader's.
+    nothing. The rest is the leader's.
 
     Parameters
     ----------
@@ -274,10 +273,9 @@ class PairRace:
         """
         stop = self.bank.spent + budget
         watched = _WATCHED if claims_delta(self.guarantee) else 0.0
-        self._race(stop - round((_WINNERS + _CLIMBS + watched) * budget), rng)
+        self._race(stop - round((_WINNERS + watched) * budget), rng)
         if claims_delta(self.guarantee):
             self._watch(round(_WATCHED * budget))
-        self._climb(stop - round(_WINNERS * budget))
         if self.constant_everywhere and self.bank.spent < stop:
             self._race(stop, rng)
         if not self.arms:
@@ -374,23 +372,6 @@ class PairRace:
         watched = [arm for arm in self.arms if shows_atoms(arm.candidate)][:_MOST_WATCHED]
         for arm in watched:
             self._promote(arm, self._known(arm) + budget // (2 * len(watched)))
-
-    def _climb(self, stop: int) -> None:
-        """Try the pairs one step beside the leader, and go on from the best."""
-        left: Arm | None = None
-        while self.arms and (leader := max(self.arms, key=_prospect)) is not left:
-            left = leader
-            beside = list(self.pairs.beside(leader.candidate))
-            room = (stop - self.bank.spent) // (4 * max(1, len(beside)))
-            size = min(self._known(leader), room)
-            if size < _FEWEST:
-                return
-            for candidate in beside:
-                arm = self._seen.get(_key(candidate))
-                if arm is None:
-                    self._try(candidate, size)
-                elif arm.size < size:
-                    self._promote(arm, size)
 
     def _settle(self, stop: int) -> Arm:
         """Return the leader, after some outputs more for each that leads meanwhile.

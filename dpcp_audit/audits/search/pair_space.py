@@ -313,10 +313,6 @@ class PairSpace(Protocol):
         """Return the pair without equal scores, to try where it is refused; None if it has none."""
         ...
 
-    def beside(self, candidate: Candidate, /) -> Iterator[Candidate]:
-        """Yield the pairs one step from another, to climb by."""
-        ...
-
     def nearby(self, candidate: Candidate, rng: np.random.Generator, /) -> Candidate | None:
         """Return a random pair near another; None where there are no such pairs."""
         ...
@@ -327,7 +323,7 @@ class PairSpace(Protocol):
 
 
 class ListedPairs:
-    """A pair space of which ``candidates`` lists all there is: nothing lies beside them."""
+    """A pair space of which ``candidates`` lists all there is."""
 
     __slots__ = ()
 
@@ -340,11 +336,6 @@ class ListedPairs:
         """Return None: the pairs stand as they are."""
         del candidate
         return None
-
-    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del candidate
-        return iter(())
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return None: the list is all there is."""

@@ -129,10 +129,6 @@ class RecordPairs:
         found = self.scores.untied(candidate)
         return None if found is None else self._records(found)
 
-    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield the records one step away."""
-        yield from (self._records(each) for each in self.scores.beside(candidate))
-
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return records near others."""
         near = self.scores.nearby(candidate, rng)

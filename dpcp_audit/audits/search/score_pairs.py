@@ -297,7 +297,6 @@ _FEW_POSITIONS = 8
 _MANY = 20
 _ELSEWHERE = 0.15
 """The chance of another order of the records, and of another size."""
-_BESIDE = (-1, 1, -2, 2)
 _STEPS = 0.4
 """The share of local moves that move a few scores from one position to the next."""
 
@@ -369,17 +368,6 @@ class ScorePairs:
             share = None if turning.ends is None else turning.ends / n
         for rank, (family, pair) in enumerate(crossed(found)):
             yield self.candidate(replace(pair, order=ORDERS[rank % len(ORDERS)]), family)
-
-    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield the pairs with one or two scores moved from one position to the next."""
-        pair = candidate.scores
-        if pair is None or not 2 <= pair.positions.size <= _FEW_POSITIONS:
-            return
-        for step, at in product(_BESIDE, range(pair.positions.size - 1)):
-            counts = pair.counts.copy()
-            counts[[at, at + 1]] += np.array([step, -step])
-            if counts.min() >= 0:
-                yield self.candidate(replace(pair, counts=counts).tidy(), candidate.family)
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return the pair after one or a few local moves, now and then at another size."""

@@ -117,15 +117,6 @@ def test_pairs_without_ties_keep_what_moves() -> None:
             assert x.max() <= 1
 
 
-def test_the_pairs_beside_one_have_a_score_or_two_elsewhere() -> None:
-    space = ScorePairs(sizes=(10,))
-    (candidate,) = [
-        pair for pair in space.candidates() if pair.family.startswith("split at the rank, one")
-    ]
-    counts = [pair.scores.counts.tolist() for pair in space.beside(candidate)]
-    assert sorted(counts) == [[3, 6], [4, 5], [6, 3], [7, 2]]
-
-
 @pytest.mark.parametrize("space", [ScorePairs(), RecordPairs(), ValuePairs(n_values=5)])
 def test_a_catalogue_lists_every_pair_once(space) -> None:
     keys = [tuple(map(input_key, candidate.inputs)) for candidate in space.candidates()]
