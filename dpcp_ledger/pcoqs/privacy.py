@@ -147,13 +147,10 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
     parameters=_neighbours(_DEFAULT) | {"neighbours": "searched"},
 )
 def worst_found() -> Computation:
-    """Return the largest exact loss on a catalogue of pairs, and on those beside its worst."""
+    """Return the largest exact loss on a catalogue of pairs."""
     space = ScorePairs(bounds=_DEFAULT.bounds, sizes=(_N,), alpha=_DEFAULT.alpha)
     tried = space.candidates()
     laws = [FinitePair(*_DEFAULT.laws(*each.inputs)) for each in tried]
-    worst = max(range(len(tried)), key=lambda place: laws[place].rho())
-    tried += (beside := list(space.beside(tried[worst])))
-    laws += [FinitePair(*_DEFAULT.laws(*each.inputs)) for each in beside]
     value, neighbour = tried[max(range(len(tried)), key=lambda place: laws[place].rho())].inputs
     found = exact_outcome(
         _DEFAULT.guarantee,
