@@ -38,7 +38,7 @@ from dpcp_audit.words.validate import is_array, is_masked
 from dpcp_audit.words.values import is_sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from types import ModuleType
 
     from numpy.typing import ArrayLike
@@ -397,7 +397,7 @@ def _written(value: Any) -> str | None:
     if isinstance(value, np.ndarray):
         return _written(tuple(value.ravel().tolist())) if value.dtype.kind in "US" else None
     if isinstance(value, dict):
-        return f"{{{_members(cast('dict[Any, Any]', value).items())}}}"
+        return f"{{{_members(value.items())}}}"
     if isinstance(value, frozenset | set):
         return f"set({_members(value)})"
     if isinstance(value, tuple | list):
@@ -415,16 +415,19 @@ def _members(values: Iterable[Any]) -> str:
 
 def _part(value: Any) -> str:
     """Return the text of a member: equal numbers have one, whatever their type."""
-    if isinstance(value, numbers.Real) and abs(value) < 2**53:
-        return repr(float(value))
+    if isinstance(value, numbers.Real):
+        with suppress(OverflowError):
+            found = float(value)
+            if abs(found) < 2**53:
+                return repr(found)
     return _written(value) or repr(value)
 
 
 def _equals_its_likes(value: Any) -> bool:
     """Return True if a value, which is no number, is compared by what it holds."""
-    makes = type(value)
     numeric = any(hasattr(value, name) for name in ("__float__", "__array__", "detach"))
-    return not numeric and makes.__hash__ is not None and makes.__eq__ is not object.__eq__
+    own = any("__eq__" in vars(each) for each in value.__class__.__mro__[:-1])
+    return own and not numeric and value.__hash__ is not None
 
 
 def one(answer: Any, *, kind: Kind) -> float | FloatArray:
@@ -451,6 +454,10 @@ def one(answer: Any, *, kind: Kind) -> float | FloatArray:
     return np.array(_plain_array(answer, "an array of numbers"), dtype=np.float64).ravel()
 
 
+def _are_numbers(values: Collection[Any]) -> bool:
+    return len(values) > 0 and all(isinstance(each, numbers.Real) for each in values)
+
+
 def _read(answer: Any) -> float | FloatArray | None:
     """Return a value that is no number as one or more; None for what is compared as numbers."""
     if isinstance(answer, str | bytes) and len(answer) <= _DIGITS:
@@ -458,12 +465,11 @@ def _read(answer: Any) -> float | FloatArray | None:
             found = float(answer)
             if np.isfinite(found):
                 return found
-    if isinstance(answer, dict) and answer:
-        entries = cast("dict[Any, Any]", answer)
-        if all(isinstance(each, numbers.Real) for each in entries.values()):
-            keys = sorted(entries, key=_part)
-            values = [float(entries[key]) for key in keys]
-            return np.array([_code(_members(keys)), *values], dtype=np.float64)
+    entries: Any = answer
+    if isinstance(answer, dict) and _are_numbers(entries.values()):
+        keys = sorted(entries, key=_part)
+        values = [float(entries[key]) for key in keys]
+        return np.array([_code(_members(keys)), *values], dtype=np.float64)
     return coded(answer)
 
 
