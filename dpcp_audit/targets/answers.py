@@ -434,8 +434,8 @@ def one(answer: Any, *, kind: Kind) -> float | FloatArray:
     """Return an answer as the number that it is, or as an array where its kind returns those.
 
     Texts and the like are values of their own where the kind returns arrays (``coded``). A text of
-    a number is the number; a dict of numbers is an array: what stands for its keys, and the numbers
-    in their order.
+    a number and a dict of numbers are arrays: what stands for a text, or for the keys, and the
+    numbers in their order.
 
     Returns
     -------
@@ -463,8 +463,8 @@ def _read(answer: Any) -> float | FloatArray | None:
     if isinstance(answer, str | bytes) and len(answer) <= _DIGITS:
         with suppress(ValueError):
             found = float(answer)
-            if np.isfinite(found):
-                return found
+            if np.isfinite(found):  # beside what tells it from the number itself
+                return np.array([_code("text"), found], dtype=np.float64)
     entries: Any = answer
     if isinstance(answer, dict) and _are_numbers(entries.values()):
         keys = sorted(entries, key=_part)
@@ -493,7 +493,7 @@ def stacked(found: Sequence[float | FloatArray]) -> FloatArray:
         few, many = min(lengths), max(lengths)
         raise AnswerError(
             f"returned {few} numbers in one call and {many} in another: an audit compares arrays "
-            "of one length, so fill up, or return a summary"
+            "of one length (a text of a number counts as two), so fill up, or return a summary"
         )
     array = np.array(found, dtype=np.float64)
     if len(found) >= _MANY and any(type(each) is _Coded for each in found):

@@ -184,8 +184,10 @@ def test_equal_values_have_one_code_whatever_their_type_and_order() -> None:
     assert answers.coded({"a": 1, "b": "c"}) == answers.coded({"b": "c", "a": np.float64(1)})
 
 
-def test_a_text_of_a_number_is_the_number_and_a_dict_of_numbers_an_array() -> None:
-    assert answers.one("0.125", kind=Kind.VECTOR) == answers.one(b"0.125", kind=Kind.LOCAL) == 0.125
+def test_a_text_of_a_number_and_a_dict_of_numbers_are_arrays() -> None:
+    texts = [answers.one(x, kind=Kind.VECTOR) for x in ("0.125", b"2")]
+    assert np.array_equal(np.stack(texts)[:, 1], [0.125, 2])
+    assert texts[0][0] == texts[1][0]
     assert answers.one("nan", kind=Kind.LOCAL) == answers.coded("nan")
     first, second, other = (
         answers.one(x, kind=Kind.VECTOR) for x in ({"a": 1, "b": 2.5}, {"b": 2, "a": 3}, {"a": 1})

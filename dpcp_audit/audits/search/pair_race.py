@@ -32,6 +32,7 @@ from dpcp_audit.targets.answers import (
     draw,
     probe,
 )
+from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.formatting import counted
 
 if TYPE_CHECKING:
@@ -453,8 +454,12 @@ class PairRace:
             self.bank.failures.append(_line(error))
             return False
         samples = self.bank.pilot(arm.candidate)
-        if samples[0].ndim != samples[1].ndim:
-            return False
+        if samples[0].shape[1:] != samples[1].shape[1:]:
+            few, many = (each[0].size for each in samples)
+            raise DegenerateTargetError(
+                f"the outputs on two neighbours have {few} and {many} numbers, which tells them "
+                f"apart (a text of a number counts as two){HINT}fill up, or return a summary"
+            )
         arm.score, arm.size = self._score(arm, samples), len(samples[0])
         return True
 

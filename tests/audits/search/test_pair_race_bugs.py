@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import blind_spots
 
+import dpcp_audit as dp
 from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.words.checks import Context
@@ -118,3 +119,13 @@ def test_it_is_found_at_other_seeds(name: str, seed: int) -> None:
 def test_its_correct_twin_is_not_refuted(name: str) -> None:
     """False alarm at most 1e-7, the significance of the check."""
     assert verdict(name, 0, correct=True, level=1e-7) is not Verdict.REFUTED
+
+
+def test_a_number_of_outputs_that_tells_neighbours_apart_is_refused() -> None:
+    def told(scores, *, rng) -> object:
+        noisy = float(np.mean(scores) + rng.laplace(0, 1 / len(scores)))
+        return [noisy] if np.sum(scores) > len(scores) / 2 else [noisy, 0.0]
+
+    result = dp.audit(told, dp.PureDP(1.0), kind="vector", n=1, draws=2000)
+    assert result["pure_dp"].verdict is dp.Verdict.ERROR
+    assert "tells them apart" in " ".join(str(result).split())
