@@ -400,7 +400,7 @@ def _delta_of_group(ledger: Ledger, claim: ApproxDP, persons: int) -> Total:
     def terms() -> arb:
         return sum(((ball(epsilon) * each / persons).exp() for each in range(persons)), arb(0))
 
-    found = None if one.value is None else one.value * _rational(terms)
+    found = None if one.value is None else min(Fraction(1), one.value * _rational(terms))
     squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
     if squares is not None:
         known = _gaussian_delta(squares * persons**2, epsilon)
@@ -596,6 +596,12 @@ _ROUNDING = 1e-12
 _FARTHEST = 8.0
 """Loss of a sample's releases beyond which it counts as infinite."""
 _RARE = 1e-15
+_DEAR = 50
+"""ρ of uses of noise beyond ε from which their δ counts as 1 and is not composed.
+
+Of Gaussian and Laplace noise and of randomised response, E[e^(-L/2)] is at most e^(-ρ/4) for the
+loss L, and so is the product of several. 1 - δ is at most e^(ε/2) times that: e^(ε/4 - 12.5).
+"""
 
 _Uses = frozenset[tuple[str, Fraction, int]]
 """Laws, their sizes, and how often each is used."""
@@ -607,9 +613,14 @@ def delta_of(account: Account, epsilon: float) -> Fraction:
     """Return δ(ε) of an account without parts, from above."""
     in_full = any(each.sample is None for each in account)
     uses: dict[Subsample | None, Counter[tuple[str, Fraction]]] = defaultdict(Counter)
+    spent: dict[Subsample | None, Fraction] = defaultdict(Fraction)
     for charge, count in account.items():
         if charge.size:
-            uses[None if in_full else charge.sample][charge.law, charge.size] += count
+            sample = None if in_full else charge.sample
+            uses[sample][charge.law, charge.size] += count
+            spent[sample] += count * rho(charge)
+    if any(each > decimal(epsilon) + _DEAR for each in spent.values()):
+        return Fraction(1)
     blocks: Counter[_Block] = Counter()
     for sample, counts in uses.items():
         each = frozenset((law, size, count) for (law, size), count in counts.items())
@@ -627,7 +638,7 @@ def _delta_of_blocks(blocks: frozenset[tuple[_Block, int]], epsilon: float) -> F
         composed = one.self_compose(times) if times > 1 else one
         whole = composed if whole is None else whole.compose(composed)
     found = 0.0 if whole is None else float(whole.get_delta_for_epsilon(epsilon))
-    return Fraction(found) + Fraction(_ROUNDING)
+    return min(Fraction(1), Fraction(found) + Fraction(_ROUNDING))
 
 
 def _of_uses(uses: _Uses, grid: float) -> Any:

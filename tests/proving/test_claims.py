@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 
 import dpcp_audit as dp
 from dpcp_audit.mechanisms.randomized_response import hidden_laws
+from dpcp_audit.proving import charges
+from dpcp_audit.proving.charges import Charge
 
 
 def pooled(clients) -> float:
@@ -194,6 +198,54 @@ def test_a_group_costs_at_least_what_it_does(k, epsilon) -> None:
     )
     gaussian = dp.prove(gaussian_sum, dp.ApproxDP(epsilon, 0.5), group=k).total
     assert gaussian == pytest.approx(dp.GaussianDP(mu).delta_at(epsilon), rel=1e-6, abs=1e-13)
+
+
+def of_a_sample(scores, *, rng, scale) -> float:
+    batch = rng.choice(scores, 2, replace=False)
+    return np.sum(batch) + rng.laplace(0, scale)
+
+
+def of_a_gaussian_sample(scores, *, rng, scale) -> float:
+    batch = rng.choice(scores, 2, replace=False)
+    return np.sum(batch) + rng.normal(0, scale)
+
+
+def many_sums(scores, *, rng, scale) -> list[float]:
+    return [np.sum(scores) + rng.laplace(0, scale) for _ in range(100)]
+
+
+def of_two_laws(scores, *, rng, scale) -> tuple[float, float]:
+    return np.sum(scores) + rng.normal(0, scale), np.sum(scores) + rng.laplace(0, 1)
+
+
+@pytest.mark.parametrize("group", [1, 2])
+@pytest.mark.parametrize("function", [of_a_sample, of_a_gaussian_sample, many_sums, of_two_laws])
+def test_noise_far_too_small_has_delta_1_and_is_not_composed(monkeypatch, function, group) -> None:
+    """A grid of its losses has 10⁷ points and more; ordinary noise is composed as before."""
+    composed: list[object] = []
+    made = charges._delta_of_blocks
+    spied = lambda blocks, epsilon: composed.append(blocks) or made(blocks, epsilon)  # noqa: E731
+    monkeypatch.setattr(charges, "_delta_of_blocks", spied)
+    claim = dp.ApproxDP(0.3, 1e-5)
+    found = dp.prove(function, claim, n=7, group=group, options={"scale": 1e-3})
+    assert found.stop is None
+    assert found.total == 1.0
+    assert not composed
+    ordinary = dp.prove(function, claim, n=7, group=group, options={"scale": 1.0})
+    assert composed
+    assert 0 < ordinary.total <= 1
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 10.0])
+def test_one_less_the_delta_of_noise_that_is_not_composed_is_next_to_nothing(epsilon) -> None:
+    """The exact δ of one use of the least such noise, by law, and its bound e^(ε/4 - 12.5)."""
+    rho = epsilon + charges._DEAR
+    gaussian = dp.GaussianDP(math.sqrt(2 * rho)).delta_at(epsilon)
+    laplace = -math.expm1((epsilon - rho - 1) / 2)  # of an ε of ρ + 1
+    pure = (math.exp(rho) - math.exp(epsilon)) / (math.exp(rho) + 1)
+    assert min(gaussian, laplace, pure) >= 1 - math.exp(epsilon / 4 - 12.5)
+    barely = Counter([Charge("laplace", Fraction(rho + 1.01), 1, "")])
+    assert charges.delta_of(barely, epsilon) == 1
 
 
 def coin(x, *, rng) -> int:
