@@ -479,7 +479,9 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     if any(isinstance(each, Records) and each.listed for each in (a, b)):
         raise reading.refuse(f"{name} of a list of records", "make it an array: np.array(...)")
     if name == "Sub" and _may_be_truth(a) and _may_be_truth(b):
-        raise reading.refuse("a difference of what may be truth values, which raises an error")
+        raise reading.refuse(
+            "a difference of values that may be truth values: NumPy raises an error"
+        )
     if isinstance(a, Records) and isinstance(b, Records):
         _check_no_list(reading, a, b)
         if not a.goes_with(b):

@@ -26,7 +26,7 @@ from dpcp_audit.proving.distances import Refusal, Value, is_known
 from dpcp_audit.proving.draw_outcomes import DrawOutcomes
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.known_calls import all_records, returned_by
-from dpcp_audit.proving.proof_result import ProofResult
+from dpcp_audit.proving.proof_result import ProofResult, exceeded
 from dpcp_audit.proving.sources import source_of
 from dpcp_audit.stats.enclosures import beta_cdf, exact, lower, upper
 from dpcp_audit.words.errors import UsageError
@@ -221,7 +221,7 @@ def _threshold(reader: CoverageReader, value: Value) -> OrderStatistic | float:
         if exact_value is not None or value == math.inf:
             return float(value)
     raise reader.refuse(
-        "what is returned is no order statistic of the scores",
+        "the returned value is not an order statistic of the scores",
         "return np.sort(scores)[k - 1], of a rank k that does not depend on the scores",
     )
 
@@ -291,11 +291,7 @@ def total_of(found: CoverageBounds, claim: Coverage) -> Total:
 
 def shortfall(found: CoverageBounds, claim: Coverage, short: Total) -> tuple[str, str]:
     """Return the reason why a coverage claim is not proved, and a remedy."""
-    assert short.value is not None  # noqa: S101  (coverage has a value)
-    reason = (
-        f"for all laws {short.unit} ≤ {float(short.value):.6g} is proved, "
-        f"which is more than {float(short.limit):.6g}"
-    )
+    reason = exceeded(short)
     n = found.setting.n
     rank = math.ceil((n + 1) * decimal(claim.at_least))
     if short.unit != "miscoverage" or (found.setting.open_sets and found.setting.ties):

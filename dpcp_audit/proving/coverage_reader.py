@@ -118,7 +118,7 @@ class CoverageReader(PathReader):
         if isinstance(a, RealDraw) or isinstance(b, RealDraw):
             found = moved(name, a, b)
             if found is None:
-                raise self.refuse(f"{name} of noise and of what is no known number")
+                raise self.refuse("only +, - and * of noise and a known number are followed")
             return found
         return super().operate(name, a, b)
 
@@ -131,7 +131,9 @@ class CoverageReader(PathReader):
             if isinstance(draw, UniformDraw) and name in _BELOW:
                 number = rational_of(level)
                 if number is None:
-                    raise self.refuse("a uniform draw is compared with what is no known number")
+                    raise self.refuse(
+                        "a uniform draw is compared with a value that is not a known number"
+                    )
                 below = self.outcomes.is_below(draw, number)
                 return PublicAnswer((), below is (_BELOW[name] is first))
         return None
@@ -165,7 +167,9 @@ class CoverageReader(PathReader):
         """Return the number of scores, all of which must be the records themselves."""
         records = data.records if isinstance(data, Padded) else data
         if not records.itself or records.single or records.chosen or self.n is None:
-            raise self.refuse("a threshold is taken of what are not the scores themselves")
+            raise self.refuse(
+                "the threshold is taken from values that are not the scores themselves"
+            )
         size = self.n if records.count is None else records.count
         return size + (data.more if isinstance(data, Padded) else 0)
 
@@ -276,7 +280,7 @@ def _ranked_by(reader: CoverageReader, data: Records | Padded, of: Callable[[Any
     if not low <= high <= low + 1:
         raise reader.refuse("a quantile that is not between two neighbouring scores")
     if isinstance(data, Padded) and not _keeps_infinity(of, size, data.more, low):
-        raise reader.refuse("a quantile beside infinity is no number, or infinite", _DISCRETE)
+        raise reader.refuse("a quantile next to an infinite score is NaN or infinite", _DISCRETE)
     return reader.ranked(data, low, high, weight)
 
 

@@ -148,7 +148,9 @@ def _rows(reader: Interpreter, of: Records | Shifted, vector: Value) -> Rows:
     numbers = numbers_of(vector) if shape_of(vector) else None
     records = of if isinstance(of, Records) else of.records
     if not numbers or not records.floats:
-        raise reader.refuse("records times what is no known vector of finite numbers")
+        raise reader.refuse(
+            "records are multiplied by a value that is not a known vector of finite numbers"
+        )
     norm = sum((each * each for each in numbers), Fraction(0))
     square = max(abs(records.low), abs(records.high)) ** 2 * norm
     if square * _SMALLEST**2 > 1:
@@ -214,7 +216,7 @@ def bounded(reader: Interpreter, a: Value, b: Value, *, above: bool) -> Value:
     """``np.maximum`` of norms, and ``np.minimum`` of factors, with a known number."""
     norms, number = (a, _number(b)) if isinstance(a, Norms) else (b, _number(a))
     if number is None or number <= 0 or above is norms.inverse:
-        raise reader.refuse("norms are bounded by what is no known number above 0")
+        raise reader.refuse("norms are bounded by a value that is not a known number above 0")
     return replace(norms, floor=max(norms.floor, number) if above else Fraction(1))
 
 

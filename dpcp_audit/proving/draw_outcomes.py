@@ -161,7 +161,7 @@ def _integers(reader: Interpreter, given: dict[str, Value]) -> Chances:
 def _geometric(reader: Interpreter, given: dict[str, Value]) -> Chances:
     p = _number(reader, given["p"])
     if not 0 < p <= 1:
-        raise reader.refuse("a geometric law whose p is no chance")
+        raise reader.refuse("a geometric law whose p is not a probability")
     return _geometric_chances(p)
 
 
@@ -184,7 +184,7 @@ def _shortened(number: Fraction) -> Fraction:
 def _binomial(reader: Interpreter, given: dict[str, Value]) -> Chances:
     n, p = _whole(reader, given["n"]), _number(reader, given["p"])
     if not 0 <= p <= 1 or not 0 <= n <= _MOST:
-        raise reader.refuse("a binomial law whose n is large, or whose p is no chance")
+        raise reader.refuse("a binomial law whose n is large, or whose p is not a probability")
     return [(k, _shortened(math.comb(n, k) * p**k * (1 - p) ** (n - k))) for k in range(n + 1)]
 
 

@@ -171,7 +171,7 @@ class Expressions(Loops):
             return self._negated(value)
         listed = isinstance(value, Reference) and self.cells(value).kind == "list"
         if listed or isinstance(value, Once | tuple):
-            raise self.refuse("an operator of a list, a tuple or an iterator, which has none")
+            raise self.refuse("a list, a tuple or an iterator does not have this operator")
         return order.unary(self._reader, type(node.op).__name__, self.gathered(value))
 
     def _negated(self, value: Value) -> Value:
@@ -309,7 +309,7 @@ class Expressions(Loops):
         for other in node.values[1:]:
             if isinstance(value, Records):
                 if not (value.single and value.boolean):
-                    raise self.refuse("and, or of arrays of records")
+                    raise self.refuse("and/or of arrays of records")
                 second = self._read_for_some(other)
                 if not (
                     isinstance(second, bool) or (isinstance(second, Records) and second.boolean)
@@ -361,7 +361,9 @@ class Expressions(Loops):
 
         found = by_condition(condition, a, b)
         if found is NotImplemented:
-            raise self.refuse("a condition on a record chooses what is not followed")
+            raise self.refuse(
+                "a condition on a record chooses between values that are not followed"
+            )
         return one_of(self._reader, found, a, b)
 
     def truth(self, value: Value) -> bool | None:
@@ -430,7 +432,7 @@ class Expressions(Loops):
         items = self.read(node) if isinstance(node, ast.Tuple) else ()
         found = gaps.joined(self._reader, tuple(self.gathered(each) for each in items))
         if found is NotImplemented:
-            raise self.refuse("np.r_ of what is not followed", "use np.concatenate")
+            raise self.refuse("np.r_ of a value that is not followed", "use np.concatenate")
         return found
 
     def read_index(self, node: ast.expr) -> Value:

@@ -166,7 +166,7 @@ def between(reader: Interpreter, low: Value, records: Records, high: Value) -> E
             "take ends that hold for all data, such as 0 and 1, and clip the records to them",
         )
     if known[0] is None or known[1] is None:
-        raise reader.refuse("the ends beside the sorted records are no known numbers")
+        raise reader.refuse("the ends beside the sorted records are not known numbers")
     if not known[0] <= records.low <= records.high <= known[1]:
         raise reader.refuse(
             "the ends beside the sorted records do not enclose them", "clip the records: np.clip"
@@ -429,7 +429,9 @@ def choice(reader: Interpreter, candidates: Value, p: Gaps) -> Chosen:
         np.arange(p.gaps),
     )
     if not all_places:
-        raise reader.refuse("what is chosen by the gaps' weights is not the place of a gap")
+        raise reader.refuse(
+            "the weights of the gaps choose something other than the place of a gap"
+        )
     return Chosen(p.token, (next(tokens),), p.span, line=p.line)
 
 

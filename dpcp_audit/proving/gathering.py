@@ -141,7 +141,7 @@ def _place(reader: Interpreter, index: int, length: int) -> int:
 def _whole(reader: Interpreter, index: Value) -> Any:
     if _is_whole(index) or isinstance(index, slice):
         return plain(index)
-    raise reader.refuse("an index that is no whole number")
+    raise reader.refuse("an index is not a whole number")
 
 
 def _any_of(reader: Interpreter, items: tuple[Value, ...], index: Value) -> Value:
@@ -180,7 +180,9 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
     if isinstance(index, Records):
         if index.boolean and index.order == value.order and not (value.single or index.single):
             return value.within(value.low, value.high, chosen=True, order=next(tokens))
-        raise reader.refuse("records are selected by what is no condition on each of them")
+        raise reader.refuse(
+            "records are selected by something other than a condition on each record"
+        )
     if isinstance(index, slice) and is_known(index):
         return _slice(reader, value, index)
     if value.single or value.chosen or not value.ordered or reader.n is None:

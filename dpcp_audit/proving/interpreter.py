@@ -271,7 +271,7 @@ class Reader(Expressions):
         """Return True if a condition of a comprehension holds."""
         known: bool | None = self.truth(self.read(test))
         if known is None:
-            raise self.refuse("a list whose length depends on what was released")
+            raise self.refuse("the length of a list depends on a released value")
         return known
 
     def _over_records(self, node: Any, records: Records) -> Value:
@@ -293,7 +293,9 @@ class Reader(Expressions):
             value = self.read(node.elt)
         for test in tests:
             if not (isinstance(test, Records) and test.boolean and test.single):
-                raise self.refuse("records are chosen by what is no condition on each of them")
+                raise self.refuse(
+                    "records are chosen by something other than a condition on each record"
+                )
         if is_scalar(value):
             number = rational_of(value)
             if number is None:
@@ -367,7 +369,7 @@ class Reader(Expressions):
         heap = dict(self.path.heap)
         found = self.comprehension(each)
         if function in (any, all) and self._has_changed(heap):
-            raise self.refuse("any or all, which stop early, of what changes something")
+            raise self.refuse("any() and all() stop early, and their argument changes something")
         return found if isinstance(found, Records) else Once(found)
 
     def _has_changed(self, heap: dict[int, Contents]) -> bool:

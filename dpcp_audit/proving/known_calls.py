@@ -218,7 +218,7 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
     ]
     flat = not any(isinstance(item, Reference | tuple) or shape_of(item) for item in items)
     if len(lists) > 1 or not flat or rule.name in {"bool", "str", "repr", "format"}:
-        raise reader.refuse(f"{rule.name} of a list that is no array", "use NumPy's function")
+        raise reader.refuse(f"{rule.name} of a list that is not an array", "use NumPy's function")
 
 
 def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) -> Value:

@@ -114,7 +114,7 @@ def _construct(
     for each, value in given.items():
         given[each] = reader.public(value, f"{each} of {name}", FIXED)
         if not (is_known(given[each]) and is_scalar(given[each])):
-            raise reader.refuse(f"{each} of {name} is no known number")
+            raise reader.refuse(f"{each} of {name} is not a known number")
     if args:
         raise reader.refuse(f"raises TypeError: arguments of {name}")
     try:
@@ -130,7 +130,7 @@ def _scale(reader: Interpreter, law: str, held: dict[str, Value]) -> Surd:
     for each in ("epsilon", "delta", "sensitivity"):
         exact = exact_of(held[each])
         if exact is None:
-            raise reader.refuse(f"{each} is no finite number")
+            raise reader.refuse(f"{each} is not a finite number")
         numbers.append(exact)
     epsilon, delta, sensitivity = numbers
     if epsilon.sign < 0 or sensitivity.sign <= 0:
@@ -153,7 +153,7 @@ def _scale(reader: Interpreter, law: str, held: dict[str, Value]) -> Surd:
 def _laplace_scale(reader: Interpreter, parts: list[Fraction | None]) -> Surd:
     """Return the scale of Laplace noise from below, of ε, δ and the sensitivity."""
     if any(each is None for each in parts) or parts[1] == 1:
-        raise reader.refuse("a scale of noise that is no known number")
+        raise reader.refuse("the scale of the noise is not a known number")
     with ctx.workprec(192):
         first, second, third = (ball(each) for each in parts if each is not None)
         return Surd.of(Fraction(lower(third / (first - (1 - second).log()))))
@@ -188,9 +188,9 @@ def _number(reader: Interpreter, law: str, value: Value) -> Statistic:
     if isinstance(value, Private):
         raise reader.refuse(value.reason, value.hint)
     if not isinstance(value, Statistic) or value.shape != ():
-        raise reader.refuse(f"randomise of {kind(value)}, which is no number")
+        raise reader.refuse(f"randomise of {kind(value)}, which is not a number")
     if law == _WHOLE and (not value.integer or value.floats or value.size is None):
-        raise reader.refuse("geometric noise of what may be no whole number", "int(...)")
+        raise reader.refuse("geometric noise on a value that may not be a whole number", "int(...)")
     if value.size is not None and value.size > LARGEST:
         raise reader.refuse("numbers are so large that doubles round whole numbers")
     return value

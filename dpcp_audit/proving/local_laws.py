@@ -267,11 +267,15 @@ def chosen_by_coins(
     others = [each for each in values.values() if not isinstance(each, Records)]
     known = all(is_known(each) and is_scalar(each) for each in others)
     if chance is None or len(records) != 1 or not known or not _is_entrywise(node.args[1:]):
-        raise reader.refuse("coins choose between what is no function of one bit of each record")
+        raise reader.refuse(
+            "a coin chooses between values that are not computed from one bit of each record"
+        )
     ((name, bits),) = records
     whole = bits.placed and bits.count is None and bits.sample is None
     if not whole or bits.single or bits.chosen or bits.listed or not (bits.bit or bits.boolean):
-        raise reader.refuse("reports of what is not one bit of each record, at its own place")
+        raise reader.refuse(
+            "the reported values are not one bit of each record, in the order of the records"
+        )
     reader.use((coins.sample.token,), next(tokens))
     made = np.float64 if bits.floats else np.bool_ if bits.boolean else np.int64
     axis = Axis(next(tokens), (chance, ONE - chance))
@@ -308,7 +312,7 @@ def _arms(reader: Reader, node: ast.Call, name: str, bit: Value) -> tuple[Value,
         reader.bind(_loaded(name), bit)
         arms = tuple(map(reader.read, node.args[1:]))
     if not all(is_known(each) and is_scalar(each) and abs(each) <= LARGEST for each in arms):
-        raise reader.refuse("coins choose between what are no known numbers")
+        raise reader.refuse("a coin chooses between values that are not known numbers")
     return arms
 
 

@@ -114,7 +114,7 @@ class LocalReader(PathReader):
         raise self.refuse("a value is named within an expression of one report")
 
     def _do_ImportFrom(self, node: ast.ImportFrom) -> None:
-        raise self.refuse("an import in what makes one report")
+        raise self.refuse("an import inside the code that makes one report")
 
     # ------------------------------------------------------------------ the output
 
@@ -148,7 +148,9 @@ class LocalReader(PathReader):
         if type(items) in {tuple, list} and not name.startswith("object"):
             return (name, *(self._shown(each, parts) for each in items))
         if not is_known(value) or not (isinstance(value, np.ndarray) or is_plain(plain(value))):
-            raise self.refuse(f"what is returned is {arithmetic.kind(value)}, and not known")
+            raise self.refuse(
+                f"the returned value is {arithmetic.kind(value)}, whose law is not known"
+            )
         return typed(value)
 
     # ------------------------------------------------------------------ where paths divide
@@ -207,10 +209,14 @@ class LocalReader(PathReader):
         """Return the answer whether a record's number is below a cut at a level, or is not."""
         number = rational_of(level)
         if number is None or record.entry_type not in {NUMPY, PYTHON}:
-            raise self.refuse("a record is compared with what is no known number, or has no type")
+            raise self.refuse(
+                "a record of unknown type, or a value that is not a known number, is compared"
+            )
         whole = isinstance(plain(level), int | np.integer)
         if abs(number) > NO_DOUBLE or (whole and float(plain(level)) != number):
-            raise self.refuse("a record is compared with what is no double")
+            raise self.refuse(
+                "a record is compared with a number that a double does not represent exactly"
+            )
         place = (Fraction(float(plain(level))) - record.offset) / record.factor
         rises = record.factor > 0
         where = place, cut if rises else 1 - cut
@@ -272,7 +278,7 @@ class LocalReader(PathReader):
         """Return the doubles below a known number, or up to it, and the chance that they have."""
         form = form_of(level) if is_known(level) and is_scalar(level) else None
         if form is None:
-            raise self.refuse("a draw is compared with what is no known number")
+            raise self.refuse("a draw is compared with a value that is not a known number")
         place = Fraction(float(min(max(plain(level), -1), 2))) * _DOUBLES
         number = math.floor(place) + 1 if reached else math.ceil(place)
         if 0 < number < _DOUBLES:
@@ -338,7 +344,7 @@ class LocalReader(PathReader):
     def as_numpy(self, value: Value) -> Value:
         """Return a number as an array holds it."""
         if not computable(value, Drawn((), (0,))):
-            raise self.refuse("an array of what are no numbers")
+            raise self.refuse("an array holds values that are not numbers")
         return self.lift(exact_numbers.as_numpy, value)
 
     def gathered(self, value: Value) -> Value:

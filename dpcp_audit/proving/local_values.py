@@ -279,7 +279,7 @@ class RecordNumber(Hidden):
         elif number and (name == "Mult" or (name == "Div" and first)):
             by = number if name == "Mult" else 1 / number
         else:
-            raise reader.refuse(f"{name} of a record and of what is no known number")
+            raise reader.refuse("only +, -, * and / of a record and a known number are followed")
         factor, offset = self.factor * by, self.offset * by + moved
         size = max(abs(end) for end, _ in reader.whole) * abs(factor) + abs(offset)
         if max(size, abs(number or 0)) > NO_DOUBLE:
@@ -317,7 +317,7 @@ class Hashed(Hidden):
         bounds: dict[str, Any] = {"Add": sum, "Sub": sum, "Mult": math.prod}
         size = int(modulus or bounds.get(name, lambda _: _LARGEST)(sizes))
         if size >= _LARGEST:
-            raise reader.refuse("a number is hashed by what is not followed, or may wrap around")
+            raise reader.refuse("a hash of a number is not followed, or may wrap around")
         return Hashed(size, any(types))
 
 
@@ -326,7 +326,9 @@ def _size(reader: Any, value: Value) -> tuple[int, bool]:
     if isinstance(value, Hashed):
         return value.size, value.of_numpy
     if not is_whole(value):
-        raise reader.refuse("a public random number beside what is no known whole number")
+        raise reader.refuse(
+            "a public random number is combined with a value that is not a known whole number"
+        )
     return abs(int(plain(value))), isinstance(plain(value), np.generic)
 
 
@@ -419,7 +421,7 @@ def _sized(reader: Any, size: Value, one: Callable[[], Value]) -> Value:
         return one()
     size = size[0] if type(size) is tuple and len(size) == 1 else size
     if not is_whole(size) or not 0 < size <= _MOST_WAYS:
-        raise reader.refuse("the size of a draw is no known number")
+        raise reader.refuse("the size of a draw is not a known whole number, or is too large")
     return reader.array(tuple(one() for _ in range(int(size))))
 
 
@@ -457,7 +459,7 @@ def _binary(reader: Any, p: Value, size: Value) -> Value:
     given = [each.values if isinstance(each, Drawn) else (each,) for each in rows or (p,)]
     known = all(is_known(each) and is_scalar(each) for some in given for each in some)
     if not known or not all(0 <= plain(each) <= 1 for some in given for each in some):
-        raise reader.refuse("a chance that is no known number from 0 to 1, of which NumPy raises")
+        raise reader.refuse("the probability of a draw is not a known number from 0 to 1")
     size = len(rows) if rows is not None and size is None else size
     below = reader.decided("Lt", _sized(reader, size, lambda: UniformDraw(next(tokens))), p)
     made = int if size is None else np.int64

@@ -114,7 +114,7 @@ class Accumulation:
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
         }
         if changed & read or node.target.id in changed:
-            raise self.refuse("a loop over records reads what it adds up")
+            raise self.refuse("a loop over records reads its own running sum")
         with self.for_each_record(records):
             self.bind(node.target, self.single(records))
             variables = self.path.frames[self.frame].variables
@@ -129,7 +129,7 @@ class Accumulation:
             distance = self.one_record(moved)
             old = self.path.frames[self.frame].variables.get(name)
             if not (is_scalar(old) or (isinstance(old, Statistic) and old.shape == ())):
-                raise self.refuse(f"{name}, to which a loop over records adds, is no number")
+                raise self.refuse(f"a loop over records adds to {name}, which is not a number")
             self.note("sum over records", distance)
             size = moved.largest_sum(self.n)
             one = number(distance, "a sum over records", integer=whole, size=size)
@@ -333,7 +333,7 @@ def _report(reader: Any, found: list[Noisy], places: dict[str, list[Value]]) -> 
     variables = reader.path.frames[reader.frame].variables
     for name, given in places.items():
         if not all(map(is_public, given)):
-            raise reader.refuse("a running maximum keeps what is not public")
+            raise reader.refuse("a running maximum keeps a value that is not public")
         numbers = all(shape_of(each) == () for each in given)
         variables[name] = WHOLE if all(map(is_whole, given)) else Public(() if numbers else None)
 

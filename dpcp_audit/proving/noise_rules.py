@@ -209,7 +209,7 @@ def _size(reader: Interpreter, size: Value) -> Shape | None:
         return None
     if isinstance(size, Public):
         return None
-    raise reader.refuse("the size of a draw is no number")
+    raise reader.refuse("the size of a draw is not a number")
 
 
 def _python_draw(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
@@ -325,7 +325,7 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     x, noise = value.statistic, value.noise
     size = noise.scale.size_above
     if noise.whole and not x.integer:
-        raise reader.refuse("noise of whole numbers is on a statistic that is no whole number")
+        raise reader.refuse("whole-number noise is added to a statistic that is not a whole number")
     if noise.law.removeprefix(ROUNDED) == "normal":
         rate = 1 / _below(noise.scale)
         cost, law = x.l2_squared / noise.scale.square, "gaussian"
@@ -380,7 +380,7 @@ def _log_rate(reader: Interpreter, p: Value) -> Fraction:
         return -rest
     value = rational_of(p)
     if value is None or not 0 < value < 1:
-        raise reader.refuse("geometric noise of a p that is no known number below 1")
+        raise reader.refuse("the p of geometric noise is not a known number between 0 and 1")
     with ctx.workprec(192):
         return Fraction(upper(-(1 - ball(value)).log()))
 

@@ -135,7 +135,7 @@ def _fill(
     if isinstance(after, types.FunctionType):
         _inlined(reader, after, [made], {})
     elif after is not _MISSING:
-        raise reader.refuse("__post_init__ is no function")
+        raise reader.refuse("__post_init__ is not a function")
 
 
 def _inlined(

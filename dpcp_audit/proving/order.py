@@ -124,7 +124,7 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
         raise reading.refuse(f"records are compared with {kind(other)}, not with one number")
     if reading.for_some and not (is_known(other) or isinstance(other, PublicFloat)):
         raise reading.refuse(
-            "some records only are compared with what may be too large for a double",
+            "some of the records are compared with a number that may be too large for a double",
             "make it a float before: float(...)",
         )
     return records.within(Fraction(0), Fraction(1), boolean=True)

@@ -224,9 +224,9 @@ def exceeded(total: Total) -> str:
     """Return the reason why a total does not prove its claim."""
     if total.value is None:
         return f"no finite {total.unit} bounds this noise: Gaussian noise has no pure ε"
+    proved, claimed = f"{float(total.value):.6g}", f"{float(total.limit):.6g}"
     return (
-        f"for all inputs {total.unit} ≤ {float(total.value):.6g} is proved, "
-        f"which is more than {float(total.limit):.6g}"
+        f"the source proves only {total.unit} ≤ {proved}, but {total.unit} ≤ {claimed} is claimed"
     )
 
 

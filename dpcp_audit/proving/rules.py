@@ -350,7 +350,7 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
     if chosen or is_data(bins) or is_data(range):
         raise reader.leak("the bins of a histogram come from the data without noise", _RANGE)
     if not (is_known(bins) and is_known(range)):
-        raise reader.refuse("the bins of a histogram are no known numbers", _RANGE)
+        raise reader.refuse("the bins of the histogram are not known numbers", _RANGE)
     try:
         edges = np.histogram(np.zeros(1), plain(bins), plain(range))[1]
     except Exception as error:

@@ -143,7 +143,7 @@ class Statements(Accumulation):
         if node.value is not None:
             self.bind(node.target, self.read(node.value))
         elif not isinstance(node.target, ast.Name):
-            raise self.refuse("what is annotated is computed, and not assigned")
+            raise self.refuse("an annotation without a value is on something other than a name")
 
     def _do_AugAssign(self, node: ast.AugAssign) -> None:
         name = type(node.op).__name__
@@ -280,7 +280,7 @@ class Statements(Accumulation):
         variables = self.path.frames[self.frame].variables
         for each in node.targets:
             if not isinstance(each, ast.Name) or each.id not in variables:
-                raise self.refuse("what is deleted is no variable of this function")
+                raise self.refuse("del is used on something other than a variable of this function")
             del variables[each.id]
 
     def _do_Return(self, node: ast.Return) -> Ends:

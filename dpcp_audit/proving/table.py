@@ -385,7 +385,7 @@ def _tuple(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Valu
 
 def _dict(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
     if args:
-        raise reader.refuse("dict of what is not followed")
+        raise reader.refuse("dict() of a value that is not followed")
     return reader.path.store(Contents("dict", tuple(kw.values()), tuple(kw)))
 
 
@@ -425,7 +425,7 @@ def _full(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value
     given = dict(zip(("shape", "fill_value", "dtype"), args, strict=False)) | kw
     value = reader.public(given.pop("fill_value", None), "what an array is filled with")
     if shape_of(value) != ():
-        raise reader.refuse("an array is filled with what is no number")
+        raise reader.refuse("an array is filled with a value that is not a number")
     if given.get("dtype") is None and not isinstance(value, float):
         given["dtype"] = _OF_VALUE  # which is not known to be a double
     return _filled(value if is_scalar(value) else SCALAR)(reader, [], given)

@@ -34,8 +34,8 @@ def test_a_proof_passes_and_a_failure_names_the_line_and_the_remedy(pytester) ->
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "less: Not proved for every input: test_it.py:*: for all inputs ρ ≤ 0.617284 is*",
-            "*proved, which is more than 0.5. Hint: σ ≥ 1 would prove it.",
+            "less: Not proved for every input: test_it.py:*: the source proves*",
+            "*ρ ≤ 0.617284, but ρ ≤ 0.5 is claimed. Hint: σ ≥ 1 would prove it.",
             "  test      test_it.py:*",
             "  claim     less is 0.5-zCDP, where one record is replaced by another.",
             "  line      test_it.py:*: return *rng.normal(0, 0.9)",
