@@ -59,6 +59,9 @@ class ProofResult:
     cost : callable or None
         Returns the total of the account in another claim's unit; None of coverage, and where the
         reading stopped.
+    differing : str
+        What the claims are about where it is not one record or one report, in words: "where up to 3
+        records are replaced". Else "".
     """
 
     name: str
@@ -72,6 +75,7 @@ class ProofResult:
     notes: Mapping[tuple[str, int], list[Note]]
     n: int | None = None
     cost: Callable[[PrivacyGuarantee], Total] | None = None
+    differing: str = ""
 
     @property
     def proved(self) -> bool:
@@ -296,12 +300,13 @@ def _head(result: ProofResult) -> list[str]:
     if "user's value" in result.assumptions[0]:
         covered, alone = "every two values of a user", ""
     said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}"
+    differing = f", {result.differing}" if result.differing else ""
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
-        found = [f"PROVED for every input: {said}{alone} ({shown})"]
+        found = [f"PROVED for every input: {said}{alone}{differing} ({shown})"]
         return [*found, f"  remark: {result.remark}"] if result.remark else found
     where = f"{result.place}: " if result.place else ""
-    found = [f"not proved: {said}", f"  {where}{result.reason}"]
+    found = [f"not proved: {said}{differing}", f"  {where}{result.reason}"]
     return [*found, f"  hint: {result.hint}"] if result.hint else found
 
 

@@ -299,6 +299,18 @@ class ProofInputs:
         return found + group_rules(claim, self.persons, shuffled=self.shuffle_n is not None)
 
     @property
+    def differing(self) -> str:
+        """What differs between neighbours where it is not one record or one report; else ""."""
+        if self.shuffle_n is not None:
+            some = "" if self.group == 1 else f", where up to {self.group} users change their value"
+            return f"in the shuffled reports of {self.shuffle_n} users{some}"
+        changed = "added or removed" if self.n is None else "replaced"
+        if self.of_clients:
+            one = "one client" if self.group == 1 else f"up to {self.group} clients"
+            return f"where all records of {one} are replaced"
+        return "" if self.group == 1 else f"where up to {self.group} records are {changed}"
+
+    @property
     def assumed(self) -> tuple[str, ...]:
         """What is assumed of the inputs, and how neighbours differ."""
         low, high = self.bounds
@@ -365,6 +377,7 @@ class ProofAttempt:
             stop=stop,
             source=source,
             notes=reader.notes,
+            differing=self.inputs.differing,
             cost=None
             if stop is not None or ledger is None
             else functools.partial(self.inputs.total, ledger),

@@ -278,6 +278,30 @@ def test_what_has_no_meaning_is_refused(given, named) -> None:
         dp.prove(of_each_noisy, dp.PureDP(1.0), **given)
 
 
+@pytest.mark.parametrize(
+    ("function", "given", "said"),
+    [
+        (coin, {"domain": 2, "shuffle_n": 50}, " of a user, in the shuffled reports of 50 users"),
+        (laplace_sum, {"n": 7}, ", for n = 7 alone"),
+        (laplace_sum, {"group": 3}, " alone, where up to 3 records are replaced"),
+        (
+            laplace_sum,
+            {"group": 2, "neighbours": "add-remove"},
+            ", for every n ≥ 1, where up to 2 records are added or removed",
+        ),
+        (
+            pooled_noisy,
+            {"n": 7, "clients": 3, "unit": "client"},
+            ", for n = 7 alone, where all records of one client are replaced",
+        ),
+    ],
+)
+def test_the_head_line_names_what_is_proved(function, given, said) -> None:
+    proof = dp.prove(function, dp.PureDP(3.0), **given)
+    assert f"{said} (ε ≤ " in repr(proof).splitlines()[0]
+    assert not dp.prove(coin, dp.LocalDP(1.0), domain=2).differing
+
+
 def test_a_group_of_one_report_is_refused() -> None:
     with pytest.raises(ValueError, match="group"):
         dp.prove(coin, dp.LocalDP(1.0), domain=2, group=2)
