@@ -242,7 +242,7 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
 _GIVES_WHOLE = {"int", "math.floor", "math.ceil", "math.isqrt", "np.argmin", "np.argmax"}
 _COPYING = {"np." + name for name in (
     "array", "copy", "sum", "mean", "min", "max", "argmin", "argmax", "cumsum", "sort", "median",
-)} | {"len", "sum", "min", "max"}  # fmt: skip
+)} | {"len"}  # fmt: skip
 """Functions of one array that give a number, or an array of their own."""
 _READS_ALL = {"np.where", "np.interp", "print", "min", "max"}
 """Functions that write into no argument, at whatever place it is."""
@@ -260,14 +260,8 @@ def _check_no_alias(
     if "out" in kw or (isinstance(target, np.ufunc) and len(args) > target.nin):
         raise reader.refuse("a function writes into an array that it is given")
 
-    given = (*args, *kw.values())
-    held = any(_holds_filled(reader, each) for each in given)
-    if held and not any(_is_filled(reader, each) for each in given):  # such as [a]
-        numpys = rule.name.startswith("np.") and _copies(target, rule, len(args), kw)
-        held = rule.name != "len" and not (numpys and "dtype" not in kw)
-    elif held:
-        held = not _copies(target, rule, len(args), kw)
-    if held:
+    held = any(_holds_filled(reader, each) for each in (*args, *kw.values()))
+    if held and not _copies(target, rule, len(args), kw):
         raise reader.refuse(
             "the call may keep an array that is filled, under another name", "use np.copy"
         )
@@ -298,9 +292,13 @@ def _may_be_array(reader: Interpreter, value: Value) -> bool:
 
 
 def _copies(target: Value, rule: Rule, count: int, kw: dict[str, Value]) -> bool:
-    """Return True if a call with an array gives a number, or an array of its own."""
-    plainly = rule.name in _COPYING and count == 1 and kw.keys() <= {"dtype", "axis"}
-    return plainly or rule.name == "np.where" or isinstance(target, np.ufunc)
+    """Return True if a call with arrays, or lists of arrays, keeps none of them.
+
+    A builtin may return one of a list's arrays; with ``dtype=object`` an array holds them.
+    """
+    numpys = isinstance(target, np.ufunc) and rule.name.startswith("np.")
+    plainly = rule.name in _COPYING and count == 1 and kw.keys() <= {"axis"}
+    return plainly or (("dtype" not in kw) and (numpys or rule.name == "np.where"))
 
 
 def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # noqa: FBT001
