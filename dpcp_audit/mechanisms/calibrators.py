@@ -40,7 +40,7 @@ from dpcp_audit.mechanisms.pcoqs_budget import claimed_rho, largest_fitting, pro
 from dpcp_audit.mechanisms.quantiles import ExponQ, conformal_rank, optimal_gamma
 from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Coverage
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.validate import FloatArray, IntArray
 
 
@@ -255,21 +254,27 @@ def calibrators(
 
 
 def _offers(asked: _Asked) -> Iterator[ProvedCalibrator]:
+    if not isinstance(asked.guarantee, PrivacyGuarantee):
+        raise _nothing_to_spend(asked)
     loss = loss_of(asked.guarantee)
     if asked.guarantee.of_one_report:
         yield _local_search(asked, loss.claimed)
         return
     rho, length = _rho(asked, loss), loss.log_ratios
     if rho is None and not length:
-        raise errors.value_error(
-            "guarantee must be PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or LocalDP with some "
-            f"loss to spend, got {asked.guarantee!r}",
-            "such as dp.ZCDP(0.5)",
-        )
+        raise _nothing_to_spend(asked)
     if rho is not None:
         yield _noisy_search(asked, rho)
     if length:
         yield _exponential(asked, length)
+
+
+def _nothing_to_spend(asked: _Asked) -> Exception:
+    return errors.value_error(
+        "guarantee must be PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or LocalDP with some "
+        f"loss to spend, got {asked.guarantee!r}",
+        "such as dp.ZCDP(0.5)",
+    )
 
 
 def _rounds(asked: _Asked) -> int:

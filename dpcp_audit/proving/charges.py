@@ -308,6 +308,8 @@ def settled(path: Account) -> Account:
     return whole
 
 
+NOISE_UNITS = {ZCDP: "ρ", GaussianDP: "μ"}
+"""Claims for which Gaussian noise is the remedy, and the unit that it is told in."""
 PROVABLE = (PureDP, LocalDP, ZCDP, RenyiDP, GaussianDP, ApproxDP)
 """The claims that are summed."""
 

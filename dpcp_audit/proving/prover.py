@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dpcp_audit.proving import local_laws
 from dpcp_audit.proving.charges import (
+    NOISE_UNITS,
     PROVABLE,
     Charge,
     Ledger,
@@ -43,7 +44,7 @@ from dpcp_audit.proving.sources import (
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import UsageError
-from dpcp_audit.words.guarantees import ZCDP, Coverage, GaussianDP, PrivacyGuarantee, Relation
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
 from dpcp_audit.words.options import checks_keywords
 from dpcp_audit.words.values import Choice, KeywordTable, Pair
 
@@ -55,8 +56,6 @@ _MOST_READINGS = 2_000
 """Sequences of answers of noisy thresholds that are read at most."""
 _WELL_READ = 50
 """Sequences after which the first one that costs more than is claimed stops the reading."""
-_UNITS = {ZCDP: "ρ", GaussianDP: "μ"}
-"""Claims for which Gaussian noise is the remedy."""
 _RELATIONS = {Relation.SUBSTITUTION, Relation.ADD_REMOVE}
 
 
@@ -349,7 +348,7 @@ class ProofAttempt:
     def answer(self, answers: ThresholdAnswers) -> ProofResult:
         """Read the function, once for each sequence of answers of noisy thresholds."""
         reader = Reader(self.inputs.n, answers, local_laws)
-        reader.unit = _UNITS.get(type(self.claims[0]), reader.unit)
+        reader.unit = NOISE_UNITS.get(type(self.claims[0]), reader.unit)
         source, stop, ledger = None, None, None
         totals: tuple[Total, ...] = ()
         try:

@@ -55,7 +55,7 @@ OF_RECORDS = {
     "largest count": lambda x: np.max(np.histogram(x, EDGES)[0]),
     "two statistics": lambda x: np.sum(x) - 3 * np.mean(x),
     "larger of two": lambda x: np.maximum(np.sum(x <= 0.3), 2.5),
-    "truncated": lambda x: int(np.sum(x > 0.3) - 2.5),
+    "truncated": lambda x: int(np.sum(x > 0.3) - 2),
     "rows of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=1),
     "columns of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=0),
     "rows of scaled counts": lambda x: (

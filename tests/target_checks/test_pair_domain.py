@@ -173,9 +173,8 @@ def test_clients_are_given_each_as_an_array() -> None:
             assert isinstance(value, tuple)
 
 
-def test_a_pair_without_a_claim_may_be_of_any_two_inputs() -> None:
-    """An estimate says what it is of, and nothing is refuted by it."""
-    data = {"target": "m:f", "kind": "quantile", "pair": ([5], [9])}
+def test_a_pair_without_a_claim_is_of_neighbours_too() -> None:
+    data = {"target": "m:f", "kind": "quantile", "pair": ([0.25], [1])}
     spec = CheckSpec.from_data(data, claimed=False)
     assert spec.pair is not None
 

@@ -188,7 +188,7 @@ class TestVerdict:
     ("more", "message"),
     [
         (["--kind", "quantile", "--shuffle-n", "9", "--pure-dp", "1"], "shuffle-n applies to a"),
-        ([*RANDOMIZER, "--shuffle-n", "9", "--local-dp", "1"], "and LocalDP of one"),
+        ([*RANDOMIZER, "--shuffle-n", "9", "--local-dp", "1"], "and LocalDP about one"),
         ([*RANDOMIZER, "--shuffle-n", "1", "--pure-dp", "1"], "whole number >= 2"),
     ],
 )

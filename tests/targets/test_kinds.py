@@ -108,7 +108,7 @@ def test_what_is_no_array_of_one_length_is_refused(answers, words) -> None:
 
 def test_wrong_uses_are_told_in_one_line() -> None:
     with pytest.raises(
-        ValueError, match="Coverage applies to .*, not to a vector\nhint: return the one threshold"
+        ValueError, match="Coverage applies to .*, not to a vector\nhint: return the threshold"
     ):
         dp.audit(histogram, dp.Coverage(0.9), kind="vector")
     with pytest.raises(

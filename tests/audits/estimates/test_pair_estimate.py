@@ -47,7 +47,7 @@ def test_outputs_alone_speak_of_a_partition() -> None:
     assert columns["claimed"].values[0] == 1.0
     ends = columns["estimate"].details
     assert all(low <= high for low, high in zip(ends["lower"], ends["upper"], strict=True))
-    assert any("may be larger" in note for note in table.notes)
+    assert any("may exceed" in note for note in table.notes)
     assert [each.title for each in found.figures][1] == "Privacy loss log(P/Q) along the threshold"
 
 
