@@ -308,7 +308,7 @@ def settled(path: Account) -> Account:
     return whole
 
 
-NOISE_UNITS = {ZCDP: "ρ", GaussianDP: "μ"}
+NOISE_UNITS: dict[type[PrivacyGuarantee], str] = {ZCDP: "ρ", GaussianDP: "μ"}
 """Claims for which Gaussian noise is the remedy, and the unit that it is told in."""
 PROVABLE = (PureDP, LocalDP, ZCDP, RenyiDP, GaussianDP, ApproxDP)
 """The claims that are summed."""

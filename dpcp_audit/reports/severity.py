@@ -231,14 +231,17 @@ def proof_text(proof: Mapping[str, Any] | None) -> str:
 def source_of(finding: Mapping[str, Any]) -> list[AnnotatedLine]:
     """Return the source that a proof has read, or as far as it was read; empty without one."""
     read = (finding.get("proof"), finding.get("unproved"))
-    lines: list[PlainData] = next(
-        (each["source"] for each in read if each and each.get("source")), []
-    )
+    lines: list[dict[str, Any]] = []
+    for each in read:
+        if each and not lines:
+            lines = each.get("source", lines)
     numbers = ("sensitivity", "cost", "share")
-    return [
-        AnnotatedLine(**each | {n: None if each[n] is None else to_float(each[n]) for n in numbers})
-        for each in lines
-    ]
+    found: list[AnnotatedLine] = []
+    for line in lines:
+        exact = {name: None if line[name] is None else to_float(line[name]) for name in numbers}
+        entry: dict[str, Any] = line | exact
+        found.append(AnnotatedLine(**entry))
+    return found
 
 
 def rules_of(proof: Mapping[str, Any]) -> list[str]:
