@@ -72,8 +72,8 @@ The default tests run the same cases with fewer repetitions, by a test that fail
 level.
 """
 _EARLIER = {
-    "membership, coverage other than of each class by a calibrator, estimates, traced audits, failure "
-    "rates and means, batteries, lots, canaries, comparisons and baselines": "their code was "
+    "membership, coverage other than of each class by a calibrator, estimates, traced audits, "
+    "failure rates and means, batteries, lots, canaries, comparisons and baselines": "their code was "
     "rearranged since, and no rule that decides was meant to change",
 }
 """Rows whose auditor has changed since they were counted, and how; at equality that matters little,
