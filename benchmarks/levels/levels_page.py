@@ -73,8 +73,9 @@ level.
 """
 _EARLIER = {
     "membership, coverage other than of each class by a calibrator, estimates, traced audits, "
-    "failure rates and means, batteries, lots, canaries, comparisons and baselines": "their code was "
-    "rearranged since, and no rule that decides was meant to change",
+    "failure rates and means, batteries, lots, canaries, comparisons and baselines": (
+        "their code was rearranged since, and no rule that decides was meant to change"
+    ),
 }
 """Rows whose auditor has changed since they were counted, and how; at equality that matters little,
 or makes refutations fewer. A row that is counted anew leaves this list."""
