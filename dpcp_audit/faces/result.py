@@ -327,8 +327,8 @@ NO_TRUTH = "a result has no truth value: 'not refuted' is not 'true'; compare it
 _WIDTH = 80
 _MOST_ROWS, _MOST_TOLD = 18, 3
 _ASSUMED = "Assumptions, proof and witness"
-_MOST_LINES, _MOST_SAID = 3, 12
-"""The most lines of a fact about one claim, and of its sentence."""
+_MOST_LINES = 3
+"""The most lines of a fact about one claim; of its sentence, which ends with the hint, all."""
 _SHOWN = (("verdict", 12), ("claim", 30), ("measured", 26), ("claimed", 9))
 """The columns on a screen, with the most characters that each has."""
 
@@ -375,7 +375,7 @@ def _results_text(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 
 def _told(key: str, entry: Mapping[str, Any]) -> list[str]:
     """Return a claim's verdict, and its sentence below."""
-    said = wrapped(printable(sentence(entry)), _WIDTH - 4, max_lines=_MOST_SAID, placeholder=" …")
+    said = wrapped(printable(sentence(entry)), _WIDTH - 4)
     head = f"{entry['verdict']} {clipped(printable(key), _WIDTH - 13)}"
     return [head, *(f"    {line}" for line in said)]
 
@@ -410,8 +410,8 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
     facts["note"] = printable(note_of(entry))
     lines = [f"{entry['verdict']}: {clipped(printable(key), _WIDTH - 14)}"]
     for name, text in facts.items():
-        lines_of = _MOST_SAID if name == "found" else _MOST_LINES + (name == "claim")
-        shown = wrapped(text, width, max_lines=lines_of, placeholder=" …")
+        most = None if name == "found" else _MOST_LINES + (name == "claim")
+        shown = wrapped(text, width, max_lines=most, placeholder=" …")
         lines += [f"{name if i == 0 else '':<10} {part}" for i, part in enumerate(shown)]
     return "\n".join(lines)
 

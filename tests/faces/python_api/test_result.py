@@ -103,6 +103,17 @@ def test_a_proof_is_on_the_screen(result) -> None:
     assert f"\n{'proof':<10} Proved by closed form: A report's log-ratio is ε." in repr(wide()[0])
 
 
+def test_a_long_sentence_keeps_the_hint_at_its_end(result) -> None:
+    results = document()
+    failed = {"evidence": None, "error": "word " * 300, "hint": "add noise"}
+    entry = results["findings"][0] | failed
+    results["findings"] = [entry]
+    claim = ClaimResult(key="zcdp", finding=result[0].finding, entry=entry, again=dict)
+    told = dp.Result(claims=(claim,), document=results)
+    shown = (repr(told), repr(claim), claim._repr_html_())
+    assert all("Hint: add noise." in " ".join(each.split()) for each in shown)
+
+
 def test_a_text_that_does_not_fit_is_seen() -> None:
     assert not fits("x" * 81)
     assert not fits("\n".join("x" * 25))
