@@ -328,6 +328,9 @@ class Provenance:
         are: "untracked", "changed", or "outside" of the repository.
     repository : str
         The address of git's remote ``origin`` without user and password; may be empty.
+    folder : str
+        The working directory, relative to the root of the repository; empty at the root itself, and
+        without git.
     """
 
     finished: str
@@ -339,6 +342,7 @@ class Provenance:
     changed: bool = False
     uncommitted: dict[str, str] = field(default_factory=dict[str, str])
     repository: str = ""
+    folder: str = ""
 
 
 def provenance(settings: RunSettings) -> Provenance:
@@ -365,6 +369,7 @@ def provenance(settings: RunSettings) -> Provenance:
         changed=bool(revision and _git("status", "--porcelain", "--untracked-files=no")),
         uncommitted=_uncommitted([*named, *own]) if revision else {},
         repository=_public_address(_git("remote", "get-url", "origin")) if revision else "",
+        folder=_git("rev-parse", "--show-prefix").rstrip("/"),
     )
 
 

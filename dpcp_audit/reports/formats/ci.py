@@ -29,6 +29,7 @@ from dpcp_audit.reports.severity import family, headline, paragraphs, source_of
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,14 +102,15 @@ def render_sarif(document: Mapping[str, Any]) -> str:
     """Render a results document as a SARIF 2.1.0 log.
 
     One rule a kind of failure, with a stable code. A finding with a ``location`` points at that
-    line of its file, relative to the git repository of the working directory, or without one to
-    that directory; others name their claim, at a file that is not there.
+    line of its file, in the message too; a file is named from the root of the git repository on, or
+    without one from the working directory. Others name their claim, at a file that is not there.
 
     Parameters
     ----------
     document : mapping
         The results document, as :func:`dpcp_audit.reports.document.load` returns it.
     """
+    document = _from_root(document, *_root_and_folder(document))
     shown = [
         finding
         for finding in findings_of(document)
@@ -146,7 +148,7 @@ def _version_control(document: Mapping[str, Any]) -> PlainData:
     origin: PlainData = document.get("provenance") or {}
     if not origin.get("repository"):
         return {}
-    details = {"repositoryUri": origin["repository"]}
+    details = {"repositoryUri": origin["repository"], "mappedTo": {"uriBaseId": _ROOT}}
     if not origin.get("uncommitted"):
         details["revisionId"] = origin["revision"]
     return {"versionControlProvenance": [details]}
@@ -155,8 +157,9 @@ def _version_control(document: Mapping[str, Any]) -> PlainData:
 def _artifacts(document: Mapping[str, Any]) -> Iterator[PlainData]:
     """Yield the audited files, and the code of the tool, with their digests (SARIF 3.24)."""
     origin: PlainData = document.get("provenance") or {}
+    root, here = _root_and_folder(document)
     for name, digest in {**origin.get("code", {}), **origin.get("imported", {})}.items():
-        place = _artifact(name) if Path(name).suffix else None
+        place = _artifact(_named_from(root, here, name)) if Path(name).suffix else None
         what = {"location": place} if place else {"description": {"text": f"The code of {name}."}}
         role = "analysisTarget" if place else "driver"
         yield {**what, "roles": [role], "hashes": {"sha-256": digest}}
@@ -269,18 +272,45 @@ def _location(finding: Mapping[str, Any]) -> PlainData:
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 
+def _root_and_folder(document: Mapping[str, Any]) -> tuple[Path, Path]:
+    """Return the root of the repository, and the folder in which the results were made.
+
+    Of results that are rendered in another folder, the root is that folder.
+    """
+    origin: PlainData = document.get("provenance") or {}
+    folder, here = Path(origin.get("folder") or ""), Path.cwd()
+    inside = Path(*here.parts[len(here.parts) - len(folder.parts) :]) == folder
+    root = Path(*here.parts[: len(here.parts) - len(folder.parts)]) if inside else here
+    return root, root / folder
+
+
+def _from_root(value: Any, root: Path, folder: Path) -> Any:
+    """Return plain data in which each place in a file is named from the root on."""
+    if isinstance(value, list):
+        return [_from_root(each, root, folder) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    if not is_record(value):
+        return value
+    found = {key: _from_root(each, root, folder) for key, each in value.items()}
+    if {"file", "line"} <= found.keys():
+        found["file"] = _named_from(root, folder, str(found["file"]))
+    return found
+
+
+def _named_from(root: Path, folder: Path, file: str) -> str:
+    """Return a file of that folder, relative to the root where it lies below it."""
+    path = Path(os.path.normpath(folder / file))
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else file
+
+
 def _artifact(file: str) -> PlainData | None:
-    """Return the file as a URI, relative to the repository where it lies in it.
+    """Return a file that is named from the root on as a URI.
 
     None of a relative path that leads out of it: no source is there, and what a viewer would
     open is whatever a results file says.
     """
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-    path = Path(os.path.normpath(here / file))
-    if path.is_relative_to(root):
-        return {"uri": quote(path.relative_to(root).as_posix()), "uriBaseId": _ROOT}
-    return {"uri": path.as_uri()} if Path(file).is_absolute() else None
+    if Path(file).is_absolute():
+        return {"uri": Path(file).as_uri()}
+    return None if ".." in Path(file).parts else {"uri": quote(file), "uriBaseId": _ROOT}
 
 
 def _invocation(document: Mapping[str, Any]) -> PlainData:

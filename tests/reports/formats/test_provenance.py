@@ -68,6 +68,10 @@ def test_a_commit_and_what_differs_from_it(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "mine.py").write_text(CODE.replace("1.0", "2.0"))
     assert provenance(settings).changed
     assert provenance(settings).uncommitted == {"mine.py": "changed"}
+    assert provenance(settings).folder == ""
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    assert provenance(RunSettings(suite="theorems", seed=0)).folder == "sub"
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -129,7 +133,10 @@ def test_reports_say_it() -> None:
     whole: Any = document(finding("a", "REFUTED", "CONSISTENT")) | {"provenance": ORIGIN}
     (run,) = json.loads(render_sarif(whole))["runs"]
     (place,) = run["versionControlProvenance"]
-    assert place == {"repositoryUri": ORIGIN["repository"]}
+    assert place == {
+        "repositoryUri": ORIGIN["repository"],
+        "mappedTo": {"uriBaseId": "%SRCROOT%"},
+    }
     committed = whole | {"provenance": ORIGIN | {"uncommitted": {}}}
     (run,) = json.loads(render_sarif(committed))["runs"]
     assert run["versionControlProvenance"][0]["revisionId"] == "f" * 40

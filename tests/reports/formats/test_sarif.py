@@ -261,12 +261,17 @@ def test_other_locations_are_absolute(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_from_a_subfolder_locations_are_relative_to_the_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".git").mkdir()
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path / "sub")
     for file, uri in ((tmp_path / "f.py", "f.py"), ("g.py", "sub/g.py"), ("../f.py", "f.py")):
-        found = physical({"file": str(file), "line": 1})["physicalLocation"]
+        place = {"file": str(file), "line": 5}
+        stopped = {"reason": "no noise is added", "location": place, "hint": "", "source": []}
+        leaks = finding("f", "REFUTED", "PROVED", contradicts=True, location=place)
+        results: Any = document(leaks | {"unproved": stopped})
+        (result,) = run_of(results | {"provenance": {"folder": "sub"}})["results"]
+        found = result["locations"][0]["physicalLocation"]
         assert found["artifactLocation"] == {"uri": uri, "uriBaseId": "%SRCROOT%"}
+        assert f"At {uri}:5: no noise is added." in result["message"]["text"]
 
 
 @pytest.mark.parametrize("file", ["../../../etc/passwd", "a/../../b.py", ".."])
