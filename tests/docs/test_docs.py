@@ -174,6 +174,18 @@ def test_every_link_between_pages_leads_to_a_file(page) -> None:
             assert (page.parent / target).exists(), target
 
 
+def test_pages_that_are_generated_say_where_they_can_be_read() -> None:
+    """GitHub shows a directive as its name, and no table."""
+    generated = [
+        page for page in PAGES if re.search(r"^```\{(?!toctree)", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    site = "https://dpcp-audit.github.io/dpcp-audit"
+    for page in generated:
+        address = f"{site}/{page.relative_to(DOCS).with_suffix('.html').as_posix()}"
+        assert f"]({address})" in page.read_text("utf-8"), page
+    assert {page.stem for page in generated} >= {"checks", "options", "command_line"}
+
+
 def test_options_that_pages_name_exist(pytestconfig: pytest.Config) -> None:
     """Every ``--option`` of a page is one of the command line, of the plugin or of another tool."""
     known = set(re.findall(r"--[a-z][a-z-]+", _helps(pytestconfig))) | {"--group"}
