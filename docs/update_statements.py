@@ -49,8 +49,8 @@ and what they found. {summary}
 - *Refuted as printed*: some case within the printed hypotheses refutes it. A claim of a corrected
   form never counts for the printed one.
 - *Erratum*: a proof's step, a constant or a caption is wrong, and no theorem falls with it.
-- *Tested apart*: the paper leaves the meaning open, or does not claim it: a reading, a practice or
-  a control is tested.
+- *Tested in another form*: the paper leaves the meaning open, or does not claim it: a reading, a
+  practice or a control is tested.
 - *Vacuous as printed*: true, even of an algorithm that ignores its data: it promises nothing.
 - *Undecided*: the runs lacked something, such as a library or enough trials.
 - *Read, not run*: the print itself shows it. *Not in these runs*: the ledger's runs leave it out.

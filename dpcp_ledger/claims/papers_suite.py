@@ -73,8 +73,8 @@ class StatementVerdict(StrEnum):
     UNDECIDED = "undecided"
     ERRATUM = "erratum"
     """A proof's step, a constant or a caption is wrong; no theorem falls with it."""
-    APART = "tested apart"
-    """Tested in another reading, outside the hypotheses, as practice or as a control."""
+    APART = "tested in another form"
+    """Another reading, a case outside the hypotheses, a practice or a control is tested."""
     SEEN = "read, not run"
     """The print itself decides it."""
     UNTESTED = "cannot be tested here"
@@ -245,9 +245,9 @@ def summary(found: Found, *, runs: str = "this run tests") -> str:
     errata, apart = counts[StatementVerdict.ERRATUM], counts[StatementVerdict.APART]
     rest = "; ".join(in_words(counts, [verdict]) for verdict in _NOT_RUN if counts[verdict])
     return (
-        f"Of {sum(counts.values())} statements of the three papers, each counted once, {runs} "
-        f"{as_printed} as printed{told}. Errata: {errata}. Tested apart, in another reading, "
-        f"as practice or as controls: {apart}.{f' The others: {rest}.' if rest else ''}"
+        f"The three papers make {sum(counts.values())} statements. Of these, {runs} "
+        f"{as_printed} as printed{told}. Errata: {errata}. Tested in another form, such as another "
+        f"reading of the sentence: {apart}.{f' The others: {rest}.' if rest else ''}"
     )
 
 

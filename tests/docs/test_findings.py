@@ -45,7 +45,7 @@ def test_the_counts_are_those_of_the_ledger() -> None:
     own = {row.claim.id for row in suite()}
     assert int(total) == len(own & update_statements.found_in_ledger().keys())
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    (said,) = re.findall(r"^Of \d+ statements of the three papers.*", FINDINGS, re.MULTILINE)
+    (said,) = re.findall(r"^The three papers make \d+ statements.*", FINDINGS, re.MULTILINE)
     assert said in readme
 
 

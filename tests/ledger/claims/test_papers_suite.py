@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 IDS = ("ldpcp.krr", "ldpcp.shuffle[n=2452]", "ldpcp.theorem-3[algorithm=constant]", "ldpcp.blocks")
 SAID = (
-    "each counted once, this run tests 3 as printed, each by one claim or more: 1 refuted as "
-    "printed, 1 vacuous as printed, "
-    "1 proved. Errata: 1. Tested apart, in another reading, as practice or as controls: 0."
+    "this run tests 3 as printed, each by one claim or more: 1 refuted as printed, 1 vacuous as "
+    "printed, 1 proved. Errata: 1. Tested in another form, such as another reading of the "
+    "sentence: 0."
 )
 
 
