@@ -14,12 +14,12 @@ from dpcp_audit.proving.charges import decimal, total
 from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.formatting import rounded
+from dpcp_audit.words.formatting import rounded, wrapped
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee
 from dpcp_audit.words.results import AnnotatedLine, SourceLocation, source_listing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dpcp_audit.proving.charges import Charge, Ledger, Total
     from dpcp_audit.proving.distances import Refusal
@@ -62,6 +62,8 @@ class ProofResult:
     differing : str
         What the claims are about where it is not one record or one report, in words: "where up to 3
         records are replaced". Else "".
+    domain : int or None
+        The number of values that one user may have; None of a function of records.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ProofResult:
     n: int | None = None
     cost: Callable[[PrivacyGuarantee], Total] | None = None
     differing: str = ""
+    domain: int | None = None
 
     @property
     def proved(self) -> bool:
@@ -243,8 +246,8 @@ def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> s
         return "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
     charges = {each for path in ledger.paths for each in path if each.size}
     gaussian = {each.law for each in charges} == {"gaussian"}
-    reported = any("report" in each.says for each in charges)
-    if not over.limit or reported or not (gaussian or over.unit == "ε"):
+    scaled = all(each.scale or each.exponent for each in charges)
+    if not over.limit or not scaled or not (gaussian or over.unit == "ε"):
         return ""
     dearest = max(over.shares, key=lambda line: over.shares[line])
     here = {each for each in charges if each.line == dearest}
@@ -286,18 +289,56 @@ def _enough(
     return ""
 
 
-def card(result: ProofResult) -> str:
-    """Return the verdict, the account, the source and what the proof rests on."""
-    lines = [*_head(result), "", *source_listing(result.annotated), ""]
-    if result.rules:
-        lines += ["rules:", *(f"  {each}" for each in result.rules)]
-    return "\n".join([*lines, "assumptions:", *(f"  {each}" for each in result.assumptions)])
+def card(result: ProofResult, width: int = 0) -> str:
+    """Return the verdict, the account, the source and what the proof rests on.
+
+    With a width, no line but one of code is longer.
+    """
+    found = list(_head(result))
+    rests = ["rules:", *(f"  {each}" for each in result.rules)] if result.rules else []
+    rests += ["assumptions:", *(f"  {each}" for each in result.assumptions)]
+    if not width:
+        return "\n".join([*found, "", *source_listing(result.annotated), "", *rests])
+    source = folded_listing(result.annotated, width)
+    return "\n".join([*_folded(found, width), "", *source, "", *_folded(rests, width)])
+
+
+def _folded(lines: Iterable[str], width: int) -> list[str]:
+    """Return lines of which the long ones go on below, as far in as they began."""
+    found: list[str] = []
+    for each in lines:
+        margin = each[: len(each) - len(each.lstrip())]
+        indents = {"initial_indent": margin, "subsequent_indent": margin}
+        found += wrapped(each.lstrip(), width, break_long_words=False, **indents)
+    return found
+
+
+def folded_listing(lines: Sequence[AnnotatedLine], width: int) -> list[str]:
+    """Return ``source_listing(lines)``, with remarks that do not fit below their lines.
+
+    Examples
+    --------
+    >>> long = AnnotatedLine(file="a.py", line=3, text="x = 1", noise=("noise " * 9,))
+    >>> folded_listing([long], 60)[:2]
+    ['   3  x = 1', '      # noise noise noise noise noise noise noise noise']
+    """
+    found: list[str] = []
+    for i, each in enumerate(lines):
+        *before, shown = source_listing(lines[max(0, i - 1) : i + 1])[i > 0 :]
+        found += before
+        if not each.remarks or len(shown) <= width:
+            found.append(shown)
+            continue
+        margin = "      # "
+        below = {"initial_indent": margin, "subsequent_indent": margin}
+        found += [f"{each.line:>4}  {each.text}", *wrapped(each.remarks, width, **below)]
+    return found
 
 
 def _head(result: ProofResult) -> list[str]:
     covered = "every n ≥ 1" if result.n is None else f"n = {result.n}"
     alone = "" if result.n is None else " alone"
-    if "user's value" in result.assumptions[0]:
+    if result.domain is not None:
         covered, alone = "every two values of a user", ""
     said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}"
     differing = f", {result.differing}" if result.differing else ""

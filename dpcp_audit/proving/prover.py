@@ -377,6 +377,7 @@ class ProofAttempt:
             source=source,
             notes=reader.notes,
             differing=self.inputs.differing,
+            domain=self.inputs.domain,
             cost=None
             if stop is not None or ledger is None
             else functools.partial(self.inputs.total, ledger),

@@ -69,6 +69,12 @@ CHOICE = """
     weights = np.exp((utility - utility.max()) / <d>)
     return rng.choice(grid, p=weights / weights.sum())
 """
+PERMUTED = """
+    p = np.exp((utility - utility.max()) / <d>)
+    for i in rng.permutation(21):
+        if rng.random() < p[i]:
+            return grid[i]
+"""
 MAXIMUM = """
     return grid[np.argmax(utility + rng.laplace(0, <a>, size=21))]
 """
@@ -92,6 +98,7 @@ FORMS = [
     (TREE, dp.PureDP(1.0), {"a": 0.7}),
     (GAPS, dp.PureDP(1.0), {"d": 0.3}),
     (UTILITY + CHOICE, dp.PureDP(1.0), {"d": 0.7}),
+    (UTILITY + PERMUTED, dp.PureDP(1.0), {"d": 0.7}),
     (UTILITY + MAXIMUM, dp.PureDP(1.0), {"a": 0.25}),
     (ORDER, dp.PureDP(1.0), {"a": 0.05}),
     (DESCENT, dp.ZCDP(0.5), {"a": 0.03}),

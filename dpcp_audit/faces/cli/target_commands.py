@@ -15,7 +15,6 @@ from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.target_checks.target_rows import ESTIMATE_OPTIONS
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.words.errors import UsageError
-from dpcp_audit.words.formatting import wrapped
 from dpcp_audit.words.options import RUN_OPTIONS, Group, dashed, read
 
 if TYPE_CHECKING:
@@ -329,6 +328,7 @@ def add_prove(commands: Commands) -> None:
 def execute_prove(options: argparse.Namespace) -> int:
     """Load the target, read its source and print the proof for each number of scores."""
     from dpcp_audit.proving.coverage import CoverageSetting, prove_coverage
+    from dpcp_audit.proving.proof_result import card
     from dpcp_audit.proving.prover import prove
     from dpcp_audit.target_checks.source_proofs import inputs_of
     from dpcp_audit.targets import Takes, TargetError
@@ -356,7 +356,8 @@ def execute_prove(options: argparse.Namespace) -> int:
         if coverage is not None:
             setting = CoverageSetting(n=n, bounds=bounds, ties=spec.ties, open_sets=spec.open_sets)
             proofs.append(prove_coverage(function, coverage, setting, given))
-    print("\n\n".join(map(_fitted, map(str, proofs))))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    print("\n\n".join(card(each, width) for each in proofs))
     strict = values_of(options, RUN_OPTIONS).get("strict", False)
     return int(strict and not all(each.proved for each in proofs))
 
@@ -382,24 +383,6 @@ def _require_provable(spec: CheckSpec) -> None:
             "prove reads functions of NumPy arrays, of one output a call, that take no seed",
             hint="dpcp-audit check tests those with --as, --vectorised or --randomness seed",
         )
-
-
-def _fitted(text: str) -> str:
-    """Return lines that fit a terminal: long ones go on below, remarks on code under it."""
-    if not sys.stdout.isatty():
-        return text
-    width = shutil.get_terminal_size().columns
-    found: list[str] = []
-    for line in text.split("\n"):
-        code, mark, remark = line.partition("  # ")
-        if len(line) > width and mark:
-            found.append(code.rstrip())
-            line = f"      # {remark}"  # noqa: PLW2901
-        margin = line[: len(line) - len(line.lstrip(" #"))]
-        indent = {"initial_indent": margin, "subsequent_indent": margin}
-        folded = len(line) > width and not line[:4].strip().isdecimal()
-        found += wrapped(line[len(margin) :], width, **indent) if folded else [line]
-    return "\n".join(found)
 
 
 _TRACE = """\

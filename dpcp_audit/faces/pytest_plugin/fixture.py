@@ -36,7 +36,7 @@ from dpcp_audit.targets import Kind
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.formatting import confidence, number, wrapped
-from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict, source_listing
+from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
@@ -468,13 +468,11 @@ def _line(outcome: Outcome) -> list[str]:
 
 def _source(outcome: Outcome) -> list[str]:
     """Return the source that a proof has read, each line with its remarks."""
+    from dpcp_audit.proving.proof_result import folded_listing  # noqa: PLC0415  (slow to import)
+
     read = [each.source for each in (outcome.proof, outcome.unproved) if each is not None]
-    listing: list[str] = []
-    for line in (line for lines in read for line in source_listing(lines)):
-        code, _, remark = line.partition("  # ")
-        listing.append(f"  {code.rstrip()}")
-        listing += [f"          # {part}" for part in wrapped(remark, _WIDTH)]
-    return ["  source, line by line:", *listing] if listing else []
+    listing = [line for lines in read for line in folded_listing(lines, _WIDTH)]
+    return ["  source, line by line:", *(f"  {line}" for line in listing)] if listing else []
 
 
 def _wrapped(name: str, text: str) -> list[str]:

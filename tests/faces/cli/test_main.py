@@ -8,13 +8,16 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from support.waiting import PATIENCE
 
 from dpcp_audit import __version__
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.cli.main import TRACEBACK, main
-from dpcp_audit.faces.cli.target_commands import _fitted
+from dpcp_audit.proving.proof_result import card
+from dpcp_audit.proving.prover import prove
+from dpcp_audit.words.guarantees import PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -425,16 +428,14 @@ def test_a_misspelt_word_of_a_choice_is_told_with_the_nearest(
     assert capsys.readouterr().err.splitlines()[-1] == f"hint: did you mean {meant!r}?"
 
 
-def test_a_proof_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    code = "  12      return np.mean(scores) + rng.laplace(scale=1 / n)"
-    text = f"{code}  # Laplace noise of scale 0.1 on a mean; costs ε 1\n  a rule {'of words ' * 9}"
-    found = _fitted(text).split("\n")
-    assert found[0] == code
-    assert " ".join(line.lstrip(" #") for line in found) == " ".join(
-        part.strip() for part in text.replace("  # ", "\n").split("\n")
-    )
-    assert all(len(line) <= 40 for line in found[1:])
-    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
-    assert _fitted(text) == text
+def test_a_proof_fits_the_terminal() -> None:
+    def noisy_mean(scores, *, rng) -> float:
+        return np.mean(scores) + rng.laplace(scale=0.1)
+
+    proof = prove(noisy_mean, PureDP(1.0), n=20)
+    whole, folded = card(proof), card(proof, 60)
+    (code,) = [line for line in folded.splitlines() if "return np.mean" in line]
+    assert code.endswith("return np.mean(scores) + rng.laplace(scale=0.1)")
+    assert all(len(line) <= 60 for line in folded.splitlines() if line != code)
+    assert max(map(len, whole.splitlines())) > 80
+    assert folded.replace("#", "").split() == whole.replace("#", "").split()
