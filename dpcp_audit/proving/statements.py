@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import sys
 import types
 from dataclasses import dataclass
@@ -87,10 +88,11 @@ class Statements(Accumulation):
     def block(self, body: list[ast.stmt]) -> Ends:
         """Read statements one after the other."""
         ends = Ends(self.path)
-        for node in body:
+        for place, given in enumerate(body):
             if ends.after is None:
                 break
             self.path = ends.after
+            node = _going_on(given, body[place + 1 :])
             self.line = node.lineno
             reader = getattr(self, "_do_" + type(node).__name__, None)
             if reader is None:
@@ -396,6 +398,50 @@ class Statements(Accumulation):
         start = self.path
         other = start.fork()
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
+
+
+def _going_on(node: ast.stmt, rest: list[ast.stmt]) -> ast.stmt:
+    """Return a loop whose breaks are replaced by what comes after it, where it fills a list.
+
+    Each break then goes on with a list of known length. Other statements are returned as they are,
+    and so is a loop after which the block may go on beyond ``rest``.
+    """
+    fills = any(
+        isinstance(each, ast.Call) and getattr(each.func, "attr", "") in {"append", "extend"}
+        for each in ast.walk(node)
+    )
+    ended = bool(rest) and isinstance(rest[-1], ast.Return)
+    if not (ended and fills and isinstance(node, ast.For | ast.While)):
+        return node
+    return _with_body(node, _in_place_of_breaks(node.body, rest), node.orelse)
+
+
+def _in_place_of_breaks(body: list[ast.stmt], rest: list[ast.stmt]) -> list[ast.stmt]:
+    """Return statements with ``rest`` for each break of the loop that they are the body of."""
+    found: list[ast.stmt] = []
+    for each in body:
+        if isinstance(each, ast.Break):
+            found += rest
+        elif isinstance(each, ast.If):
+            found.append(
+                _with_body(
+                    each,
+                    _in_place_of_breaks(each.body, rest),
+                    _in_place_of_breaks(each.orelse, rest),
+                )
+            )
+        else:
+            found.append(each)
+    return found
+
+
+def _with_body(node: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> Any:
+    """Return a statement with other blocks; the statement itself where these are its own."""
+    if body == node.body and orelse == node.orelse:
+        return node
+    new = copy.copy(node)
+    new.body, new.orelse = body, orelse
+    return new
 
 
 @lru_cache(maxsize=64)

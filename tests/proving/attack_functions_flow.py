@@ -390,3 +390,39 @@ def shadow_np(scores, *, rng):
     class_ = {"np": 1}
     abs = lambda v: v * 9
     return abs(np.sum(scores)) + rng.laplace(0, 1.0)
+
+
+@attack("padded after break", n=8)
+def padded_after_break(scores, *, rng):
+    out = []
+    for x in (0.2, 0.5, 0.8):
+        if rng.random() < 0.5:
+            out.append(1.0)
+            break
+        out.append(0.0)
+    return np.array(out + [np.sum(scores)] * (3 - len(out)))
+
+
+@attack("else after break", n=8)
+def else_after_break(scores, *, rng):
+    out = []
+    for x in (0.2, 0.5, 0.8):
+        if rng.random() < 0.5:
+            out.append(1.0)
+            break
+        out.append(0.0)
+    else:
+        out = [np.sum(scores)]
+    return np.array(out + [-1.0] * (3 - len(out)))
+
+
+@attack("padded answer that crossed", n=8)
+def padded_answer(scores, *, rng):
+    t, out = 4 + rng.laplace(0, 2.0), []
+    for x in (0.2, 0.4, 0.6, 0.8):
+        v = np.count_nonzero(scores <= x) + rng.laplace(0, 2.0)
+        if v >= t:
+            out.append(float(v))
+            break
+        out.append(-1.0)
+    return np.array(out + [-2.0] * (4 - len(out)))

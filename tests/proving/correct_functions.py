@@ -350,6 +350,23 @@ def sparse_vector_numeric(scores, *, rng):
 add(sparse_vector_numeric, "sparse vector")
 
 
+def sparse_vector_padded(scores, *, rng):
+    t = 10 + rng.laplace(scale=2.0)
+    out, found = [], 0
+    for x in (0.2, 0.4, 0.6, 0.8):
+        if np.count_nonzero(scores <= x) + rng.laplace(scale=8.0) >= t:
+            out.append(1.0)
+            found += 1
+            if found == 2:
+                break
+        else:
+            out.append(0.0)
+    return np.array(out + [-1.0] * (4 - len(out)))
+
+
+add(sparse_vector_padded, "sparse vector")
+
+
 def partial_sums(scores, *, rng):
     parts = [scores[i : i + 5].sum() + rng.laplace(0.0, 1.0) for i in range(0, 20, 5)]
     return np.cumsum(parts)
