@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.special import expit
 from scipy.stats import binom
 
 from benchmarks.peer_samples import LEVEL, Target, searches, targets
@@ -28,7 +29,8 @@ from dpcp_audit.audits.guessing_game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.stats.rates import guesses_needed
+from dpcp_audit.stats.rates import GuessingTest
+from dpcp_audit.stats.roots import fewest
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import refutes
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
@@ -100,7 +102,13 @@ class Wanted:
     def known_samples(self) -> float:
         """Return the samples of each input where the best rule is given."""
         guessed = self.p * (1 + math.exp(-self.epsilon))
-        guesses = guesses_needed(self.claimed, self.epsilon, significance=LEVEL, detection=0.5)
+
+        def enough(guesses: int) -> bool:
+            test = GuessingTest(rounds=guesses, guesses=guesses, epsilon=self.claimed)
+            return test.power(float(expit(self.epsilon)), significance=LEVEL) >= 0.5
+
+        guesses = fewest(enough, share=500, most=2**20)
+        assert guesses is not None  # noqa: S101  (both ε differ)
         return guesses / guessed / 2
 
 

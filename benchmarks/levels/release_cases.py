@@ -12,8 +12,8 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.guessing_game import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.release_membership import MembershipInference
-from dpcp_audit.audits.search.event_search import ScalarValue, quantile_cuts
-from dpcp_audit.audits.search.moment_test import choose_moments
+from dpcp_audit.audits.search.event_search import PilotCounts, ScalarValue, quantile_cuts
+from dpcp_audit.audits.search.moment_test import PilotMoments
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import best_event, event_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
@@ -149,8 +149,9 @@ def moment(
     guarantee: PrivacyGuarantee, first: FloatArray, second: FloatArray, _: int
 ) -> PairTest | None:
     """Choose a step function, an order and a bet."""
-    cuts = quantile_cuts(np.concatenate([first, second]))
-    return choose_moments(guarantee, ScalarValue(), (first, second), cuts)
+    counts = PilotCounts.of((first, second), quantile_cuts(np.concatenate([first, second])))
+    moments = PilotMoments.of(guarantee, (first, second), counts, thorough=True)
+    return moments.best(guarantee, ScalarValue())
 
 
 def game(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.losses import Divergences, Measurement
     from dpcp_audit.stats.enclosures import Exact, Side
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import PlainData, Premise, Verdict
+    from dpcp_audit.words.results import PlainData, Premise
     from dpcp_audit.words.validate import FloatArray
 
 
@@ -274,14 +274,6 @@ def exact_outcome(
     return _enclosed_outcome(
         found, guarantee, pairs, argument=argument, parameters=parameters, premises=premises
     )
-
-
-def exact_verdict(
-    guarantee: PrivacyGuarantee, pairs: Sequence[LawPair], *, argument: str
-) -> Verdict:
-    """Return the verdict of ``exact_outcome`` alone, without its figures."""
-    found = _found(guarantee, worst_measurement(guarantee, pairs)[0], pairs)
-    return _enclosed_outcome(found, guarantee, pairs, argument=argument).verdict
 
 
 def _found(

@@ -628,32 +628,6 @@ def delta_bound(test: GuessingTest, right: int, *, significance: float) -> float
     return turn(refuted, 1.0, 0.0, steps=_HALVINGS).holds
 
 
-def guesses_needed(
-    epsilon: float, true_epsilon: float, *, significance: float, detection: float = 0.95
-) -> int:
-    """Return the number of guesses that refutes ε-DP, if they are right as ``true_epsilon`` allows.
-
-    Up to the ripple of a few guesses that whole counts leave in the power, and to 1 in 500.
-
-    Examples
-    --------
-    >>> guesses_needed(1.0, 2.0, significance=0.05)
-    78
-    """
-    _validate.non_negative(epsilon=epsilon)
-    if not true_epsilon > epsilon:
-        raise ValueError(f"true_epsilon must exceed {epsilon!r}, got {true_epsilon!r}")
-
-    def enough(guesses: int) -> bool:
-        test = GuessingTest(rounds=guesses, guesses=guesses, epsilon=epsilon)
-        return test.power(float(expit(true_epsilon)), significance=significance) >= detection
-
-    needed = fewest(enough, share=500, most=2**40)
-    if needed is None:
-        raise ValueError(f"true_epsilon is too close to {epsilon!r}, got {true_epsilon!r}")
-    return needed
-
-
 def _binomial_mass(counts: IntArray, trials: int, rate: float) -> FloatArray:
     log_choices = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
     return np.asarray(np.exp(log_choices + xlogy(counts, rate) + xlog1py(trials - counts, -rate)))

@@ -11,7 +11,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.audits.exact import enclosed, exact_verdict, rho_bound
+from dpcp_audit.audits.exact import enclosed, exact_outcome, rho_bound
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair, LawPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.enclosures import ends, gaussian_delta, laplace_delta
@@ -31,7 +31,7 @@ MIN, SUBNORMAL = 2.2250738585072014e-308, 5e-324
 
 
 def verdict(guarantee: PrivacyGuarantee, pair: LawPair) -> Verdict:
-    return exact_verdict(guarantee, [pair], argument="The pair is all there is.")
+    return exact_outcome(guarantee, [pair], argument="The pair is all there is.").verdict
 
 
 def decided(guarantee: type[PrivacyGuarantee], *of: float, limit: float, pair: LawPair) -> None:

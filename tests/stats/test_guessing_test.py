@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from scipy.stats import binom
 
 from dpcp_audit.stats.rates import (
@@ -16,7 +16,6 @@ from dpcp_audit.stats.rates import (
     epsilon_bound,
     filled,
     guess_share,
-    guesses_needed,
 )
 from dpcp_audit.words.guarantees import GaussianDP
 
@@ -146,23 +145,14 @@ def test_the_critical_number_is_the_least_whose_p_value_is_as_small() -> None:
 
 def test_power_where_the_best_rule_is_known_is_at_the_limit() -> None:
     """Samples of each input for 90 % of ε at 95 %, against the limits 976 and 598."""
-    laplace_guesses = (1 + math.exp(-1)) / 2  # the share of rounds where the loss is ±1
-    response_guesses = (math.exp(2) + 1) / (math.exp(2) + 9)
-    laplace = guesses_needed(0.9, 1.0, significance=LEVEL, detection=0.5) / laplace_guesses / 2
-    response = guesses_needed(1.8, 2.0, significance=LEVEL, detection=0.5) / response_guesses / 2
-    assert laplace <= 1060
-    assert response <= 640
-
-
-def test_guesses_needed_are_enough_and_hardly_more() -> None:
-    needed = guesses_needed(1.0, 1.5, significance=LEVEL)
-    for guesses, enough in ((needed, True), (round(0.9 * needed), False)):
-        test = GuessingTest(rounds=guesses, guesses=guesses, epsilon=1.0)
-        rate = 1 / (1 + math.exp(-1.5))
-        assert (test.power(rate, significance=LEVEL) >= 0.95) is enough
+    laplace = (1 + math.exp(-1)) / 2  # the share of rounds where the loss is ±1
+    response = (math.exp(2) + 1) / (math.exp(2) + 9)
+    for claimed, true, share, wanted in ((0.9, 1.0, laplace, 1060), (1.8, 2.0, response, 640)):
+        for samples, enough in ((wanted, True), (0.9 * wanted, False)):
+            guesses = int(2 * share * samples)
+            test = GuessingTest(rounds=guesses, guesses=guesses, epsilon=claimed)
+            assert (test.power(float(expit(true)), significance=LEVEL) >= 0.5) is enough
     assert GuessingTest(rounds=3, guesses=3, epsilon=5.0).power(1.0, significance=LEVEL) == 0
-    with pytest.raises(ValueError, match="true_epsilon"):
-        guesses_needed(1.0, 1.0, significance=LEVEL)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.search.event_search import PilotCounts, feature_as_data, feature_from_data
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.roots import turn
-from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import of_loss
 
 if TYPE_CHECKING:
@@ -373,21 +372,6 @@ class PilotMoments(NamedTuple):
 def _mean(values: FloatArray, shares: FloatArray) -> FloatArray:
     """Return the means of step functions, shape (r, k), from values of shape (r, k, m)."""
     return np.asarray((values @ shares[:, :, None])[..., 0])
-
-
-def choose_moments(
-    guarantee: PrivacyGuarantee,
-    feature: Feature,
-    samples: tuple[FloatArray, FloatArray],
-    cuts: FloatArray,
-    *,
-    thorough: bool = True,
-) -> MomentTest | None:
-    """Choose a step function of a feature's cells, an order and a bet (``PilotMoments``)."""
-    _validate.integer(n_pilot=min(map(len, samples)), at_least=4)
-    values = feature(samples[0]), feature(samples[1])
-    counts = PilotCounts.of(values, cuts)
-    return PilotMoments.of(guarantee, values, counts, thorough=thorough).best(guarantee, feature)
 
 
 def limits(guarantee: PrivacyGuarantee, order: float) -> tuple[float, float]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from level_limits import LevelTest
 
-from dpcp_audit.audits.search.event_search import ScalarValue
-from dpcp_audit.audits.search.moment_test import choose_moments
+from dpcp_audit.audits.search.event_search import PilotCounts, ScalarValue
+from dpcp_audit.audits.search.moment_test import PilotMoments
 from dpcp_audit.words.guarantees import ZCDP
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
@@ -22,7 +22,9 @@ def test_the_certified_moment_is_valid_and_far_above_the_claim() -> None:
     rng = np.random.default_rng(2)
     guarantee, shift = ZCDP(0.5), math.sqrt(2)
     pilot = rng.normal(shift, size=8000), rng.normal(size=8000)
-    test = choose_moments(guarantee, ScalarValue(), pilot, np.linspace(-3, 5, 60))
+    counts = PilotCounts.of(pilot, np.linspace(-3, 5, 60))
+    moments = PilotMoments.of(guarantee, pilot, counts, thorough=True)
+    test = moments.best(guarantee, ScalarValue())
     assert test is not None
     lower = np.array(
         [
