@@ -80,7 +80,7 @@ _SMALLEST = Fraction(1, 2**1000)
 """Square of a scale of noise below which doubles may underflow."""
 LARGEST = 2**53
 """Size of a number beyond which doubles leave out whole numbers, and NumPy's may wrap around."""
-_COARSE = 2**40
+COARSE = 2**40
 """Size, in scales of noise, of what is added: doubles of that size are 2⁻¹² scales apart."""
 _MOST_MOVES = 16
 """Numbers that may be added to one draw, one after the other."""
@@ -248,13 +248,17 @@ def in_range(reading: Interpreter, x: Statistic) -> Statistic:
 
 def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
     """Return a statistic plus or minus a public number or array."""
-    exacts = [exact_of(each) for each in _entries(y)] if is_known(y) else []
-    size = None
-    if x.size is not None and exacts and None not in exacts:
-        size = x.size + max(each.size_above for each in exacts if each is not None)
+    most = _largest(y) if is_known(y) else size_of(y)
+    size = None if x.size is None or most is None else x.size + most
     floats = x.floats or isinstance(y, PublicFloat) or (is_known(y) and is_double(y))
     found = replace(x, size=size, floats=floats, peak=None, topped=False, name=next(tokens))
     return in_range(reading, replace(found, integer=x.integer and _is_integer(y)))
+
+
+def _largest(y: Value) -> Fraction | None:
+    """Return a bound of the absolute values of a known number or array; None where one is NaN."""
+    sizes = [None if (e := exact_of(each)) is None else e.size_above for each in _entries(y)]
+    return None if None in sizes else max((e for e in sizes if e is not None), default=None)
 
 
 def _is_integer(y: Value) -> bool:
@@ -272,7 +276,7 @@ def _keeps_its_law(noise: Noise, y: Value) -> bool:
     if noise.whole:
         near = len(exacts) == 1 and exacts[0] is not None and exacts[0].square <= _FAR**2
         return near and _is_integer(y)
-    most = noise.scale.square * _COARSE**2
+    most = noise.scale.square * COARSE**2
     far = shape_of(y) != ()  # infinite entries of an array leave the others what they are
     return bool(exacts) and all(far if each is None else each.square <= most for each in exacts)
 
@@ -360,9 +364,7 @@ def _fits(shape: tuple[int, ...], y: Value) -> bool:
 
 def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
     """Return a statistic with noise on it, one fresh draw for each of its numbers."""
-    real = noise.law in {"laplace", "normal"}
-    if real and x.size is not None and x.size > _COARSE * noise.scale.size_above:
-        raise reading.refuse("numbers are so large beside the noise that doubles round it off")
+    require_fine(reading, x, LARGEST if noise.whole else COARSE * noise.scale.size_above)
     if x.shape == noise.shape:
         reading.noised.add(x.name)
         return Noisy(x, noise, reading.line)
@@ -373,6 +375,23 @@ def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
         "draw one number for each: size=" + str(x.shape),
         reading.file,
     )
+
+
+def require_fine(reading: Interpreter, x: Statistic, most: Fraction | int) -> None:
+    """Refuse a statistic that may have been rounded, beside a number of unknown or large size.
+
+    Raises
+    ------
+    Refusal
+        If an entry, or one from which it was computed, may be larger than ``most``.
+    """
+    if x.size is None:
+        raise reading.refuse(
+            "a public number of unknown size is beside the statistic: doubles may round it off",
+            "draw it between known ends: rng.uniform(low, high)",
+        )
+    if x.size > most:
+        raise reading.refuse("numbers are so large beside the noise that doubles round it off")
 
 
 def _two_sided(reading: Interpreter, a: Value, b: Noise) -> Noise | Noisy | None:
@@ -552,7 +571,8 @@ def _bounded(
         values = [x * x for x, _ in ends] + ([Fraction(0)] if crosses else [])
     else:
         raise reading.refuse(f"{name} of records is not followed")
-    if max(map(abs, values)) > LARGEST:
+    largest = max(map(abs, values))
+    if largest > LARGEST or (name in {"Add", "Sub"} and largest > COARSE * records.width > 0):
         raise reading.refuse(_TOO_LARGE)
     rises = monotone and (name in {"Add", "Sub"} or (name in {"Mult", "Div"} and ends[0][1] > 0))
     floats = records.floats or name == "Div"

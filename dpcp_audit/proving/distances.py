@@ -465,7 +465,8 @@ class Noise:
     @property
     def released(self) -> Public:
         """The value that stands for it once it is public."""
-        return Public(self.shape) if self.whole else PublicFloat(self.shape)
+        size = 1 if self.law == "uniform" else None
+        return Public(self.shape) if self.whole else PublicFloat(self.shape, size)
 
     @property
     def whole(self) -> bool:

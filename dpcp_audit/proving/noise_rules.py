@@ -22,7 +22,7 @@ import numpy as np
 from flint import ctx
 
 from dpcp_audit.proving import dp_sgd, gaps
-from dpcp_audit.proving.arithmetic import FIXED, binary, kind, noisy
+from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine, size_of
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -174,7 +174,10 @@ def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Valu
     unit = all(is_known(each) and is_scalar(each) for each in ends) and ends == [0, 1]
     shape = () if given.get("size") is None else _size(reader, given["size"])
     if not unit or shape is None:
-        return _public(reader, name, args, kw)
+        found = _public(reader, name, args, kw)
+        sizes = [size_of(each) for each in ends]
+        plainly = isinstance(found, PublicFloat) and None not in sizes
+        return replace(found, size=max(filter(None, sizes), default=0)) if plainly else found
     return Noise((next(tokens),), "uniform", Surd.of(1), shape, reader.line)
 
 
@@ -350,6 +353,8 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
 
 _FARTHEST = 2**60
 """Size, in scales, of a draw and of all known numbers that may have been added to it."""
+FARTHEST_DRAW = 2**10
+"""Size, in scales, of a draw: the logarithm of a double above 0 is at least -745."""
 
 
 def released(value: Noisy) -> Public:
@@ -358,7 +363,8 @@ def released(value: Noisy) -> Public:
     alone = noise.shape == () and len(noise.draw) == 1  # of arrays the smallest scale is known
     if not isinstance(found, PublicFloat) or size is None or not alone:
         return found
-    return replace(found, size=math.ceil(size + _FARTHEST * noise.scale.size_above))
+    far = _FARTHEST if noise.moved else FARTHEST_DRAW
+    return replace(found, size=math.ceil(size + far * noise.scale.size_above))
 
 
 def _below(scale: Surd) -> Fraction:
@@ -417,4 +423,5 @@ def exponentials(reader: Interpreter, x: Statistic) -> Weights:
 
 def softened(reader: Interpreter, x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
+    require_fine(reader, x, COARSE)
     return Weights(x.shape, x.span, next(tokens), topped=x.topped, line=x.scaled or reader.line)

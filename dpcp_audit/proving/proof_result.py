@@ -122,7 +122,9 @@ class ProofResult:
         """
         _validate.closed_unit(fpr=fpr)
         lines = [(each, 1 - self.delta_at(each)) for each in epsilons]
-        rates = [max(y - math.exp(e) * fpr, math.exp(-e) * (y - fpr)) for e, y in lines]
+        rates = [math.exp(-e) * (y - fpr) for e, y in lines]
+        rates += [y for _, y in lines if not fpr]
+        rates += [y - fpr / math.exp(-e) for e, y in lines if math.exp(-e) > fpr > 0]
         return max(0.0, max(rates, default=0.0) - _ROUNDING)
 
     @property

@@ -5,6 +5,8 @@ import math
 import numpy as np
 from proving.specimen_tables import Table
 
+import dpcp_audit as dp
+
 ROUNDING = Table("rounding")
 ATTACKS = ROUNDING
 attack = ROUNDING.attack
@@ -147,3 +149,42 @@ def nested(scores, *, rng):
     kept = [[0.0], [0.0]]
     kept[int(rng.random() < 0.5)] = inner
     return kept[0][0], kept[1][0]
+
+
+@attack("a public number of unknown size rounds the sum to a multiple of 256", n=300)
+def rounded_by_a_public_number(scores, *, rng):
+    b = rng.uniform(2.0**60, 2.0**61)
+    return np.sum(scores) + b - b + rng.laplace(0.0, 1.0)
+
+
+@attack("a public number of unknown size rounds a sum with whole-number noise", dp.PureDP(2.0))
+def rounded_by_a_whole_number(scores, *, rng):
+    b = rng.integers(2**60, 2**61)
+    noise = rng.geometric(0.6) - rng.geometric(0.6)
+    return float(np.count_nonzero(scores > 0.5)) + b - b + noise
+
+
+@attack("a public number that may be of any size")
+def rounded_by_a_tail(scores, *, rng):
+    b = rng.logistic(0.0, 2.0**60)
+    return np.sum(scores) + b - b + rng.laplace(0.0, 1.0)
+
+
+@attack("the places of largest counts, rounded to multiples of 256")
+def rounded_place(scores, *, rng):
+    b = rng.uniform(2.0**60, 2.0**61)
+    counts = np.histogram(scores, bins=4, range=(0.0, 1.0))[0] + b - b
+    return int(np.argmax(counts + rng.gumbel(0.0, 2.0, size=4)))
+
+
+@attack("weights of counts that were rounded")
+def rounded_weights(scores, *, rng):
+    b = rng.uniform(2.0**60, 2.0**61)
+    counts = np.histogram(scores, bins=4, range=(0.0, 1.0))[0] + b - b
+    weights = np.exp((counts - counts.max()) / 2)
+    return int(rng.choice(4, p=weights / weights.sum()))
+
+
+@attack("each score is rounded to a whole number", dp.PureDP(1.0), n=8, bounds=(0.4, 0.6))
+def rounded_scores(scores, *, rng):
+    return np.sum(scores + 2.0**52 - 2.0**52) + rng.laplace(0.0, 0.2)

@@ -444,3 +444,12 @@ def generator_of_entropy(scores):
 
 
 add(generator_of_entropy, "python")
+
+
+def moved_by_a_known_size(scores, *, rng):
+    start = rng.uniform(-5.0, 5.0)
+    first = np.sum(scores) + start + rng.laplace(0.0, 2.0)
+    return first, np.sum(scores) - first + rng.laplace(0.0, 2.0)
+
+
+add(moved_by_a_known_size, "python")

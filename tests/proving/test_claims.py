@@ -345,3 +345,9 @@ def test_a_proof_gives_a_trade_off_curve_from_below() -> None:
         assert pure.tradeoff(fpr) >= dp.PureDP(1.0).tradeoff(fpr) - 1e-9
     assert pure.delta_at(1.0) == 0
     assert dp.prove(without_noise, dp.PureDP(1.0), clients=2).tradeoff(0.0) == 0.0
+
+
+def test_the_line_of_a_large_epsilon_is_as_exact_as_any() -> None:
+    proof = dp.prove(laplace_sum, dp.PureDP(1.0))
+    assert proof.tradeoff(0.5, [1e4]) == 0.0
+    assert proof.tradeoff(0.0, [1e4]) == pytest.approx(1.0)
