@@ -25,6 +25,7 @@ from dpcp_audit.proving.distances import (
     Private,
     Public,
     PublicFloat,
+    RecordDraws,
     Records,
     SampledPlaces,
     Shifted,
@@ -176,6 +177,7 @@ def kind(value: Value) -> str:
     names = {
         Shifted: "records plus a public number",
         SampledPlaces: "the places of a sample",
+        RecordDraws: "a draw for each record",
         Records: "records",
         Private: "the records",
         Weights: "weights",
@@ -252,6 +254,7 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
     size = None if x.size is None or most is None else x.size + most
     floats = x.floats or isinstance(y, PublicFloat) or (is_known(y) and is_double(y))
     found = replace(x, size=size, floats=floats, peak=None, topped=False, name=next(tokens))
+    found = replace(found, counts=False)
     return in_range(reading, replace(found, integer=x.integer and _is_integer(y)))
 
 

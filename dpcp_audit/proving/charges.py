@@ -6,7 +6,8 @@ are upper bounds. δ(ε) is found by composing the distributions of the privacy 
 
 What is released of a sample, which holds a record with probability q, is one mechanism: its
 hockey-stick divergence at 1 + q·(α - 1) is at most q times that of the same releases of all records
-at α >= 1, in both directions. That curve is the loss distribution of the sample's releases. Where a
+at α >= 1, in both directions: where neighbours differ in an added record that a Poisson sample has
+by a draw of its own, too. That curve is the loss distribution of the sample's releases. Where a
 release is not of one known sample, all count in full: it may depend on a sample in another way.
 
 References
@@ -17,10 +18,13 @@ outcome (Feldman and Zrnic 2021, Theorem 4.3), and the squared μ (Smith and Tha
 ε-DP is ε·tanh(ε/2)-zCDP, a Laplace mechanism (ε + e^-ε - 1)-zCDP (Harrison and Manurangsi 2025);
 what bounds the range of the loss by ε is ε²/8-zCDP (Cesar and Rogers 2021, Lemma 3.2).
 Distributions of the loss: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "Connect the dots".
-Samples: Balle, Barthe and Gaboardi 2018, "Privacy amplification by subsampling", Theorems 2 and 9;
-their curves compose: Zhu, Dong and Wang 2022, "Optimal accounting of differential privacy via
+Samples: Balle, Barthe and Gaboardi 2018, "Privacy amplification by subsampling", Theorems 2, 8 and
+9; their curves compose: Zhu, Dong and Wang 2022, "Optimal accounting of differential privacy via
 characteristic function", Theorem 10. Samples that are used in turn: Vadhan and Zhang 2023,
 "Concurrent composition theorems for differential privacy".
+Rényi divergences of Poisson samples, of an added record: Mironov, Talwar and Zhang 2019, "Rényi
+differential privacy of the sampled Gaussian mechanism", Theorems 4 and 5 and section 3.3. A
+function of several Gaussian draws is post-processing of one (Dong, Roth and Su 2022, Corollary 2).
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -197,6 +201,29 @@ def renyi(charge: Charge, order: Fraction) -> Fraction:
     return min(found, order * rho(charge))
 
 
+_MOST_MOMENTS = 256
+"""Order of a Rényi divergence up to which that of a sample is added up."""
+
+
+def sampled_moment(squares: Fraction, share: Fraction, order: Fraction) -> Fraction:
+    """Return D_α of Gaussian noise on a Poisson sample, of a record that is added, from above.
+
+    Of the next whole order, as D_α rises with α: the sum over k of C(α, k)·(1 - q)^(α - k)·q^k·
+    exp(k(k - 1)·μ²/2), its logarithm over α - 1.
+    """
+    whole = math.ceil(order)
+
+    def moment() -> arb:
+        q, half = ball(share), ball(squares) / 2
+        terms = (
+            math.comb(whole, k) * (1 - q) ** (whole - k) * q**k * (k * (k - 1) * half).exp()
+            for k in range(whole + 1)
+        )
+        return sum(terms, arb(0)).log() / (whole - 1)
+
+    return _rational(moment)
+
+
 def mu_squared(charge: Charge) -> Fraction | None:
     """Return μ² of Gaussian DP; None where there is none.
 
@@ -357,7 +384,7 @@ def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
         return _sum(ledger, rho, "ρ", decimal(claim.parameters["rho"]))
     if isinstance(claim, RenyiDP):
         order = decimal(claim.alpha)
-        return _sum(ledger, lambda each: renyi(each, order), "D", decimal(claim.epsilon))
+        return _renyi(ledger, order, decimal(claim.epsilon))
     if isinstance(claim, GaussianDP):
         squared = _sum(ledger, mu_squared, "μ", decimal(claim.mu) ** 2)
         value = None if squared.value is None else squared.value
@@ -470,6 +497,11 @@ _CONVERTED = {
     (ZCDP, "pure"): "ε-DP is ε·tanh(ε/2)-zCDP: Harrison and Manurangsi 2025",
     (ZCDP, "range"): "a loss within a range of ε is ε²/8-zCDP: Cesar and Rogers 2021, Lemma 3.2",
     (RenyiDP, "laplace"): "D_α of Laplace noise: Mironov 2017, Proposition 6",
+    (
+        RenyiDP,
+        "moment",
+    ): "D_α of Gaussian noise on a Poisson sample: Mironov, Talwar and Zhang 2019, "
+    "Theorems 4 and 5",
     (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
     (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
     (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",
@@ -480,6 +512,8 @@ def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
     """Return the rules, with references, by which uses of noise become one number of a claim."""
     kind = PureDP if isinstance(claim, PureDP) else type(claim)
     accounts = ledger.accounts() if kind is PureDP else _whole(ledger).accounts()
+    if isinstance(claim, RenyiDP):
+        accounts = [_moments(each, decimal(claim.alpha)) for each in accounts]
     laws = {each.law for account in accounts for each in account}
     if isinstance(claim, ApproxDP):
         if _pure(ledger, decimal(claim.epsilon)).within:
@@ -533,6 +567,31 @@ def _of_all_records(account: Account) -> Account:
                 line = each.line if epsilon >= dearest else line
                 dearest = max(dearest, epsilon)
         found[Charge("pure", amplified(spent, sample.share), line, "noise on a sample")] += 1
+    return found
+
+
+def _renyi(ledger: Ledger, order: Fraction, limit: Fraction) -> Total:
+    """Add up D_α over each path, that of Gaussian noise on Poisson samples amplified."""
+
+    def cost(charge: Charge) -> Fraction:
+        return charge.size if charge.law == "moment" else renyi(charge, order)
+
+    return _sum(Ledger(_moments(each, order) for each in ledger.accounts()), cost, "D", limit)
+
+
+def _moments(account: Account, order: Fraction) -> Account:
+    """Return an account in which each Poisson sample's Gaussian noise is one of all records."""
+    samples = [each.sample for each in account if each.sample is not None and each.sample.added]
+    gaussian = all(each.law == "gaussian" for each in account)
+    if len(samples) < len(account) or not gaussian or order > _MOST_MOMENTS:
+        return account
+    found: Account = Counter()
+    for sample in set(samples):
+        uses = [each for each in account if each.sample == sample]
+        squares = sum((each.size * account[each] for each in uses), Fraction(0))
+        in_full = order * squares / 2
+        size = min(in_full, sampled_moment(squares, sample.share, order))
+        found[Charge("moment", size, uses[0].line, "noise on a sample")] += 1
     return found
 
 

@@ -42,13 +42,15 @@ tokens = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Subsample:
-    """A sample of the records without replacement, of which only statistics are ever used.
+    """A sample of the records, each at most once, of which only statistics are ever used.
 
-    ``share`` is its size over the number of records.
+    ``share`` is the chance of each record. ``added`` tells whether neighbours differ in a record
+    that one of them has more, and that is in the sample by a draw of its own.
     """
 
     token: int
     share: Fraction
+    added: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ class Statistic:
         The sample that it is a statistic of, and of nothing else.
     scaled : int
         The line of its last factor; 0 without one.
+    counts : bool
+        True if this is the number of all records, which is not public.
     name : int
         Each vector's own.
     """
@@ -114,6 +118,7 @@ class Statistic:
     topped: bool = False
     sample: Subsample | None = None
     scaled: int = field(default=0, compare=False)
+    counts: bool = False
     name: int = field(default_factory=lambda: next(tokens))
 
     def times(self, factor: Surd, *, keeps_integers: bool = False) -> Statistic:
@@ -587,6 +592,13 @@ class Shifted(Hidden):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordDraws(Hidden):
+    """A uniform draw for each record, of which there is a number that is not public."""
+
+    draw: Shape
+
+
+@dataclass(frozen=True, slots=True)
 class SampledPlaces(Hidden):
     """The places of a random sample of all records, which nothing but its statistics may show.
 
@@ -597,8 +609,8 @@ class SampledPlaces(Hidden):
     count : int or None
         The number of records in it; None where each is in it by a draw of its own.
     chance : ExponentialQuotient or None
-        The probability that a record is in the sample, where each record has its own draw; else
-        None.
+        The probability that a record is in the sample, where each of a public number of records
+        has its own draw; else None.
     """
 
     sample: Subsample

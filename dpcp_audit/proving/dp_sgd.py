@@ -9,13 +9,15 @@ A sample is taken without replacement, or by a draw for each record, as Poisson 
 ε-DP of a sample is ln(1 + (e^ε - 1)·q)-DP of all records, each of which is in the sample with
 probability q, as long as the sample shows in nothing else. Of a Poisson sample the laws of the
 outputs on two neighbours are mixtures of the same law without the record, and of those with it; all
-three are within ε of each other.
+three are within ε of each other. Where neighbours differ in a record that one of them has more, the
+law on one is P, and on the other (1 - q)·P + q·Q, where P and Q are those of a sample without the
+record and with it. The mask has as many entries as there are records, and is used as an index only.
 
 References
 ----------
 Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar and Zhang 2016, "Deep Learning with Differential
 Privacy", Algorithm 1. Samples: Balle, Barthe and Gaboardi 2018, "Privacy amplification by
-subsampling", Theorems 2 and 9.
+subsampling", Theorems 2, 8 and 9.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -32,6 +34,7 @@ from dpcp_audit.proving.distances import (
     NUMPY,
     Hidden,
     Noise,
+    RecordDraws,
     Records,
     SampledPlaces,
     Shifted,
@@ -258,14 +261,17 @@ _POISSON = "Poisson sampling: Balle, Barthe and Gaboardi 2018, Theorem 2"
 def poisson(reader: Interpreter, name: str, a: Value, b: Value) -> SampledPlaces | None:
     """Return the places at which a uniform draw for each record is below a known chance."""
     for draws, chance, first in ((a, b, True), (b, a, False)):
-        if not isinstance(draws, Noise) or draws.law != "uniform" or name not in _BELOW:
+        added = isinstance(draws, RecordDraws)
+        uniform = isinstance(draws, Noise) and draws.law == "uniform"
+        if name not in _BELOW or not (added or uniform):
             continue
         share = rational_of(chance)
-        each = draws.shape == (reader.n,) and _BELOW[name] is first
+        each = (added or shape_of(draws) == (reader.n,)) and _BELOW[name] is first
         if not each or share is None or not 0 < share < 1 or reader.each_record:
             return None
         reader.use(draws.draw, next(tokens))
-        return SampledPlaces(Subsample(next(tokens), share), None, form_of(chance))
+        sample = Subsample(next(tokens), share, added)
+        return SampledPlaces(sample, None, None if added else form_of(chance))
     return None
 
 
@@ -300,7 +306,8 @@ def sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> R
 def at(reader: Interpreter, records: Records, taken: SampledPlaces) -> Records:
     """Return the records at the places of a sample of all of them, each at its own place."""
     whole = records.placed and records.count is None and records.sample is None
-    if not whole or records.single or records.chosen or reader.n is None:
+    one_each = records.where == -1 and taken.sample.added is (reader.n is None)
+    if not whole or not one_each or records.single or records.chosen:
         raise reader.refuse("records are sampled that are not all, each at its own place")
     if records.listed:
         raise reader.refuse("a list of records is indexed", "make it an array: np.array(...)")

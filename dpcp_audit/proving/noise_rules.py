@@ -36,6 +36,7 @@ from dpcp_audit.proving.distances import (
     Private,
     Public,
     PublicFloat,
+    RecordDraws,
     Records,
     Shape,
     Statistic,
@@ -172,6 +173,8 @@ def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Valu
     if any(isinstance(each, gaps.KINDS) for each in ends) and "size" not in given:
         return gaps.uniform(reader, ends[0], ends[1])
     unit = all(is_known(each) and is_scalar(each) for each in ends) and ends == [0, 1]
+    if unit and _is_number_of_records(given.get("size")):
+        return RecordDraws((next(tokens),))
     shape = () if given.get("size") is None else _size(reader, given["size"])
     if not unit or shape is None:
         found = _public(reader, name, args, kw)
@@ -179,6 +182,12 @@ def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Valu
         plainly = isinstance(found, PublicFloat) and None not in sizes
         return replace(found, size=max(filter(None, sizes), default=0)) if plainly else found
     return Noise((next(tokens),), "uniform", Surd.of(1), shape, reader.line)
+
+
+def _is_number_of_records(size: Value) -> bool:
+    """Return True if a size is the number of all records, or a tuple of it, and is not public."""
+    one = size[0] if isinstance(size, tuple) and len(size) == 1 else size
+    return isinstance(one, Statistic) and one.counts
 
 
 def _public(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:

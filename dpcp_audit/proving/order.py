@@ -360,6 +360,10 @@ def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None
         return _contracted(reader, a, a_min, a_max)
     if isinstance(a, Shifted):
         return _clipped_anywhere(reader, a, a_min, a_max)
+    a = reader.release(a) if isinstance(a, Noisy) else a
+    ends = [_largest(each) if shape_of(each) == () else None for each in (a_min, a_max)]
+    if isinstance(a, PublicFloat) and a.size is not None and None not in ends:
+        return PublicFloat(a.shape, math.ceil(max(each for each in ends if each is not None)))
     if not isinstance(a, Records):
         return NotImplemented
     low, high = a.low, a.high

@@ -26,6 +26,7 @@ from dpcp_audit.proving.distances import (
     Private,
     Public,
     PublicAnswer,
+    PublicFloat,
     Records,
     Statistic,
     Value,
@@ -103,7 +104,7 @@ def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
         return a.within(a.low, a.high, **made) if a.single else NotImplemented
     if isinstance(a, Statistic) and a.shape == ():
         return replace(a, floats=True)
-    one = isinstance(a, gaps.Edge) or (isinstance(a, Noise) and a.shape == ())
+    one = isinstance(a, gaps.Edge) or (isinstance(a, Noise | PublicFloat) and a.shape == ())
     return a if one or (isinstance(a, Noisy) and a.noise.shape == ()) else NotImplemented
 
 
@@ -268,7 +269,8 @@ def length(reader: Interpreter, a: Value) -> Value:
     if are_records(a):
         if reader.n is None or a.chosen:
             size = Fraction(a.count or reader.n or MOST_RECORDS)
-            return number(ONE, "the number of records", integer=True, size=size)
+            found = number(ONE, "the number of records", integer=True, size=size)
+            return replace(found, counts=a.where == -1 and not a.chosen and a.sample is None)
         return reader.n if a.count is None else a.count
     if isinstance(a, Statistic | Noise | Public) and a.shape and a.shape[0] >= 0:
         return a.shape[0]

@@ -116,11 +116,94 @@ def length_of_batch(scores, *, rng):
     return batch.sum() + rng.laplace(), len(batch)
 
 
-@attack(
-    "a person who is added changes the batch's draws", AMPLIFIED, neighbours=Relation.ADD_REMOVE
-)
-def added(scores, *, rng):
+def attack_of_added(reason, claim=AMPLIFIED):
+    return attack(reason, claim, neighbours=Relation.ADD_REMOVE)
+
+
+@attack_of_added("the mask is shown, which is as long as there are records")
+def mask_of_added(scores, *, rng):
+    mask = rng.random(len(scores)) < Q
+    return scores[mask].sum() + rng.laplace(), mask
+
+
+@attack_of_added("the number of draws is shown")
+def draws_of_added(scores, *, rng):
+    u = rng.random(len(scores))
+    return scores[u < Q].sum() + rng.laplace(), u
+
+
+@attack_of_added("the length of the mask is shown")
+def length_of_mask(scores, *, rng):
+    mask = rng.random(scores.shape) < Q
+    return scores[mask].sum() + rng.laplace(), len(mask)
+
+
+@attack_of_added("the size of the batch is shown")
+def size_of_added(scores, *, rng):
+    batch = scores[rng.random(len(scores)) < Q]
+    return batch.sum() + rng.laplace(), len(batch)
+
+
+@attack_of_added("one batch, used twice, counts as two", dp.PureDP(2 * OF_SAMPLE))
+def batch_of_added_twice(scores, *, rng):
+    mask = rng.random(len(scores)) < Q
+    return scores[mask].sum() + rng.laplace(), scores[mask].sum() + rng.laplace()
+
+
+@attack_of_added("the rest is used, too")
+def rest_of_added(scores, *, rng):
+    mask = rng.random(len(scores)) < Q
+    return scores[mask].sum() + rng.laplace(), scores[~mask].sum() + rng.laplace()
+
+
+@attack_of_added("places of sorted records")
+def sorted_added(scores, *, rng):
+    mask = rng.random(len(scores)) < Q
+    return np.sort(scores)[mask].sum() + scores[mask].sum() + rng.laplace()
+
+
+@attack_of_added("reports of all records are shown", dp.PureDP(math.log(4)))
+def reports_of_added(scores, *, rng):
+    return np.where(rng.random(len(scores)) < 0.8, scores > 0.5, ~(scores > 0.5))
+
+
+@attack_of_added("one draw more than there are records: an error, where the batch is taken")
+def one_draw_more(scores, *, rng):
+    mask = rng.random(len(scores) + 1) < Q
+    return scores[mask].sum() + rng.laplace()
+
+
+@attack_of_added("a record's chance is that of another side")
+def other_side_of_added(scores, *, rng):
+    return scores[rng.random(len(scores)) >= Q].sum() + rng.laplace()
+
+
+@attack_of_added("the records of a batch are sampled again, and the first batch used as well")
+def batch_of_batch(scores, *, rng):
+    batch = scores[rng.random(len(scores)) < 2 * Q]
+    smaller = batch[rng.random(len(batch)) < 0.5]
+    return smaller.sum() + rng.laplace(), batch.sum() + rng.laplace()
+
+
+@attack_of_added("a mean over a batch of unknown size")
+def mean_of_added(scores, *, rng):
+    return scores[rng.random(len(scores)) < Q].mean() + rng.laplace()
+
+
+@attack_of_added("the moment of a sample is not ρ", dp.ZCDP(0.1))
+def rho_of_added(scores, *, rng):
+    return scores[rng.random(len(scores)) < Q].sum() + rng.normal()
+
+
+@attack_of_added("Laplace noise has another moment than Gaussian noise", dp.RenyiDP(8, 0.3))
+def laplace_moment_of_added(scores, *, rng):
     return scores[rng.random(len(scores)) < Q].sum() + rng.laplace()
+
+
+@attack_of_added("a sample beside all records has no smaller moment", dp.RenyiDP(2, 1.1))
+def beside_all_of_added(scores, *, rng):
+    first = scores[rng.random(len(scores)) < Q].sum() + rng.normal()
+    return first, scores.sum() + rng.normal()
 
 
 @attack("amplification is not that of ρ", dp.ZCDP(0.5 * Q))

@@ -453,3 +453,23 @@ def moved_by_a_known_size(scores, *, rng):
 
 
 add(moved_by_a_known_size, "python")
+
+
+def poisson_of_added(scores, *, rng, q=0.5):
+    batch = scores[rng.random(len(scores)) < q]
+    return np.count_nonzero(batch > 0.5) + rng.laplace(0.0, 1.0)
+
+
+def poisson_steps_of_added(scores, *, rng, q=0.1, sigma=2.0):
+    theta, steps = 0.5, []
+    for _ in range(10):
+        batch = scores[rng.uniform(size=scores.shape) < q]
+        steps.append(np.sum(np.clip(batch - theta, -1.0, 1.0)) + rng.normal(0.0, sigma))
+        theta = theta + 0.1 * float(np.clip(steps[-1], -1.0, 1.0))
+    return theta, steps
+
+
+ADDED = Relation.ADD_REMOVE
+AMPLIFIED = dp.PureDP(math.log1p(math.expm1(1.0) / 2) + 1e-9)
+add(poisson_of_added, "sampling", AMPLIFIED, neighbours=ADDED)
+add(poisson_steps_of_added, "sampling", dp.RenyiDP(8, 0.2), neighbours=ADDED)
