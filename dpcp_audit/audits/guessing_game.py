@@ -44,7 +44,7 @@ from dpcp_audit.stats.roots import find_least, turn_by_factor
 from dpcp_audit.words.evidence import LEAST_LOSS, noise_factor, of_loss, violation_by
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.guarantees import GaussianDP
-from dpcp_audit.words.results import Power
+from dpcp_audit.words.results import Count, Measure, Power, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -259,6 +259,9 @@ def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: flo
         refuted = test.p_value(played.counted) <= significance
         bound = delta_bound(test, played.counted, significance=significance)
         lower = least_loss(loss, math.exp(test.epsilon), bound)
+    most = test.critical(significance) - 1
+    counted = {"hits": played.counted, "trials": test.guesses, "allowed": most}
+    guesses = Count(of="right guesses of the input", **counted)
     return Judgement(
         evidence=of_loss(
             loss.quantity,
@@ -270,11 +273,11 @@ def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: flo
             claimed=loss.claimed_at(wrong),
             confidence=1 - significance,
             n_samples=rounds,
+            sample=Sample(measure=Measure.RATES, counts=(guesses,)),
         ),
         note=(
             f"{played.right} of {played.right + played.wrong} guesses of the input were right, "
-            f"in {rounds} rounds; the claim allows {test.critical(significance) - 1} of "
-            f"{test.guesses} at this confidence."
+            f"in {rounds} rounds; the claim allows {most} of {test.guesses} at this confidence."
         ),
     )
 

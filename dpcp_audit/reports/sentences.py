@@ -293,6 +293,8 @@ def _broken(finding: Mapping[str, Any]) -> str:
     counts: list[PlainData] = (evidence.get("sample") or {}).get("counts") or []
     if odds := evidence.get("odds"):
         return _shown_by(odds, finding)
+    if counts and counts[0].get("allowed") is not None:
+        return _guessed(counts[0], finding)
     if "event" not in witness or len(counts) < 2 or "swapped" not in witness:
         if "neighbour" in witness:
             change = changed_records(witness, to_neighbour=witness.get("path_of") != "value")
@@ -313,6 +315,20 @@ def _broken(finding: Mapping[str, Any]) -> str:
         f"{number(counts[0]['trials'])} calls)"
     )
     return f"{change} {times}; {_allowed(evidence)}. {_certified(evidence)}".rstrip()
+
+
+def _guessed(guesses: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
+    """Return how often the input was guessed rightly from the output, and how often may be."""
+    evidence: PlainData = finding["evidence"]
+    witness: PlainData = finding.get("witness") or {}
+    paired = {"neighbour", "neighbour_scores"} & witness.keys()
+    change = f"{changed_records(witness, to_neighbour=True)}: " if paired else ""
+    claim = amount(Quantity(evidence["quantity"]), evidence["claimed"]) + _at(evidence)
+    hits, trials, most = (f"{guesses[name]:,}" for name in ("hits", "trials", "allowed"))
+    return (
+        f"{change}an observer who sees the output guesses its input rightly {hits} times in "
+        f"{trials}; {claim} allows at most {most}. {_certified(evidence)}"
+    )
 
 
 def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:

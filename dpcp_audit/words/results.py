@@ -97,9 +97,9 @@ class Figure:
         Vertical reference lines by their label, for example a bound. In a heat map, one limit:
         cells above it are drawn in another colour.
     columns : list of str
-        Of a heat map: the columns' labels; without, the numbers of the first row's x.
+        For a heat map, the columns' labels; without, the numbers of the first row's x.
     description : str
-        What the figure shows, in words, for readers who cannot see it.
+        A description of the figure in words, for readers who cannot see it.
     """
 
     kind: FigureKind
@@ -121,7 +121,7 @@ class TableColumn:
     Parameters
     ----------
     texts : list of str
-        What is printed in the cells; without, the values are.
+        The printed texts of the cells; without, the values are printed.
     values : list of float
         The numbers in full precision (NaN: none); without, the column holds texts alone.
     details : dict
@@ -157,7 +157,7 @@ class Table:
     columns : list of TableColumn
         All of the same length; the first one names the rows.
     notes : list of str
-        What a reader must know to read it, a sentence or two each.
+        Remarks that explain the table, a sentence or two each.
     """
 
     title: str
@@ -194,7 +194,7 @@ class Premise:
     left, right : tuple of float
         Lower and upper end of each side, rounded outward to doubles.
     holds : bool
-        Whether the sides' enclosures decide it; what stays undecided does not hold.
+        True if the sides' enclosures decide it; a comparison that stays undecided does not hold.
     """
 
     says: str
@@ -287,11 +287,11 @@ class Proof:
     Parameters
     ----------
     method : ProofMethod
-        How the cases are covered.
+        The way in which all cases are covered.
     argument : str
-        What reduces the statement to its premises, in words.
+        The argument that reduces the statement to its premises, in words.
     premises : tuple of Premise
-        What was enclosed, the claim's own comparison among them.
+        The comparisons that were enclosed, the claim's own among them.
     parameters : dict
         Whatever the proof fixes, as plain data; the statement names all of it.
     source : tuple of AnnotatedLine
@@ -408,11 +408,15 @@ class Count:
     Parameters
     ----------
     of : str
-        What was counted, in words that tell it from the other counts of the same evidence.
+        Words for the event that was counted, different from those of the other counts of the same
+        evidence.
     undecided : int
         Trials beside the hits that may be hits too.
     any_time : bool
-        Whether the number of trials was chosen in view of the hits.
+        True if the number of trials was chosen in view of the hits.
+    allowed : int or None
+        The largest number of hits that the claim allows, at the level of the test; None where the
+        test has no such number.
     """
 
     of: str
@@ -420,6 +424,7 @@ class Count:
     trials: Whole
     undecided: Whole = 0
     any_time: bool = False
+    allowed: Whole | None = None
 
 
 class Measure(StrEnum):
@@ -440,15 +445,15 @@ class Sample:
     Parameters
     ----------
     counts : tuple of Count
-        Of rates, one or several; of a log-ratio, two; of a mean, none.
+        One or several for rates, two for a log-ratio, none for a mean.
     trials : int
-        Of a mean: the number of values.
+        For a mean, the number of values.
     variance : float
-        Of a mean: the values' variance, with the divisor ``trials`` − 1.
+        For a mean, the values' variance, with the divisor ``trials`` − 1.
     range : tuple of float
-        Of a mean: bounds that the variable never leaves.
+        For a mean, bounds that the variable never leaves.
     any_time : bool
-        Of a mean: whether the number of values was chosen in view of them.
+        For a mean, true if the number of values was chosen in view of them.
     """
 
     measure: Measure
@@ -520,12 +525,15 @@ class Odds:
         The probability on either input of the witness.
     event : object
         The outputs between two limits, as a witness has them; None of one output.
+    trials : int
+        Outputs on either input in which the probabilities were counted; 0 where they are computed.
     """
 
     output: Any
     value: Number
     neighbour: Number
     event: Any = None
+    trials: Whole = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -541,13 +549,14 @@ class Evidence(Estimate):
     n_samples : int or None
         Number of samples behind it; None where nothing was sampled.
     bound : Bound
-        Which side of the quantity the claim bounds.
+        The side of the quantity that the claim bounds.
     sample : Sample or None
         The counts or the variance behind a sampled number, where they are few.
     assumption : Assumption
-        What the interval takes for granted.
+        The assumption under which the interval holds.
     odds : Odds or None
-        Of a loss that is computed, or that the noise's law gives, an output or event that shows it.
+        An output or event that shows the loss: where the loss is computed, where the noise's law
+        gives it, and where the test itself counts no interval of outputs.
     """
 
     kind: EvidenceKind
@@ -603,7 +612,7 @@ class Power:
     claimed : float
         The claimed bound of the quantity.
     bound : Bound
-        Which side of the quantity the claim bounds.
+        The side of the quantity that the claim bounds.
     detection : float
         The probability of a refutation, in (0, 1]: 1 where nothing is left to chance.
     at : dict
@@ -667,7 +676,7 @@ class Printed:
     corrected : tuple of str
         Ids of the claims that test a corrected form of it.
     note : str
-        What its claims leave unsaid.
+        A remark on what its claims do not cover.
     page : str
         The https address of the page with all statements of the paper.
     """
@@ -756,11 +765,11 @@ class LineLoss:
     sensitivity : float
         The largest difference of that number between the inputs; NaN where it is not known.
     mean_loss : float
-        Its loss a run, on average over the inputs' own paths: the larger of the two directions.
+        Mean loss of a run, over the inputs' own paths: the larger of the two directions.
     largest_loss : float
         The largest loss of one of its draws.
     share : float
-        Its part of the mean loss of all lines: of what was observed, not of what a claim counts.
+        Share of the mean loss of all lines: of the observed loss, not of what a claim counts.
     joined : bool
         True if its draws were compared with each other.
     """
@@ -831,15 +840,15 @@ class Claim:
     statement, formula : str
         The claim in words, and as a formula (may be empty).
     subject : str
-        What the claim is about, and in which respect: the heading that it stands under.
+        Subject of the claim, and its heading.
     standing : Standing
         Whose claim it is.
     assumptions : str
-        On what the claim rests, in words.
+        The assumptions of the claim, in words.
     parameters : dict
         Whatever the evidence fixes, as plain data.
     location : SourceLocation or None
-        Where the code that makes the claim is written.
+        File and line of the code that makes the claim.
     vacuous : str
         Why it promises nothing, a sentence that the statement begins with; else empty.
     """
@@ -871,7 +880,7 @@ class Unproved:
     Parameters
     ----------
     reason : str
-        What stopped the proof, without a full stop.
+        The reason that stopped the proof, without a full stop.
     location : SourceLocation or None
         The line that stopped it, where it is known.
     hint : str
@@ -895,7 +904,7 @@ class Extent:
     cases : int
         The number of pairs of neighbours, or of laws of scores.
     of : str
-        What the cases are, as after a number: "pairs of neighbours".
+        The noun for the cases, as after a number: "pairs of neighbours".
     sizes : tuple of int
         The numbers of records tried, in increasing order; empty where inputs are no records.
     calls, planned : int
@@ -929,11 +938,12 @@ class Outcome:
     location : SourceLocation or None
         The line of the code that spends the loss, where it is known.
     unproved : Unproved or None
-        What stopped a proof from the source, of a claim that the verifier takes and does not prove.
+        The reason that stopped a proof from the source, for a claim that the verifier takes and
+        does not prove.
     traced : TracedLines or None
-        What a trace of the noise has seen of single lines.
+        The results of a trace of the noise for single lines.
     extent : Extent or None
-        How much was tried, of a search.
+        The extent of a search.
     """
 
     verdict: Verdict
@@ -958,7 +968,7 @@ class Finding:
     Parameters
     ----------
     error, hint : str
-        Of a check that failed, why it did, and what to do about it; else "".
+        The error of a failed check, and advice; else "".
     """
 
     claim: Claim

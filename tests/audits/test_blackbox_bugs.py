@@ -78,6 +78,8 @@ def test_a_leak_that_no_interval_shows_is_found_and_replays(leak, draws: int) ->
     found = search(leak(1.0), claim, pairs, draws=draws)
     assert found.verdict is Verdict.REFUTED
     assert 0.2 < found.evidence.lower <= 1.0
+    counts = found.evidence.sample.counts
+    assert len(counts) == 2 or counts[0].allowed < counts[0].hits <= counts[0].trials
     witness = json.loads(json.dumps(found.witness))
     assert {"game", "event"} & set(witness)
     context = Context(seed=1, name="again", significance=0.05)

@@ -120,6 +120,17 @@ def test_what_never_happened_on_one_input_is_no_ratio() -> None:
     assert "makes an output above 0.5 possible (27 % against none in 1000 calls)" in told
 
 
+def test_a_game_that_refutes_is_told_by_the_guesses_and_by_how_many_may_be_right() -> None:
+    told = leak((0, 0))
+    del told["witness"]["event"]
+    guesses = {"of": "guesses", "hits": 1237, "trials": 1384, "allowed": 1077}
+    told["evidence"]["sample"] = {"measure": "rates", "counts": [guesses]}
+    assert sentence(told) == (
+        "With 20 scores, changing one from 0 to 1: an observer who sees the output guesses its "
+        "input rightly 1,237 times in 1,384; ε = 1 allows at most 1,077. Certified: ε ≥ 1.6."
+    )
+
+
 def test_a_claim_that_withstands_says_what_would_have_been_caught() -> None:
     power = {"quantity": "epsilon", "bound": "at most", "smallest": 1.25, "claimed": 1.0}
     power |= {"detection": 0.95, "factor": 1.25, "at": {}, "detail": "of a Laplace mechanism"}
