@@ -150,8 +150,13 @@ def test_power_where_the_best_rule_is_known_is_at_the_limit() -> None:
     for claimed, true, share, wanted in ((0.9, 1.0, laplace, 1060), (1.8, 2.0, response, 640)):
         for samples, enough in ((wanted, True), (0.9 * wanted, False)):
             guesses = int(2 * share * samples)
-            test = GuessingTest(rounds=guesses, guesses=guesses, epsilon=claimed)
-            assert (test.power(float(expit(true)), significance=LEVEL) >= 0.5) is enough
+            powers = [
+                GuessingTest(rounds=each, guesses=each, epsilon=claimed).power(
+                    float(expit(true)), significance=LEVEL
+                )
+                for each in range(guesses - 5, guesses + 1)  # whole counts leave a ripple
+            ]
+            assert (max(powers) >= 0.5) is enough
     assert GuessingTest(rounds=3, guesses=3, epsilon=5.0).power(1.0, significance=LEVEL) == 0
 
 
