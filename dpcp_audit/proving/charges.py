@@ -500,8 +500,8 @@ _CONVERTED = {
     (
         RenyiDP,
         "moment",
-    ): "D_α of Gaussian noise on a Poisson sample: Mironov, Talwar and Zhang 2019, "
-    "Theorems 4 and 5",
+    ): "D_α of Gaussian noise on a Poisson sample: Mironov, Talwar and Zhang "
+    "2019, Theorems 4 and 5",
     (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
     (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
     (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,6 @@ from dpcp_audit.proving.distances import (
     Statistic,
     Value,
     Weights,
-    is_known,
     is_public,
     is_whole,
     number,
@@ -276,9 +275,12 @@ class _Keeping:
         return cls(best, noisy, kept, firsts[:-1])
 
     def begins(self, reader: Any, place: int, value: Value) -> bool:
-        """Return True if the value of this round, and of no later one, is kept as the first."""
+        """Return True if the value of this round, and of no later one, is kept as the first.
+
+        So may any known number be, which is then a candidate without noise.
+        """
         if not self.firsts:
-            return is_known(value) and value == -math.inf
+            return is_scalar(value) and value == value and value < math.inf  # noqa: PLR0124
         none = f"{self.best} is None"
         return all(
             value is None
@@ -299,6 +301,8 @@ def running_maximum(reader: Any, node: ast.For, items: tuple[Value, ...]) -> boo
     names = (keeping.best, *keeping.kept)
     reader.path.frames[reader.frame].variables |= dict.fromkeys(names, hidden)
     found: list[Noisy] = []
+    begun = start.frames[reader.frame].variables
+    started = None if keeping.firsts or before == -math.inf else before
     places: dict[str, list[Value]] = {name: [] for name in keeping.kept}
     for place, item in enumerate(items):
         reader.bind(node.target, item)
@@ -319,15 +323,22 @@ def running_maximum(reader: Any, node: ast.For, items: tuple[Value, ...]) -> boo
         found.append(value)
         for name, given in keeping.kept.items():
             places[name].append(reader.read(given))
-    _report(reader, found, places)
+    if started is not None:
+        for name, given in places.items():
+            given.append(begun.get(name, Private(node.lineno, f"{name} may have no value yet")))
+    _report(reader, found, places, started)
     return True
 
 
-def _report(reader: Any, found: list[Noisy], places: dict[str, list[Value]]) -> None:
+def _report(
+    reader: Any, found: list[Noisy], places: dict[str, list[Value]], start: Value = None
+) -> None:
     """Charge for the place of the largest value, and bind what the loop keeps of it."""
     values = reader.gathered(tuple(found))
     if not isinstance(values, Noisy):
         raise reader.refuse("a running maximum of noise of unequal laws, or that was used before")
+    if start is not None:
+        values = _above_start(reader, values, start)
     noise_rules.argmax(reader, values)
     reader.rules.add("running noisy maximum: Dwork and Roth 2014, Claim 3.9")
     variables = reader.path.frames[reader.frame].variables
@@ -336,6 +347,32 @@ def _report(reader: Any, found: list[Noisy], places: dict[str, list[Value]]) -> 
             raise reader.refuse("a running maximum keeps a value that is not public")
         numbers = all(shape_of(each) == () for each in given)
         variables[name] = WHOLE if all(map(is_whole, given)) else Public(() if numbers else None)
+
+
+def _above_start(reader: Any, values: Noisy, start: Value) -> Noisy:
+    """Return noisy values of which the largest is kept where it is above a known number.
+
+    That number is one more candidate, without noise, so that a common shift of all others counts;
+    and it is kept where all others are below it, which the change of each of them makes likelier:
+    the logarithm of Laplace noise's distribution function has the slope 1/scale at most. Below all
+    that NumPy's doubles can be, the number is never kept.
+    """
+    x, noise = values.statistic, values.noise
+    if noise.law not in {"laplace", "gumbel", "exponential"}:
+        return values  # which are released
+    far = noise_rules.FARTHEST_DRAW * noise.scale.size_above
+    if x.size is not None and not noise.moved and Fraction(float(start)) < -x.size - far:
+        reader.rules.add(
+            "a running maximum begins with a number below all draws: NumPy's are a scale times the "
+            "logarithm of a double, which is above -745"
+        )
+        return values
+    if noise.law != "laplace":
+        raise reader.refuse("a running maximum that does not begin with the first value", _START)
+    return replace(values, statistic=replace(x, span=max(x.span, x.linf, x.l1)))
+
+
+_START = "begin with best = -np.inf"
 
 
 # ---------------------------------------------------------------------- permute-and-flip

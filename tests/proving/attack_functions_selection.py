@@ -412,3 +412,53 @@ def one_candidate_only(scores, *, rng):
         i = 0  # noqa: PLW2901
         if rng.random() < p[i]:
             return i
+
+
+@attack("the number that the maximum begins with is kept where all counts fall", PureDP(1.0))
+def begun_below_counts(scores, *, rng):
+    best, where = 12.0, None
+    for level in np.linspace(0.1, 0.9, 9):
+        noisy = np.count_nonzero(scores <= level) + rng.laplace(scale=2.0)
+        if noisy > best:
+            best, where = noisy, level
+    return where
+
+
+@attack("exponential noise is never below the counts: the first number tells of them")
+def begun_with_exponential(scores, *, rng):
+    best, where = 0.5, None
+    for level in LEVELS:
+        noisy = np.count_nonzero(scores > level) + rng.exponential(2.0)
+        if noisy > best:
+            best, where = noisy, level
+    return where
+
+
+@attack("the number that the maximum begins with is the largest score")
+def begun_with_data(scores, *, rng):
+    best, where = float(np.max(scores)), 0
+    for i, answer in enumerate(np.histogram(scores, bins=4, range=(0.0, 1.0))[0]):
+        noisy = answer + rng.laplace(scale=2.0)
+        if noisy > best:
+            best, where = noisy, i
+    return where
+
+
+@attack("what is kept at first is a score")
+def begun_at_data(scores, *, rng):
+    best, where = 0.0, float(np.max(scores))
+    for i, answer in enumerate(np.histogram(scores, bins=4, range=(0.0, 1.0))[0]):
+        noisy = answer + rng.laplace(scale=2.0)
+        if noisy > best:
+            best, where = noisy, i
+    return where
+
+
+@attack("a shift of all counts is no shift of the number beside them", PureDP(0.5))
+def shifted_beside_a_number(scores, *, rng):
+    best, where = 0.0, None
+    for i, answer in enumerate(np.searchsorted(np.sort(scores), LEVELS)):
+        noisy = answer + rng.laplace(scale=2.0)
+        if noisy > best:
+            best, where = noisy, i
+    return where

@@ -473,3 +473,26 @@ ADDED = Relation.ADD_REMOVE
 AMPLIFIED = dp.PureDP(math.log1p(math.expm1(1.0) / 2) + 1e-9)
 add(poisson_of_added, "sampling", AMPLIFIED, neighbours=ADDED)
 add(poisson_steps_of_added, "sampling", dp.RenyiDP(8, 0.2), neighbours=ADDED)
+
+
+def maximum_from_a_constant(scores, *, rng):
+    best, where = -1e9, 0
+    for i in range(5):
+        inside = (scores >= i / 5) & (scores < (i + 1) / 5)
+        noisy = np.count_nonzero(inside) + rng.laplace(0.0, 2.0)
+        if noisy > best:
+            best, where = noisy, i
+    return where
+
+
+def maximum_or_none(scores, *, rng):
+    best, where = 0.0, None
+    for i, count in enumerate(np.histogram(scores, bins=5, range=(0.0, 1.0))[0]):
+        noisy = count + rng.laplace(0.0, 2.0)
+        if noisy > best:
+            best, where = noisy, i
+    return where
+
+
+add(maximum_from_a_constant, "python")
+add(maximum_or_none, "python")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import laplace
 
 import dpcp_audit as dp
 from dpcp_audit.proving.interpreter import Reader
@@ -143,3 +144,65 @@ def test_a_charge_that_is_a_tenth_too_small_is_noticed(function, says, monkeypat
     assert largest_loss(says) <= dp.prove(function, dp.PureDP(1.0), n=20).total + 1e-9
     monkeypatch.setattr(Reader, "charge", charge)
     assert largest_loss(says) > dp.prove(function, dp.PureDP(1.0), n=20).total
+
+
+def or_none(scores, *, rng, start=0.0, scale=2.0) -> int | None:
+    best, where = start, None
+    for i in range(3):
+        noisy = np.count_nonzero(scores <= LEVELS[i]) + rng.laplace(0.0, scale)
+        if noisy > best:
+            best, where = noisy, i
+    return where
+
+
+def or_none_of_bins(scores, *, rng, start=0.0, scale=2.0) -> int | None:
+    best, where = start, None
+    for i, count in enumerate(np.histogram(scores, bins=3, range=(0.0, 1.0))[0]):
+        noisy = count + rng.laplace(0.0, scale)
+        if noisy > best:
+            best, where = noisy, i
+    return where
+
+
+def chances_above(answers, start, scale) -> np.ndarray:
+    """Return the chances of each place and of none, by a midpoint sum over 200,000 cells."""
+    law = laplace(scale=scale)
+    places, width = np.linspace(0, 60 * scale + max(answers) - start, 200_001, retstep=True)
+    places = start + places[:-1] + width / 2
+    below = [law.cdf(places - each) for each in answers]
+    found = [
+        np.sum(law.pdf(places - each) * np.prod(below[:i] + below[i + 1 :], axis=0)) * width
+        for i, each in enumerate(answers)
+    ]
+    return np.array([*found, np.prod(law.cdf(start - np.array(answers)))])
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    moved=st.sampled_from(
+        [(or_none, each) for each in itertools.product((0, 1), repeat=3)]
+        + [(or_none_of_bins, each) for each in ((0, 0, 0), (1, -1, 0), (0, 1, -1), (-1, 0, 1))]
+    ),
+    answers=st.tuples(*[st.integers(1, 8)] * 3),
+    start=st.floats(-10, 14),
+    scale=st.floats(0.7, 6),
+)
+def test_a_maximum_from_a_number_shows_no_more_than_is_proved(moved, answers, start, scale) -> None:
+    function, change = moved
+    options = {"start": start, "scale": scale}
+    proof = dp.prove(function, dp.PureDP(99.0), n=20, options=options)
+    assert proof.proved
+    laws = [
+        chances_above(each, start, scale)
+        for each in (answers, [a + c for a, c in zip(answers, change, strict=True)])
+    ]
+    kept = (laws[0] > 1e-9) & (laws[1] > 1e-9)
+    loss = np.max(np.abs(np.log(laws[0][kept] / laws[1][kept])))
+    assert loss <= proof.total + 1e-5
+
+
+def test_a_number_below_all_counts_shows_as_much_as_is_proved() -> None:
+    """It is kept where all three noisy counts are below it: each count makes that less likely."""
+    proof = dp.prove(or_none, dp.PureDP(99.0), n=20, options={"start": -30.0, "scale": 2.0})
+    laws = [chances_above(each, -30.0, 2.0) for each in ([1, 1, 1], [2, 2, 2])]
+    assert abs(math.log(laws[0][3] / laws[1][3])) == pytest.approx(proof.total)
