@@ -32,6 +32,7 @@ from dpcp_audit.audits.search.stages import (
     extent,
     extent_of,
     figure_of,
+    shown_by_interval,
     shrink,
     stage_plan,
 )
@@ -364,8 +365,10 @@ class BlackBoxPrivacy(SearchedPrivacy):
         pair_test = shown.pair_test
         data = shown.judgement.held or pair_test.as_data()
         held = {"moment": data} if isinstance(pair_test, MomentTest) else data
+        refuted = shown.judgement.refuted
+        odds = shown_by_interval(self.guarantee, shown) if refuted else None
         return conclude(
-            replace(shown.judgement.evidence, confidence=1 - context.significance),
+            replace(shown.judgement.evidence, confidence=1 - context.significance, odds=odds),
             lambda: self._power(context, stopped),
             detect=self.detect,
             witness=self._found(shown.candidate, race, size=shown.size)

@@ -339,13 +339,18 @@ def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
     likelier, rarer = max(first, second), min(first, second)
     event = odds.get("event")
     output = _event(event, outside=False) if event else f"the output {_output(odds['output'])}"
+    trials = odds.get("trials")
     shows = (
         f"makes {output} about {_ratio(likelier / rarer, evidence)} times as likely "
         f"({share(likelier)} against {share(rarer)})"
         if rarer
+        else f"makes {output} possible ({share(likelier)} against none in {number(trials)} calls)"
+        if trials
         else f"makes {output} possible ({share(likelier)}), which was "
         f"{'as good as ' if event else ''}impossible"
     )
+    if trials:
+        return f"{change} {shows}; {_allowed(evidence)}. {_certified_otherwise(finding)}"
     quantity = Quantity(evidence["quantity"])
     exact = amount(quantity, evidence["value"], digits=telling_digits(evidence))
     found = _certified(evidence) or f"Exact: {exact}."
@@ -389,30 +394,43 @@ def _at(evidence: Mapping[str, Any]) -> str:
 
 _FEATURES = {
     "coordinate": "an output whose entry {index} is ",
-    "ones": "an output whose number of steps to the upper half, in a bisection, is ",
-    "decimals": "an output whose number of decimals is ",
-    "trailing-zeros": "an output whose number of trailing zero bits is ",
     "last-bits": "an output whose last {bits} bits, read as a number, are ",
 }
 """Outputs by a number that tells of them, for the numbers that have a name beyond the search."""
+_COUNTS = {
+    "ones": "an output that a bisection reaches with {count} of {steps} steps to the upper half",
+    "decimals": "an output with {count} decimals",
+    "trailing-zeros": "an output with {count} trailing zero bits",
+}
+"""Outputs by a whole number that is counted in them."""
 
 
 def _event(event: object, *, outside: bool) -> str:
     """Return the outputs of an event: "an output above 0.5"."""
-    outputs, one, most = "an output ", "the output ", "of at most"
+    feature: PlainData = {}
     if is_record(event):
-        feature: PlainData = event.get("feature") or {}
-        event = event.get("intervals")
+        feature, event = event.get("feature") or {}, event.get("intervals")
         if inside := _end_of_a_bisection(feature, event):
-            event = [inside]
-        else:
-            named = _FEATURES.get(str(feature.get("kind")))
-            outputs = one = named.format(**feature) if named else ""
-            most = "at most"
+            feature, event = {}, [inside]
+        elif not feature:
+            event = []
     parts = event if is_list(event) else []
-    if not outputs or len(parts) != 1 or not is_list(parts[0]) or len(parts[0]) != 2:
+    kind = str(feature.get("kind"))
+    named = kind in _FEATURES or kind in _COUNTS or not feature
+    if not named or len(parts) != 1 or not is_list(parts[0]) or len(parts[0]) != 2:
         return "one set of outputs, which the witness lists,"
     low, high = map(to_float, parts[0])
+    if kind in _COUNTS:
+        count = _count([low, high], outside=outside)
+        return _COUNTS[kind].format(count=count, steps=_steps(feature))
+    outputs = _FEATURES[kind].format(**feature) if feature else ""
+    return _interval_of(outputs, low, high, outside=outside)
+
+
+def _interval_of(outputs: str, low: float, high: float, *, outside: bool) -> str:
+    """Return outputs in (low, high], or outside; of the output itself where none are named."""
+    one, most = outputs or "the output ", "at most" if outputs else "of at most"
+    outputs = outputs or "an output "
     if 0 < high - low < sys.float_info.min:  # the number beside 0
         low = high
     if number(low) == number(high) and not outside:
@@ -430,17 +448,53 @@ def _event(event: object, *, outside: bool) -> str:
     return f"{outputs}{'outside' if outside else 'in'} ({number(low)}, {number(high)}]"
 
 
+def _count(ends: list[float], *, outside: bool) -> str:
+    """Return the whole numbers in (low, high], or outside: "at most 10", "at least 23", "3 to 5".
+
+    Examples
+    --------
+    >>> _count([8, math.inf], outside=False), _count([8, math.inf], outside=True)
+    ('at least 9', 'at most 8')
+    >>> _count([2, 5], outside=False), _count([2, 5], outside=True)
+    ('3 to 5', 'at most 2 or at least 6')
+    """
+    low, high = ends
+    below = "" if math.isinf(low) else f"at most {math.floor(low)}"
+    above = "" if math.isinf(high) else f"at least {math.floor(high) + 1}"
+    if outside:
+        return " or ".join(filter(None, [below, above]))
+    if not above:
+        return f"at least {math.floor(low) + 1}"
+    least, most = math.floor(max(low, -1)) + 1, math.floor(high)
+    if least == most:
+        return f"exactly {most}"
+    return f"{least} to {most}" if below else f"at most {most}"
+
+
+def _steps(feature: PlainData) -> str:
+    """Return the number of a bisection's steps that a feature counts, and which ones."""
+    if feature.get("kind") != "ones":
+        return ""
+    start, stop = feature["start"], feature["stop"] or feature["rounds"]
+    return f"{stop}" if not start else f"{stop - start} (numbers {start + 1} to {stop})"
+
+
 def _end_of_a_bisection(feature: PlainData, event: object) -> list[float]:
     """Return the interval of outputs where all of the first bits, or none, are ones; else []."""
-    if feature.get("kind") != "ones" or feature["start"] or feature["resolution"]:
+    if feature.get("kind") != "ones" or feature["start"]:
         return []
     parts = event if is_list(event) and len(event) == 1 else [[0, 0]]
     (low, high), (start, end) = map(to_float, parts[0]), map(to_float, feature["bounds"])
     bits = feature["stop"] or feature["rounds"]
-    cell = (end - start) / 2**bits
     if math.isinf(low) and 0 <= high < 1:
-        return [-math.inf, start + cell]
-    return [end - cell, math.inf] if math.isinf(high) and bits - 1 <= low < bits else []
+        return [-math.inf, start + (end - start) / 2**bits]
+    if not (math.isinf(high) and bits - 1 <= low < bits):
+        return []
+    middle = start
+    for _ in range(bits):
+        middle = (start + end) / 2
+        start = middle + to_float(feature["resolution"])
+    return [middle, math.inf]
 
 
 def _up_to(limit: float, most: str) -> str:
@@ -506,6 +560,24 @@ def _certified(evidence: Mapping[str, Any]) -> str:
     quantity = Quantity(evidence["quantity"])
     nearest, sign = certified_end(evidence)
     return f"Certified: {amount(quantity, nearest, sign, digits=telling_digits(evidence))}."
+
+
+_COUNTED = {
+    "ones": "the steps in which a bisection reaches it",
+    "decimals": "the number of its decimals",
+    "last-bits": "its last bits",
+    "trailing-zeros": "its trailing zero bits",
+}
+"""The numbers of an output that a test may count, for readers of a finding."""
+
+
+def _certified_otherwise(finding: Mapping[str, Any]) -> str:
+    """Return the certified end, and the test behind it: the event before it is an illustration."""
+    event = (finding.get("witness") or {}).get("event")
+    kind = str((event.get("feature") or {}).get("kind")) if is_record(event) else ""
+    by = _COUNTED.get(kind, "a set of outputs, which the witness lists")
+    test = "by a test of all outputs at once" if event is None else f"by {by}"
+    return _certified(finding["evidence"]).replace("Certified:", f"Certified {test}:", 1)
 
 
 def _proved(finding: Mapping[str, Any]) -> str:

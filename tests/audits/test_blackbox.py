@@ -13,13 +13,14 @@ from support.blackbox import gaussian_mean, laplace_mean, search
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy, confirm
 from dpcp_audit.audits.guessing_game import Twin
+from dpcp_audit.audits.search.event_search import DecimalPlaces, Event
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank
 from dpcp_audit.audits.search.pair_space import FixedPairs
-from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest, choose_pair_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.search.stages import stage_plan
+from dpcp_audit.audits.search.stages import shown_by_interval, stage_plan
 from dpcp_audit.laws.laws import LaplacePair
 from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words.checks import Check, Context
@@ -231,6 +232,48 @@ def test_a_moment_of_few_outputs_is_inconclusive() -> None:
         for size in (100, 4000)
     ]
     assert verdicts == [Verdict.INCONCLUSIVE, Verdict.CONSISTENT]
+
+
+def shown_beside(pair_test: Any, first: np.ndarray, second: np.ndarray) -> Any:
+    """Return the interval shown beside a test, of a pilot that the judged outputs repeat."""
+    samples = first, second
+    stage: Any = SimpleNamespace(pair_test=pair_test, pilot=samples, fresh=samples, size=first.size)
+    return shown_by_interval(PureDP(1.0), stage)
+
+
+def counting(event: Event) -> EventTest:
+    return EventTest(event=event, swapped=False, complement=False, promise=1.0)
+
+
+MANY_DECIMALS = Event(np.array([1.0]), np.array([False, True]), DecimalPlaces())
+"""Outputs with two decimals or more."""
+
+
+def test_beside_a_test_of_no_interval_the_interval_is_shown_that_shows_as_much() -> None:
+    first, second = np.tile([0.25, 1.0], 500), np.ones(1000)
+    odds = shown_beside(counting(MANY_DECIMALS), first, second)
+    assert (odds.value, odds.neighbour, odds.trials) == (0.5, 0.0, 1000)
+    assert odds.event == [[math.nextafter(0.25, 0.0), 0.25]]
+    interval = Event(np.array([0.5]), np.array([True, False]))
+    assert shown_beside(counting(interval), first, second) is None
+
+
+def test_no_interval_is_shown_that_shows_less_than_the_test() -> None:
+    """One decimal on one input and two on the other, on the same range."""
+    first, second = np.tile(np.arange(1, 51) / 10, 20), np.tile(np.arange(1, 51) / 10 + 0.05, 20)
+    assert shown_beside(counting(MANY_DECIMALS), first, second) is None
+
+
+def test_beside_a_moment_that_refutes_an_interval_is_shown() -> None:
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(mean, 1.0, 4000) for mean in (1.3, 0.0))
+    moment = choose_pair_test(ZCDP(0.5), first, second, bounds=None, seed=0)
+    assert isinstance(moment, MomentTest)
+    odds = shown_beside(moment, first, second)
+    (low, high), *more = odds.event
+    assert not more
+    assert odds.value == np.mean((first > low) & (first <= high))
+    assert odds.value > 2 * odds.neighbour > 0 or odds.neighbour > 2 * odds.value > 0
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])

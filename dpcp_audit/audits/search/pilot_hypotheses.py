@@ -511,6 +511,29 @@ def _simplified(
     return start
 
 
+def interval_of_outputs(guarantee: PrivacyGuarantee, samples: Samples) -> Event:
+    """Return the interval of outputs that promises most on pilot samples.
+
+    A half-line or a part of the event that promises most; of vectors, of one coordinate. Its ends
+    have few digits where that keeps most of the promise.
+    """
+    if samples[0].ndim == 2:
+        union = best_of(guarantee, of_coordinates(samples)).event
+    else:
+        union = _best_event(guarantee, view_of(ScalarValue(), samples, ())).event
+
+    def promised(event: Event) -> float:
+        ways = samples, samples[::-1]
+        return max(promised_excess(guarantee, event, ordered) for ordered in ways)
+
+    cuts: list[float] = union.cuts.tolist()
+    half_lines = [ends for cut in cuts for ends in ([-math.inf, cut], [cut, math.inf])]
+    parts = [_interval(ends, union) for ends in (*half_lines, *union.as_intervals())]
+    best = max(parts, key=promised)
+    least = _KEPT * promised(best)
+    return next((each for each in _simpler_events(best) if promised(each) >= least), best)
+
+
 def _simpler_events(event: Event) -> Iterator[Event]:
     """Yield half-lines, then single intervals, then the event itself, with ends of few digits."""
     intervals = event.as_intervals()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dpcp_audit.audits.certificates import Hits
+from dpcp_audit.audits.search.event_search import Coordinate, ScalarValue
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import PairSpace, RecordOrder, input_as_data
-from dpcp_audit.audits.search.pilot_hypotheses import EventTest
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest, interval_of_outputs
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.evidence import DETECT
@@ -18,6 +23,7 @@ from dpcp_audit.words.results import (
     Extent,
     Figure,
     FigureKind,
+    Odds,
     Series,
 )
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.search.event_search import Feature
+    from dpcp_audit.audits.search.event_search import Event, Feature
     from dpcp_audit.audits.search.pair_space import Candidate, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context
@@ -132,6 +138,67 @@ class Stage:
         if isinstance(self.pair_test, EventTest):
             return self.pair_test.event.feature
         return self.pair_test.feature if isinstance(self.pair_test, MomentTest) else None
+
+
+_NEARLY = 0.8
+"""The share of the loss of the test's own event that an interval of outputs must show."""
+
+
+def shown_by_interval(guarantee: PrivacyGuarantee, stage: Stage) -> Odds | None:
+    """Return an interval of outputs that shows the loss, where the test counts no such interval.
+
+    The pilot names the interval, and the outputs that the test judged are counted in it, so that
+    its probabilities are as observed. It is told where it shows at least 0.8 of the loss that the
+    event of the test shows on the same outputs; beside a moment test, where it shows any loss.
+    None for a game, which counts guesses.
+    """
+    test, loss = stage.pair_test, loss_of(guarantee)
+    own = test.event if isinstance(test, EventTest) else None
+    if own is not None and _is_interval(own):
+        return None
+    if own is None and not isinstance(test, MomentTest):
+        return None
+    found = interval_of_outputs(guarantee, stage.pilot)
+    least = 0.0 if own is None else _NEARLY * loss.of_event(*_hits(own, stage).rates)
+    outside = replace(found, inside=~found.inside)
+    told = max((found, outside), key=lambda event: _told(event, stage))
+    if loss.of_event(*_hits(told, stage).rates) <= least:
+        return None
+    value, neighbour = (float(told.contains(outputs).mean()) for outputs in stage.fresh)
+    return Odds(
+        output=None,
+        value=value,
+        neighbour=neighbour,
+        event=_one_output(told, stage) or told.as_data(),
+        trials=stage.size,
+    )
+
+
+def _one_output(event: Event, stage: Stage) -> list[list[float]]:
+    """Return the event of one output, if all outputs that were counted are that one; else []."""
+    if not isinstance(event.feature, ScalarValue):
+        return []
+    counted = np.concatenate([outputs[event.contains(outputs)] for outputs in stage.fresh])
+    low, high = float(counted.min()), float(counted.max())
+    return [[math.nextafter(low, -math.inf), low]] if low == high else []
+
+
+def _is_interval(event: Event) -> bool:
+    """Return True if an event is one interval of the output, or of a vector's coordinate."""
+    in_units = isinstance(event.feature, ScalarValue | Coordinate)
+    return in_units and len(event.as_intervals()) == 1
+
+
+def _hits(event: Event, stage: Stage) -> Hits:
+    """Return the counts of an event among the judged outputs, those of the likelier input first."""
+    counts = sorted(int(event.contains(outputs).sum()) for outputs in stage.fresh)
+    return Hits(counts[1], counts[0], stage.size)
+
+
+def _told(event: Event, stage: Stage) -> float:
+    """Return the ratio of the observed rates of an event; −∞ where it is no interval."""
+    likelier, rarer = _hits(event, stage).rates
+    return likelier / rarer if _is_interval(event) else -math.inf
 
 
 MOST_STAGES = 8

@@ -85,13 +85,21 @@ ONES = {"kind": "ones", "bounds": [0.0, 4.0], "rounds": 5, "resolution": 0.0, "s
         ),
         (
             {"event": {"feature": ONES, "intervals": [["-inf", 4.0]]}},
-            "makes an output whose number of steps to the upper half, in a bisection, is at most 4",
+            "an output that a bisection reaches with at most 4 of 5 steps to the upper half about",
+        ),
+        (
+            {"event": {"feature": ONES | {"start": 2}, "intervals": [[1.0, "inf"]]}},
+            "reaches with at least 2 of 3 (numbers 3 to 5) steps to the upper half about",
         ),
         ({"event": {"feature": ONES, "intervals": [["-inf", 0.0]]}}, "an output of at most 0.125 "),
         ({"event": {"feature": ONES, "intervals": [[4.0, "inf"]]}}, "an output above 3.875 about"),
         (
+            {"event": {"feature": ONES | {"resolution": 0.1}, "intervals": [[4.0, "inf"]]}},
+            "an output above 3.969 about",
+        ),
+        (
             {"event": {"feature": {"kind": "decimals", "most": 6}, "intervals": [["-inf", 0.0]]}},
-            "makes an output whose number of decimals is at most 0 ",
+            "makes an output with exactly 0 decimals about",
         ),
         ({"event": [[-5e-324, 0.0]]}, "makes the output 0 about"),
         ({"scores": [0.5] * 19}, "With 20 scores, removing one of 1 makes"),
@@ -128,6 +136,35 @@ def test_a_game_that_refutes_is_told_by_the_guesses_and_by_how_many_may_be_right
     assert sentence(told) == (
         "With 20 scores, changing one from 0 to 1: an observer who sees the output guesses its "
         "input rightly 1,237 times in 1,384; ε = 1 allows at most 1,077. Certified: ε ≥ 1.6."
+    )
+
+
+@pytest.mark.parametrize(
+    ("witness", "by"),
+    [
+        ({"moment": {}}, "Certified by a test of all outputs at once: ε ≥ 1.6."),
+        (
+            {"event": {"feature": ONES, "intervals": [["-inf", 4.0]]}},
+            "Certified by the steps in which a bisection reaches it: ε ≥ 1.6.",
+        ),
+        (
+            {"event": [["-inf", 0.0], [0.5, 0.75]]},
+            "Certified by a set of outputs, which the witness lists: ε ≥ 1.6.",
+        ),
+    ],
+)
+def test_an_interval_beside_the_test_is_told_with_the_test_that_certifies(
+    witness: dict[str, Any], by: str
+) -> None:
+    told = leak((270, 42))
+    del told["witness"]["event"]
+    told["witness"] |= witness
+    told["evidence"]["odds"] = {
+        "output": None, "value": 0.0, "neighbour": 0.27, "event": [[0.5, "inf"]], "trials": 3930
+    }  # fmt: skip
+    assert sentence(told) == (
+        "With 20 scores, changing one from 0 to 1 makes an output above 0.5 possible (27 % against "
+        f"none in 3930 calls); ε = 1 allows 2.72 times. {by}"
     )
 
 
@@ -316,7 +353,7 @@ def test_last_bits_that_refute_are_named_as_the_cause_with_the_remedy() -> None:
     cause = "the release reveals data through its floating-point representation: ... Round it: page"
     event = {"feature": {"kind": "trailing-zeros"}, "intervals": [[3.0, "inf"]]}
     told = sentence(leak((270, 42), event=event, representation=cause) | {"location": PLACE})
-    assert "makes an output whose number of trailing zero bits is above 3 about 6.4 times" in told
+    assert "makes an output with at least 4 trailing zero bits about 6.4 times" in told
     assert told.endswith(f"Certified: ε ≥ 1.6. T{cause[1:]}")
 
 
