@@ -442,10 +442,10 @@ def _interval_of(outputs: str, low: float, high: float, *, outside: bool) -> str
         low, high = (high, math.inf) if math.isinf(low) else (low, high)
     if math.isinf(high):
         least = most.replace("most", "least")
-        return f"{outputs}{f'{least} {number(low)}' if _is_beside(low) else f'above {number(low)}'}"
+        return f"{outputs}{f'{least} {_limit(low)}' if _is_beside(low) else f'above {_limit(low)}'}"
     if math.isinf(low):
         return f"{outputs}{_up_to(high, most)}"
-    return f"{outputs}{'outside' if outside else 'in'} ({number(low)}, {number(high)}]"
+    return f"{outputs}{'outside' if outside else 'in'} ({_limit(low)}, {_limit(high)}]"
 
 
 def _count(ends: list[float], *, outside: bool) -> str:
@@ -499,7 +499,25 @@ def _end_of_a_bisection(feature: PlainData, event: object) -> list[float]:
 
 def _up_to(limit: float, most: str) -> str:
     """Return "of at most 0.5"; "below 0.5" of the double beside it, which would be printed so."""
-    return f"{'below' if _is_beside(limit) else most} {number(limit)}"
+    return f"{'below' if _is_beside(limit) else most} {_limit(limit)}"
+
+
+def _limit(limit: float) -> str:
+    """Return a limit of outputs, with the digits that tell it from a short number beside it.
+
+    Examples
+    --------
+    >>> _limit(0.96875), _limit(1 - 2**-24), _limit(math.nextafter(1.0, 0.0))
+    ('0.9688', '0.9999999', '1')
+    """
+    shown = number(limit)
+    if _is_beside(limit) or float(f"{limit:.4g}") != float(f"{limit:.6g}"):
+        return shown
+    more = (f"{limit:.{digits}g}" for digits in range(7, 13))
+    return next(
+        (number(float(each), digits=12) for each in more if float(each) != float(f"{limit:.4g}")),
+        shown,
+    )
 
 
 def _is_beside(limit: float) -> bool:

@@ -102,6 +102,7 @@ ONES = {"kind": "ones", "bounds": [0.0, 4.0], "rounds": 5, "resolution": 0.0, "s
             "makes an output with exactly 0 decimals about",
         ),
         ({"event": [[-5e-324, 0.0]]}, "makes the output 0 about"),
+        ({"event": [[1 - 2**-24, "inf"]]}, "makes an output above 0.9999999 about"),
         ({"scores": [0.5] * 19}, "With 20 scores, removing one of 1 makes"),
     ],
 )
