@@ -31,6 +31,7 @@ from dpcp_audit.proving.distances import (
     Shifted,
     Statistic,
     Suspect,
+    Together,
     Value,
     Weights,
     is_data,
@@ -178,6 +179,7 @@ def kind(value: Value) -> str:
         Shifted: "records plus a public number",
         SampledPlaces: "the places of a sample",
         RecordDraws: "a draw for each record",
+        Together: "records that are taken together",
         Records: "records",
         Private: "the records",
         Weights: "weights",
@@ -540,7 +542,19 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     else:
         ends = [(value, records.low), (value, records.high)]
     found = _bounded(reading, name, records, ends, monotone=records is a)
-    return replace(found, floats=found.floats or is_double(other))
+    return replace(found, floats=found.floats or is_double(other), ends=_computed(name, a, b))
+
+
+def _computed(name: str, a: Value, b: Value) -> tuple[float, float] | None:
+    """Return the doubles that an operator gives for the ends of records; it rises, or falls."""
+    records = a if isinstance(a, Records) else b
+    if records.ends is None or name == "Pow":
+        return None
+    low, high = (
+        BINARY[name](end if records is a else plain(a), plain(b) if records is a else end)
+        for end in records.ends
+    )
+    return low, high
 
 
 def _may_be_truth(value: Value) -> bool:

@@ -34,6 +34,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import exponential, plain
 from dpcp_audit.proving.known_calls import function, named
 from dpcp_audit.proving.paths import Contents
+from dpcp_audit.proving.rules import whole_numbers
 from dpcp_audit.proving.sources import NARROW, admitted, is_narrow, is_plain
 from dpcp_audit.proving.table import METHODS, all_known, called, scipy_law
 
@@ -164,13 +165,18 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
     if dtype in (float, np.float64, "float", "float64"):
         if isinstance(owner, Records):
             bit = owner.bit or owner.boolean
-            return replace(owner, floats=True, boolean=False, listed=False, bit=bit)
+            made = {"floats": True, "boolean": False, "whole": False}
+            return replace(owner, listed=False, bit=bit, **made)
         if isinstance(owner, Statistic):
             return replace(owner, floats=True)
         if isinstance(owner, Noise | Noisy):
             return owner
     if dtype in (int, np.int64, "int") and isinstance(owner, Records) and owner.boolean:
         return owner.within(owner.low, owner.high, bit=True)
+    if dtype in (int, np.int64, "int") and isinstance(owner, Records):
+        found = whole_numbers(owner, int)
+        if found is not NotImplemented:
+            return found
     released = reader.public(owner, "a cast")
     if is_narrow(dtype):
         raise reader.refuse(NARROW)

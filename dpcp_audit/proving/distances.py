@@ -367,6 +367,11 @@ class Records:
         True if each entry is 0 or 1; so is every truth value.
     entry_type : str
         The type of a number: ``NUMPY``, ``PYTHON`` or ``EITHER``.
+    whole : bool
+        True if each entry is a whole number, and no truth value and no double.
+    ends : tuple of float or None
+        The doubles that the program computes of the smallest and of the largest record; between
+        them, in either order, lies what it computes of any other.
     """
 
     low: Fraction
@@ -386,6 +391,8 @@ class Records:
     itself: bool = False
     bit: bool = False
     entry_type: str = "NumPy"
+    whole: bool = False
+    ends: tuple[float, float] | None = None
 
     def largest_sum(self, n: int | None) -> Fraction:
         """Return a bound of the absolute value of a sum over these of n records."""
@@ -428,9 +435,10 @@ class Records:
 
     def within(self, low: Fraction, high: Fraction, **changes: Any) -> Records:
         """Return an entry-wise function of these records with other bounds, no longer sorted."""
-        plainly = dict.fromkeys(("ordered", "boolean", "listed", "itself", "bit"), False)
+        plainly = dict.fromkeys(("ordered", "boolean", "listed", "itself", "bit", "whole"), False)
         floats = self.floats and not changes.get("boolean")
-        return replace(self, low=low, high=high, **plainly | {"floats": floats} | changes)
+        given = plainly | {"floats": floats, "ends": None} | changes
+        return replace(self, low=low, high=high, **given)
 
 
 ROUNDED = "rounded "
@@ -618,6 +626,18 @@ class SampledPlaces(Hidden):
     chance: ExponentialQuotient | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Together(Hidden):
+    """What a loop takes together, by ``zip`` or ``enumerate``: for one record a tuple of these.
+
+    ``records`` are those that are gone through. Numbers beside them that the program knows are
+    functions of a record's place, which no neighbour changes.
+    """
+
+    records: Records
+    items: tuple[Value, ...]
+
+
 DATA = (Records, Statistic, Weights, Private, Hidden)
 RANDOM = (Noise, Noisy)
 _OBJECTS = (Generator, Distribution, Reference, Once, BoundMethod, Closure)
@@ -636,7 +656,8 @@ def sources_of(iterable: Value) -> list[Value]:
 
 def is_iterator(value: Value) -> bool:
     """Return True if a value can be gone through once, in any part."""
-    return isinstance(value, Once) or (isinstance(value, tuple) and any(map(is_iterator, value)))
+    parts = value if isinstance(value, tuple) else ()
+    return isinstance(value, Once | Together) or any(map(is_iterator, parts))
 
 
 def is_data(value: Value) -> bool:
@@ -763,6 +784,8 @@ def of_operator(a: Value, b: Value) -> str:
 def _kind(value: Value) -> str:
     """Return the kind of a value: a double, a whole number or a truth value, if known."""
     if isinstance(value, Records):
+        if value.whole:
+            return "whole"
         return "double" if value.floats else "truth" if value.boolean else "number or truth"
     if isinstance(value, bool | np.bool_):
         return "truth"
@@ -780,8 +803,8 @@ def one_of(reader: Refuses, found: Records, a: Value, b: Value) -> Records:
     kind = _kind(a)
     if kind != _kind(b) or kind == "number or truth":
         raise reader.refuse("the data decide between doubles, whole numbers, truth values", _HINT)
-    floats, boolean = kind == "double", kind == "truth"
-    return replace(found, entry_type=_of_either(a, b), floats=floats, boolean=boolean)
+    kinds = {"floats": kind == "double", "boolean": kind == "truth", "whole": kind == "whole"}
+    return replace(found, entry_type=_of_either(a, b), **kinds)
 
 
 def require_one(reader: Refuses, value: Value) -> None:

@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import dp_sgd, gaps
-from dpcp_audit.proving.arithmetic import kind
+from dpcp_audit.proving.arithmetic import LARGEST, kind
 from dpcp_audit.proving.distances import (
+    NUMPY,
+    PYTHON,
     SCALAR,
     UNKNOWN,
     Noise,
     Noisy,
     Once,
     Part,
+    Private,
     Public,
     Records,
     Reference,
     SampledPlaces,
     Shifted,
     Statistic,
+    Together,
     Value,
     disjoint,
     is_data,
@@ -46,6 +50,7 @@ from dpcp_audit.proving.exact_numbers import (
     frozen,
     is_scalar,
     plain,
+    rational_of,
     remember,
 )
 from dpcp_audit.proving.paths import Contents
@@ -394,6 +399,51 @@ def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None
     noise = replace(items[0].noise, draw=(next(tokens),), shape=(len(items),))
     reader.vectors[key] = moved, Noisy(below, noise, items[-1].line)
     return reader.vectors[key][1]
+
+
+def _at_their_places(reader: Interpreter, records: Records) -> int:
+    """Return the number of records, if each is at its own place in the data; else 0."""
+    known = reader.n is not None and records.placed and not (records.chosen or records.single)
+    return (records.count or reader.n or 0) if known else 0
+
+
+def beside(reader: Interpreter, records: Records, value: Value) -> Value:
+    """Return what ``zip`` takes beside records: other functions of the same, or known numbers."""
+    if isinstance(value, Together):
+        beside(reader, records, value.records)
+        return value
+    if isinstance(value, Records):
+        if value.single or not value.goes_with(records):
+            raise reader.refuse("different records are taken together")
+        return value
+    count = _at_their_places(reader, records)
+    items = entries(reader, value) or ()
+    numbers = [rational_of(each) for each in items if is_scalar(each)]
+    known = [each for each in numbers if each is not None and abs(each) <= LARGEST]
+    if not count or len(items) != count or len(known) != count:
+        raise reader.refuse(
+            "records are taken together with values that are not a known number for each",
+            "zip records with as many known numbers, under substitution",
+        )
+    (kind_of, *others) = {type(plain(each)) for each in items}
+    if others or kind_of not in {float, int, np.float64, np.int64}:
+        raise reader.refuse("records are taken together with numbers of several types")
+    numpys, floats = kind_of in {np.float64, np.int64}, kind_of in {float, np.float64}
+    made = {"floats": floats, "whole": not floats, "entry_type": NUMPY if numpys else PYTHON}
+    return records.within(min(known), max(known), **made)
+
+
+def places(reader: Interpreter, records: Records, start: int) -> Value:
+    """Return the places that ``enumerate`` counts, which must not tell how many records there are.
+
+    Where a record may be missing, or the records are sorted, what is at a place depends on others.
+    """
+    count = _at_their_places(reader, records)
+    if not count or abs(start) > LARGEST:
+        reason = "the place of a record is used, which depends on the other records"
+        return Private(reader.line, reason, "use the records alone")
+    low, high = Fraction(start), Fraction(start + count - 1)
+    return records.within(low, high, floats=False, whole=True, entry_type=PYTHON)
 
 
 def changeable(reader: Interpreter, owner: Reference) -> Contents:

@@ -34,6 +34,7 @@ from dpcp_audit.proving.distances import (
     Reference,
     Refusal,
     SampledPlaces,
+    Together,
     Value,
     is_data,
     is_iterator,
@@ -207,7 +208,7 @@ class Reader(Expressions):
         """Return the value that a reference refers to."""
         cells = self.path.heap[reference.address]
         if cells.kind == "lost":
-            raise self.refuse("a list that branches leave with different lengths is used")
+            raise self.refuse(cells.items[0].reason)
         return cells
 
     def listed(self, items: Any) -> Reference:
@@ -235,7 +236,7 @@ class Reader(Expressions):
             raise self.refuse("an asynchronous comprehension")
         with self.scope():
             first = self.read(node.generators[0].iter)
-            if isinstance(first, Records):
+            if isinstance(first, Records | Together):
                 return self._over_records(node, first)
             found: list[Value] = []
             self._rounds(node, 0, first, found)
@@ -274,18 +275,19 @@ class Reader(Expressions):
             raise self.refuse("the length of a list depends on a released value")
         return known
 
-    def _over_records(self, node: Any, records: Records) -> Value:
+    def _over_records(self, node: Any, iterable: Records | Together) -> Value:
+        records = iterable.records if isinstance(iterable, Together) else iterable
         if len(node.generators) > 1 or self.each_record:
             raise self.refuse("a loop over records in a loop over records")
         generator = node.generators[0]
         if self.reports is not None and self.reports.draws(self, node.elt):
-            if generator.ifs:
-                raise self.refuse("reports of the records that meet a condition")
+            if generator.ifs or iterable is not records:
+                raise self.refuse("reports of the records that meet a condition, or beside others")
             return self.reports.RecordReports(self, records, generator.target).comprehension(
                 node.elt
             )
         with self.for_each_record(records):
-            self.bind(generator.target, self.single(records))
+            self.bind(generator.target, self.single(iterable))
             tests: list[Value] = []
             for each in generator.ifs:
                 tests.append(self.read(each))
@@ -310,6 +312,8 @@ class Reader(Expressions):
             single=False,
             boolean=value.boolean,
             floats=value.floats,
+            whole=value.whole,
+            ends=value.ends,
             order=next(tokens) if tests else records.order,
             chosen=records.chosen or bool(tests),
             listed=True,
@@ -327,10 +331,13 @@ class Reader(Expressions):
         if stored or self.path.ledger != ledger or self.path.used != used:
             raise self.refuse("a loop over records draws, releases or stores")
 
-    @staticmethod
-    def single(records: Records) -> Records:
-        """Return the entry of one record."""
-        return replace(records, ordered=False, single=True, listed=False)
+    @classmethod
+    def single(cls, records: Value) -> Value:
+        """Return the entry of one record; of what is taken together a tuple."""
+        if isinstance(records, Together):
+            return tuple(map(cls.single, records.items))
+        plainly = isinstance(records, Records)
+        return replace(records, ordered=False, single=True, listed=False) if plainly else records
 
     # ------------------------------------------------------------------ calls
 
@@ -349,7 +356,7 @@ class Reader(Expressions):
                 reports = self.reports.chosen_by_coins(self, function, args[0], node)
                 if reports is not None:
                     return reports
-            if isinstance(args and args[-1], Once):
+            if isinstance(args and args[-1], Once | Together):
                 waiting = waiting or dict(self.path.heap)
         if any(each.arg is None for each in node.keywords):
             raise self.refuse("keyword arguments are unpacked")

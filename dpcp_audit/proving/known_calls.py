@@ -444,7 +444,8 @@ def bound_arguments(
 
 def all_records(bounds: tuple[Fraction, Fraction]) -> Records:
     """Return the records between these bounds, each at its own place."""
-    return Records(*bounds, next(tokens), placed=True, itself=True)
+    ends = float(bounds[0]), float(bounds[1])
+    return Records(*bounds, next(tokens), placed=True, itself=True, ends=ends)
 
 
 def records_of_clients(

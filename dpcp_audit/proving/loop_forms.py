@@ -19,7 +19,7 @@ import ast
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcp_audit.proving import arithmetic, noise_rules
 from dpcp_audit.proving import known_calls as calls
@@ -34,6 +34,7 @@ from dpcp_audit.proving.distances import (
     Public,
     Records,
     Statistic,
+    Together,
     Value,
     Weights,
     is_public,
@@ -50,7 +51,10 @@ from dpcp_audit.proving.table import GLOBAL_DRAWS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcp_audit.proving.paths import Path
+    from dpcp_audit.proving.paths import Contents, Path
+
+
+_Amounts: TypeAlias = dict[str | int, tuple[Fraction, Fraction]]
 
 
 class Accumulation:
@@ -65,6 +69,7 @@ class Accumulation:
     reports: Any
     quiet: bool
     begun: dict[str, Value]
+    filled: dict[int, Contents]
 
     # What the other part has.
     read: Any
@@ -81,6 +86,9 @@ class Accumulation:
     iterated: list[Value]
     bind: Any
     note: Any
+    hidden: Any
+    added_at: Any
+    fill: Any
 
     @property
     def line(self) -> int:
@@ -96,10 +104,15 @@ class Accumulation:
         """The whole interpreter, which has all the parts."""
         return self
 
-    def _accumulate(self, node: ast.For, records: Records) -> None:
+    def _accumulate(self, node: ast.For, iterable: Records | Together) -> None:
         """Read ``for score in scores`` that adds to counters: a sum over records."""
-        if self.each_record or not isinstance(node.target, ast.Name):
+        records = iterable.records if isinstance(iterable, Together) else iterable
+        if self.each_record:
             raise self.refuse("a loop over records in a loop over records")
+        targets = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+        kinds = (ast.Name, ast.Tuple, ast.Store)
+        if not all(isinstance(each, kinds) for each in ast.walk(node.target)):
+            raise self.refuse("a loop over records binds something other than names")
         changed = {
             each.target.id
             for part in node.body
@@ -112,18 +125,23 @@ class Accumulation:
             for each in ast.walk(part)
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
         }
-        if changed & read or node.target.id in changed:
+        if changed & read or targets & changed:
             raise self.refuse("a loop over records reads its own running sum")
+        self.filled = self.hidden(node)
         with self.for_each_record(records):
-            self.bind(node.target, self.single(records))
+            self.bind(node.target, self.single(iterable))
             variables = self.path.frames[self.frame].variables
             before = {name: variables[name] for name in changed & variables.keys()}
             self.begun = before
             variables |= dict.fromkeys(before, Private(self.line, "it is being added up"))
             added = self._added(node.body, records)
             self.path.frames[self.frame].variables.update(before)
+        self.path.heap |= self.filled
         for name, (low, high) in added.items():
             whole = low.denominator == 1 and high.denominator == 1 and self._counts(node)
+            if isinstance(name, int):
+                self.fill(name, records, (low, high), whole=whole)
+                continue
             moved = records.within(low, high, chosen=records.chosen)
             distance = self.one_record(moved)
             old = self.path.frames[self.frame].variables.get(name)
@@ -134,7 +152,8 @@ class Accumulation:
             one = number(distance, "a sum over records", integer=whole, size=size)
             new = self.operate("Add", old, one)
             self.path.frames[self.frame].variables[name] = new
-        self.path.frames[self.frame].variables.pop(node.target.id, None)
+        for name in targets:
+            self.path.frames[self.frame].variables.pop(name, None)
 
     @staticmethod
     def _counts(node: ast.For) -> bool:
@@ -149,11 +168,12 @@ class Accumulation:
             isinstance(each, ast.Constant) and isinstance(each.value, int) for each in values
         )
 
-    def _added(
-        self, body: list[ast.stmt], records: Records
-    ) -> dict[str, tuple[Fraction, Fraction]]:
-        """Return the smallest and largest amount that one record adds to each counter."""
-        found: dict[str, tuple[Fraction, Fraction]] = {}
+    def _added(self, body: list[ast.stmt], records: Records) -> _Amounts:
+        """Return the smallest and largest amount that one record adds to each counter.
+
+        Of a list or array it is the sum of what is added to its entries, by its address.
+        """
+        found: _Amounts = {}
         for node in body:
             self.line = node.lineno
             for name, (low, high) in self._added_by(node, records).items():
@@ -161,17 +181,19 @@ class Accumulation:
                 found[name] = (before[0] + low, before[1] + high)
         return found
 
-    def _added_by(self, node: ast.stmt, records: Records) -> dict[str, tuple[Fraction, Fraction]]:
+    def _added_by(self, node: ast.stmt, records: Records) -> _Amounts:
         if isinstance(node, ast.If):
             return self._added_in_branches(node, records)
         if isinstance(node, ast.Pass):
             return {}
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+            return self.added_at(node, node.target)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             value = self.read(node.value)
             require_one(self._reader, value)
             if self.for_some:
                 require_of_start(self._reader, value, self.begun.get(node.target.id))
-            low, high = self._amount(value)
+            low, high = self.amount(value)
             if isinstance(node.op, ast.Sub):
                 return {node.target.id: (-high, -low)}
             if isinstance(node.op, ast.Add):
@@ -181,9 +203,7 @@ class Accumulation:
             "use np.count_nonzero or np.sum, or a comprehension",
         )
 
-    def _added_in_branches(
-        self, node: ast.If, records: Records
-    ) -> dict[str, tuple[Fraction, Fraction]]:
+    def _added_in_branches(self, node: ast.If, records: Records) -> _Amounts:
         test, outer = self.read(node.test), self.for_some
         if not (isinstance(test, Records) and test.single and test.boolean):
             self.truth(test)
@@ -199,7 +219,8 @@ class Accumulation:
             for name in one.keys() | two.keys()
         }
 
-    def _amount(self, value: Value) -> tuple[Fraction, Fraction]:
+    def amount(self, value: Value) -> tuple[Fraction, Fraction]:
+        """Return the smallest and the largest amount that a record adds."""
         if isinstance(value, Records) and value.single:
             return value.low, value.high
         number = rational_of(value)

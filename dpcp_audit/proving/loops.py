@@ -4,12 +4,31 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving import loop_forms
+from dpcp_audit.proving import gathering, loop_forms
 from dpcp_audit.proving.arithmetic import kind
-from dpcp_audit.proving.distances import Public, Records, Refusal, Value, sources_of
-from dpcp_audit.proving.paths import join_paths
+from dpcp_audit.proving.distances import (
+    MOST_RECORDS,
+    Part,
+    Private,
+    Public,
+    Records,
+    Reference,
+    Refusal,
+    Statistic,
+    Together,
+    Value,
+    is_known,
+    is_whole,
+    number,
+    sources_of,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import is_scalar, plain
+from dpcp_audit.proving.paths import Contents, join_paths
 from dpcp_audit.proving.statements import Ends, Statements
 
 if TYPE_CHECKING:
@@ -35,8 +54,9 @@ class Loops(Statements):
                 raise self.refuse("permute-and-flip goes on after a coin shows heads")
             return self._left(ends, None, node)
         iterable = self.read(node.iter)
-        if isinstance(iterable, Records):
-            if self.reports is not None and self.reports.draws(self._reader, *node.body):
+        if isinstance(iterable, Records | Together):
+            reports = self.reports if isinstance(iterable, Records) else None
+            if reports is not None and reports.draws(self._reader, *node.body):
                 self.reports.RecordReports(self._reader, iterable, node.target).loop(node)
             else:
                 self._accumulate(node, iterable)
@@ -54,6 +74,67 @@ class Loops(Statements):
         ends = Ends(self.path) if kept else self._rounds_of(node, items)
         del self.iterated[before:]
         return ends
+
+    # ------------------------------------------------------------------ h[bin(x)] += 1
+
+    def hidden(self, node: ast.For) -> dict[int, Contents]:
+        """Hide the lists and arrays to whose entries a loop over records adds, and return them."""
+        found: dict[int, Contents] = {}
+        for each in (each for part in node.body for each in ast.walk(part)):
+            place = each.target if isinstance(each, ast.AugAssign) else None
+            if isinstance(place, ast.Subscript) and isinstance(place.value, ast.Name):
+                owner = self.read(place.value)
+                if isinstance(owner, Reference) and owner.address not in found:
+                    found[owner.address] = gathering.changeable(self._reader, owner)
+        hidden = Contents("lost", (Private(self.line, "it is being added up"),))
+        self.path.heap |= dict.fromkeys(found, hidden)
+        return found
+
+    def added_at(
+        self, node: ast.AugAssign, target: ast.Subscript
+    ) -> dict[str | int, tuple[Fraction, Fraction]]:
+        """Return what a record adds to an entry of a list or array, by its address, and 0."""
+        owner = self.read(target.value) if isinstance(target.value, ast.Name) else None
+        cells = self.filled.get(owner.address) if isinstance(owner, Reference) else None
+        numbers = cells is not None and cells.kind in {"list", "array"}
+        if owner is None or cells is None or not numbers or not isinstance(node.op, ast.Add):
+            raise self.refuse("a loop over records changes an entry in a way that is not followed")
+        place, value = self.read(target.slice), self.read(node.value)
+        of_one = isinstance(place, Records) and place.single and place.whole
+        at = (place.low, place.high) if of_one else None
+        at = (place, place) if is_whole(place) and is_known(place) else at
+        if at is None or not -len(cells.items) <= at[0] <= at[1] < len(cells.items):
+            raise self.refuse(
+                "an entry at a place that is not known to be in range: some data raise IndexError",
+                "keep it in range: h[min(max(int(...), 0), k - 1)] += 1",
+            )
+        if not _keeps_type(cells, value):
+            raise self.refuse(
+                "what is added to an entry may change its type, and so show which entries changed",
+                "begin with np.zeros(k)",
+            )
+        low, high = self.amount(value)
+        return {owner.address: (min(low, Fraction(0)), max(high, Fraction(0)))}
+
+    def fill(
+        self, address: int, records: Records, added: tuple[Fraction, Fraction], *, whole: bool
+    ) -> None:
+        """Add to a list or array what all records add to its entries."""
+        low, high = added
+        most, one_sign = high - low, not (low and high)
+        pair = 1 if self.n is None else 2
+        l1, l2_squared = pair * most, pair * most * most * (1 if one_sign else pair)
+        linf = most if one_sign else pair * most
+        cells, name = self.filled[address], next(tokens)
+        self.note("a histogram in l1", l1)
+        size = (records.count or self.n or MOST_RECORDS) * most
+        given = {"integer": whole, "size": size, "floats": cells.of == "float"}
+        items: list[Value] = []
+        for at, old in enumerate(cells.items):
+            one = number(linf, "sums over records of each bin", **given)
+            part = Part(name, l1, l2_squared, (at,), Fraction(1))
+            items.append(self.operate("Add", old, replace(one, part=part)))
+        self.path.heap[address] = replace(cells, items=tuple(items))
 
     def too_long(self) -> Refusal:
         """Return the refusal of a program that takes too many steps to be read."""
@@ -122,6 +203,16 @@ class Loops(Statements):
             "bound the number of rounds: for _ in range(k)",
         )
         return refusal
+
+
+def _keeps_type(cells: Contents, value: Value) -> bool:
+    """Return True if all entries are numbers of one type, which adding a value leaves as it is."""
+    if cells.kind == "array" and cells.of == "float":
+        numbers = all(is_scalar(each) or isinstance(each, Statistic) for each in cells.items)
+        return numbers and (is_scalar(value) or isinstance(value, Records))
+    of = {int} if cells.kind == "array" else {type(plain(each)) for each in cells.items}
+    known = all(is_scalar(each) for each in cells.items) and is_known(value)
+    return known and of == {type(plain(value))} and of <= {int, float} and cells.of != "other"
 
 
 def _carries(node: ast.While) -> bool:

@@ -32,6 +32,7 @@ from dpcp_audit.proving.distances import (
     is_data,
     is_known,
     is_public,
+    is_whole,
     number,
     of_operator,
     one_of,
@@ -322,7 +323,7 @@ def _against(reader: Interpreter, a: Value, b: Value, choose: Any) -> Value:
         if value is None:
             return NotImplemented
         low, high = choose(x.low, value), choose(x.high, value)
-        return x.within(low, high, ordered=x.ordered)
+        return x.within(low, high, ordered=x.ordered, whole=x.whole and is_whole(other))
     if isinstance(x, Statistic):
         return _contracted(reader, x, other)
     return NotImplemented
@@ -378,7 +379,8 @@ def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None
             return NotImplemented
         low, high = min(low, most), min(high, most)
     reader.note(f"records within [{float(low):.6g}, {float(high):.6g}]")
-    return a.within(low, high, ordered=a.ordered)
+    whole = a.whole and all(each is None or is_whole(each) for each in (a_min, a_max))
+    return a.within(low, high, ordered=a.ordered, whole=whole)
 
 
 def _clipped_anywhere(reader: Interpreter, a: Shifted, a_min: Value, a_max: Value) -> Value:

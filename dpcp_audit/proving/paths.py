@@ -228,7 +228,7 @@ class Joining:
             return x
         alike = (x.kind, len(x.items), x.of) == (y.kind, len(y.items), y.of)
         if not alike or not same(x.keys, y.keys):
-            reason = "branches leave lists of different lengths here"
+            reason = "a list that branches leave with different lengths is used"
             return Contents("lost", (Private(self.line, reason),))
         return replace(x, items=tuple(map(self.value, x.items, y.items)))
 

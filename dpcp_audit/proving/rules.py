@@ -33,6 +33,7 @@ from dpcp_audit.proving.distances import (
     Weights,
     is_data,
     is_known,
+    is_whole,
     number,
     require_doubles,
     require_of_start,
@@ -44,6 +45,8 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain, rational_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.proving.paths import Interpreter
 
 
@@ -76,7 +79,9 @@ def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None)
     if alone or (isinstance(a, Records) and a.single):
         return NotImplemented  # an array of no dimension, which changes in place
     if isinstance(a, Records):
-        return replace(a, listed=False, floats=a.floats or dtype is not None)
+        if dtype is not None:
+            a = replace(a, floats=True, whole=False)
+        return replace(a, listed=False)
     if isinstance(a, Statistic) and dtype is not None:
         return replace(a, floats=True)
     return a
@@ -100,7 +105,7 @@ def flat(reader: Interpreter, a: Value) -> Value:
 def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
     """A number of one entry stays what it is."""
     if isinstance(a, Records):
-        made = {"floats": True, "entry_type": PYTHON}
+        made = {"floats": True, "entry_type": PYTHON, "ends": a.ends}
         return a.within(a.low, a.high, **made) if a.single else NotImplemented
     if isinstance(a, Statistic) and a.shape == ():
         return replace(a, floats=True)
@@ -119,8 +124,20 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
     if isinstance(a, Noise) and a.shape == () and a.law.startswith(ROUNDED) and not a.moved:
         return a
     if isinstance(a, Records) and a.single and a.boolean:
-        return a.within(a.low, a.high, entry_type=PYTHON)
+        return a.within(a.low, a.high, entry_type=PYTHON, whole=True)
+    if isinstance(a, Records) and a.single and a.whole:
+        return replace(a, entry_type=PYTHON)
+    if isinstance(a, Records) and a.single:
+        return whole_numbers(a, int, entry_type=PYTHON)
     return NotImplemented
+
+
+def whole_numbers(a: Records, of: Any, **given: Any) -> Value:
+    """Return records rounded by a function that rises, if what it is computed from is known."""
+    if a.ends is None or not a.floats:
+        return NotImplemented
+    low, high = sorted(map(of, a.ends))
+    return a.within(Fraction(low), Fraction(high), floats=False, whole=True, **given)
 
 
 def as_bool(reader: Interpreter, a: Value) -> Value:
@@ -132,13 +149,26 @@ _LARGEST_SCALE = 2**40
 """Scale of rounded noise beyond which it may be as large as NumPy's whole numbers."""
 
 
-def rounded(reader: Interpreter, a: Value) -> Value:
-    """Noise as a whole number: beside a whole number it is as if the sum of both was rounded."""
-    if isinstance(a, Noise) and a.law in {"laplace", "normal"}:
-        if a.scale.square > _LARGEST_SCALE**2:
-            raise reader.refuse("noise so large that whole numbers wrap around")
-        return replace(a, law=ROUNDED + a.law, moved=0)
-    return NotImplemented
+def rounding(of: Callable[[float], float]) -> Callable[[Interpreter, Value], Value]:
+    """Return the rule of a function that rounds."""
+
+    def rounded(reader: Interpreter, a: Value) -> Value:
+        """Noise as a whole number: beside a whole one it is as if the sum of both was rounded."""
+        if isinstance(a, Noise) and a.law in {"laplace", "normal"}:
+            if a.scale.square > _LARGEST_SCALE**2:
+                raise reader.refuse("noise so large that whole numbers wrap around")
+            return replace(a, law=ROUNDED + a.law, moved=0)
+        if isinstance(a, Records) and a.floats and a.ends is not None:
+            low, high = sorted(map(of, a.ends))
+            if type(low) is int:
+                made = {"entry_type": PYTHON, "floats": False, "whole": True}
+                return (
+                    a.within(Fraction(low), Fraction(high), **made) if a.single else NotImplemented
+                )
+            return a.within(Fraction(low), Fraction(high), ends=(low, high))
+        return NotImplemented
+
+    return rounded
 
 
 def reshaped(reader: Interpreter, a: Value, *shape: Value) -> Value:
@@ -359,18 +389,26 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     if not np.all(edges[1:] >= edges[:-1]):  # NaN, beside which bins count records twice
         raise reader.refuse("the edges of a histogram's bins do not increase")
+    return bins_of(reader, a, len(edges) - 1), frozen(edges)
+
+
+def bins_of(reader: Interpreter, a: Records, bins: int) -> Statistic:
+    """Return the counts of disjoint bins."""
     moved = ONE if reader.n is None else Fraction(2)
     reader.note("histogram in l1", moved)
-    counts = statistic(
-        (len(edges) - 1,),
-        moved,
-        moved,
-        ONE,
-        integer=True,
-        says="counts of disjoint bins",
-        size=Fraction(a.count or reader.n or MOST_RECORDS),
-    )
-    return counts, frozen(edges)
+    size = Fraction(a.count or reader.n or MOST_RECORDS)
+    says = "counts of disjoint bins"
+    return statistic((bins,), moved, moved, ONE, integer=True, says=says, size=size)
+
+
+def bin_counts(reader: Interpreter, x: Value, weights: Value = None, minlength: Value = 0) -> Value:
+    """``np.bincount``, of as many bins for all data: the counts of disjoint bins."""
+    if not are_records(x) or not x.whole or weights is not None:
+        return NotImplemented
+    if not is_whole(minlength) or not is_known(minlength) or not 0 <= x.low <= x.high < minlength:
+        reason = "how many bins there are depends on the records, or a bin has no place"
+        raise reader.refuse(reason, "clip the bins to 0, ..., k - 1, and give minlength=k")
+    return bins_of(reader, x, int(minlength))
 
 
 def exponential(reader: Interpreter, a: Value) -> Value:

@@ -30,6 +30,7 @@ from dpcp_audit.proving.distances import (
     Private,
     Public,
     Records,
+    Together,
     Value,
     is_known,
     shape_of,
@@ -131,13 +132,16 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.diff", rules.differences, "Smith 2011, Algorithm 2"),
     Rule("np.concatenate", rules.concatenated, "Smith 2011, Algorithm 2"),
     Rule("np.reshape", rules.reshaped, "the same numbers"),
-    *(Rule(name, rules.rounded, _WHOLE, "scalar") for name in ("round", "math.floor", "math.ceil")),
+    Rule("round", rules.rounding(round), _WHOLE, "scalar"),
+    Rule("math.floor", rules.rounding(math.floor), _WHOLE, "scalar"),
+    Rule("math.ceil", rules.rounding(math.ceil), _WHOLE, "scalar"),
     *(
-        Rule(name, rules.rounded, _WHOLE, _ENTRYWISE)
-        for name in ("np.rint", "np.round", "np.floor", "np.ceil")
+        Rule(f"np.{of.__name__}", rules.rounding(of), _WHOLE, _ENTRYWISE)
+        for of in (np.rint, np.round, np.floor, np.ceil)
     ),
     Rule("np.outer", dp_sgd.outer, "Abadi and others 2016, Algorithm 1"),
     Rule("np.linalg.norm", dp_sgd.norm, "Abadi and others 2016, Algorithm 1"),
+    Rule("np.bincount", rules.bin_counts, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
     Rule("np.cumsum", rules.cumulated, _SENSITIVITY, "same"),
     Rule("np.argmax", rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
     Rule("print", rules.printed, "printing is release"),
@@ -160,7 +164,7 @@ TABLE: tuple[Rule, ...] = (
         "str repr format np.shape np.interp np.digitize np.isclose np.allclose pow np.logspace "
         "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero bin hex "
         "np.cos np.sin np.arctan np.arctan2 np.exp2 np.hypot np.floor_divide np.mod np.bitwise_and "
-        "np.bitwise_or np.bitwise_xor np.bincount np.average np.tril np.triu np.roll np.vstack "
+        "np.bitwise_or np.bitwise_xor np.average np.tril np.triu np.roll np.vstack "
         "np.hstack np.column_stack np.block np.kron np.isin np.identity np.trunc np.greater "
         "np.greater_equal np.less np.less_equal np.equal np.not_equal np.delete np.insert "
         "np.logical_xor np.logaddexp np.partition",
@@ -351,6 +355,12 @@ def _range(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Valu
 
 
 def _zip(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
+    first = next((each for each in args if isinstance(each, Records | Together)), None)
+    if first is not None and all(type(each) is bool for each in kw.values()):
+        records = first.records if isinstance(first, Together) else first
+        items = [gathering.beside(reader, records, each) for each in args]
+        if kw.keys() <= {"strict"}:
+            return Together(records, tuple(items))
     rows = [reader.entries(each, "a zipped value") for each in args]
     strict = kw.get("strict", False)
     if set(kw) - {"strict"} or not isinstance(strict, bool):
@@ -362,6 +372,11 @@ def _zip(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
 
 def _enumerate(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
     start = kw.get("start", args[1] if len(args) > 1 else 0)
+    if args and isinstance(args[0], Records | Together):
+        if len(args) > 2 or kw.keys() - {"start"} or type(start) is not int:
+            raise reader.refuse("enumerate with arguments that are not known")
+        records = args[0].records if isinstance(args[0], Together) else args[0]
+        return Together(records, (gathering.places(reader, records, start), args[0]))
     if not args or not isinstance(start, int):
         raise reader.refuse("enumerate with arguments that are not known")
     return Once(

@@ -496,3 +496,84 @@ def maximum_or_none(scores, *, rng):
 
 add(maximum_from_a_constant, "python")
 add(maximum_or_none, "python")
+
+
+def weighted_sum_by_zip(scores, *, rng):
+    weights = [0.5] * 19 + [1.0]
+    total = 0.0
+    for score, weight in zip(scores, weights, strict=True):
+        total += weight * score
+    return total + rng.laplace(0.0, 1.0)
+
+
+add(weighted_sum_by_zip, "zip and enumerate")
+
+
+def pairs_of_scores(scores, *, rng):
+    above = sum(1 for x, y in zip(scores, scores**2, strict=True) if x - y > 0.125)
+    return above + rng.laplace(0.0, 1.0)
+
+
+add(pairs_of_scores, "zip and enumerate")
+
+
+def pairs_of_scores_add_remove(scores, *, rng):
+    total = 0.0
+    for i, (x, y) in enumerate(zip(scores, np.abs(scores - 0.5))):  # noqa: B007, B905
+        total += x * y
+    return total + rng.laplace(0.0, 0.5)
+
+
+add(pairs_of_scores_add_remove, "zip and enumerate", neighbours=Relation.ADD_REMOVE)
+
+
+def enumerated_halves(scores, *, rng):
+    early = late = 0.0
+    for i, score in enumerate(scores):
+        if i < len(scores) // 2:
+            early += float(score)
+        else:
+            late += float(score)
+    return early + rng.laplace(0.0, 2.0), late + rng.laplace(0.0, 2.0)
+
+
+add(enumerated_halves, "zip and enumerate")
+
+
+def histogram_by_hand(scores, *, rng):
+    counts = np.zeros(10)
+    for score in scores:
+        counts[min(int(score * 10), 9)] += 1
+    return counts + rng.laplace(0.0, 2.0, size=10)
+
+
+add(histogram_by_hand, "histogram by hand")
+
+
+def histogram_in_list(scores, *, rng):
+    counts = [0] * 5
+    for score in scores:
+        if score > 0.125:
+            counts[min(math.floor(score / 0.2), 4)] += 1
+    return [count + rng.laplace(0.0, 1.0) for count in counts]
+
+
+add(histogram_in_list, "histogram by hand", neighbours=Relation.ADD_REMOVE)
+
+
+def sums_by_bin(scores, *, rng):
+    k, sums = 4, np.zeros(5)
+    for score in scores:
+        sums[int(score * k)] += score
+    return sums + rng.normal(0.0, math.sqrt(2.0), size=5)
+
+
+add(sums_by_bin, "histogram by hand", dp.GaussianDP(1.0))
+
+
+def histogram_by_places(scores, *, rng):
+    places = np.minimum((scores * 8).astype(int), 7)
+    return np.bincount(places, minlength=8) + rng.laplace(0.0, 2.0, size=8)
+
+
+add(histogram_by_places, "histogram by hand")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from proving import (
     attack_functions_arrays,
+    attack_functions_beside,
     attack_functions_clipping,
     attack_functions_data,
     attack_functions_filled,
@@ -52,6 +53,7 @@ ATTACKS = [
     *attack_functions_order.ATTACKS,
     *attack_functions_types.ATTACKS,
     *attack_functions_records.ATTACKS,
+    *attack_functions_beside.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
 

@@ -24,6 +24,13 @@ VALUES = (0.0, 0.3, 0.5, 1.0)
 INPUTS = [*itertools.product(VALUES, repeat=N)]
 PROGRAMS = 300
 STUDIED = 10_000
+BESIDE = (
+    *["s in scores"] * 6, "i, s in enumerate(scores)", "w, s in enumerate(scores, -1)",
+    "s, w in zip(scores, [0.5, 1.0, -2.0, 0.0])", "s, w in zip(scores, (0, 1, 2, 1), strict=True)",
+    "s, w in zip(scores, scores)", "w, (s, i) in enumerate(zip(scores, np.array([1, 2, 0, 1])))",
+    "s, w in zip(np.sort(scores), [1.0, 2.0, 3.0, 4.0])", "w, s in enumerate(scores[1:])",
+)  # fmt: skip
+"""What loops go through; in some of them ``w`` and ``i`` have values, too."""
 SCALE, RARE = 1000.0, 0.001
 """The scale of Laplace noise, and p of geometric noise."""
 
@@ -44,7 +51,8 @@ class Expressions(random.Random):
             f"({a}) ** 2", f"-({a})", f"({a}) + ({b})", f"({a}) - ({b})", f"({a}) * ({b})",
             "(s > 0.4 and s < 0.9)", f"(s > 0.4 or {a})", f"np.where(s > 0.4, {a}, {c})",
             f"np.maximum({a}, {c})", f"(0.2 < {a} < 0.7)", f"math.fabs({a})", f"({a}) / 2",
-            f"({a}, {b})[0]",
+            f"({a}, {b})[0]", f"int({a})", f"int({a} * 3)", f"math.floor({a} / 0.1)", f"round({a})",
+            f"min(int({a}), 2)", f"np.floor(s * {c})",
         ]  # fmt: skip
         return self.choice(forms)
 
@@ -58,15 +66,35 @@ class Expressions(random.Random):
             "np.count_nonzero([{}])", "np.sort(np.array([{}]))[1]",
             "np.searchsorted(np.sort([{}]), 0.4)",
             f"np.sum(np.array([{{}}]) + np.array([{self.of_score()} for s in scores]))",
+            "np.bincount([{}], minlength=3)[1]",
         ])  # fmt: skip
-        return form.format(each)
+        return form.format(each.replace("s in scores", self.choice(BESIDE)))
+
+    def bins(self) -> tuple[str, str]:
+        """Return a loop that fills a histogram by hand, or one of whole numbers, and its name."""
+        if self.random() < 0.2:
+            number = self.choice(["(scores * 3)", "np.floor(scores / 0.4)", "np.rint(scores)"])
+            text = self.choice(["{}", "np.minimum({}, 2)", "np.clip({}, 0, 2)"])
+            return "", f"np.bincount({text.format(number + '.astype(int)')}, minlength=3)"
+        start = self.choice(["np.zeros(3)", "[0] * 3", "[0.0] * 3", "np.zeros(3, dtype=int)"])
+        lines = f"    h = {start}\n    for {self.choice(BESIDE)}:\n"
+        for _ in range(self.choice([1, 1, 2])):
+            place = self.choice(["int(s * 3)", "min(int(s * 3), 2)", "int(s > 0.4)", "round(s)",
+                                 "math.floor(s / 0.5)", "max(min(int(s / 0.1), 2), 0)", "1", "w",
+                                 "int(s * w)", "min(max(i, 0), 2)"])  # fmt: skip
+            amount = self.choice(["1", "1", "1.0", "s", "w", "2", "-1", self.of_score(1)])
+            test = self.choice(["", "", "        if s > 0.2:\n    "])
+            lines += f"{test}        h[{place}] += {amount}\n"
+        return lines, "np.array(h)"
 
     def statistic(self) -> tuple[str, str]:
         """Return statements and an expression after them."""
+        if self.random() < 0.25:
+            return self.bins()
         lines, text = "", self.of_scores()
         if self.random() < 0.2:
             start, test = self.choice(["0", "0.0", "np.float64(0)"]), self.choice(["", "0.2 < "])
-            lines = f"    t = {start}\n    for s in scores:\n        if {test}s < 0.7:\n"
+            lines = f"    t = {start}\n    for {self.choice(BESIDE)}:\n        if {test}s < 0.7:\n"
             lines, text = lines + f"            t += {self.of_score()}\n", "t"
         for _ in range(self.randrange(3)):
             c = self.choice([1, 2, 0.5, 3])
@@ -80,8 +108,9 @@ class Expressions(random.Random):
     def program(self, number: int) -> str:
         """Return the source of a noisy function, and of the same without noise."""
         lines, text = self.statistic()
-        geometric = f"rng.geometric({RARE}) - rng.geometric({RARE})"
-        noise = geometric if number % 3 == 0 else f"rng.laplace(0, {SCALE})"
+        size = ", size=3" if text.endswith(("np.array(h)", "minlength=3)")) else ""
+        geometric = f"rng.geometric({RARE}{size}) - rng.geometric({RARE}{size})"
+        noise = geometric if number % 3 == 0 else f"rng.laplace(0, {SCALE}{size})"
         return (
             "import math\n\nimport numpy as np\n\n\n"
             f"def noisy(scores, *, rng):\n{lines}    x = {text}\n    return x + {noise}\n\n\n"
@@ -94,7 +123,7 @@ def value_of(exact, scores) -> Any:
     with warnings.catch_warnings(action="error"):
         try:
             return exact(np.array(scores))
-        except (ArithmeticError, TypeError, ValueError, RuntimeWarning) as error:
+        except (ArithmeticError, LookupError, NameError, TypeError, ValueError, Warning) as error:
             return error
 
 
@@ -104,9 +133,14 @@ def check(proof, exact, number: int) -> None:
     found = {each: value_of(exact, each) for each in INPUTS}
     if all(isinstance(each, Exception) for each in found.values()):
         return  # an error on every input tells nothing
-    assert len({type(each + (1 if whole else 0.5)) for each in found.values()}) == 1
+    shifted = [each + (1 if whole else 0.5) for each in found.values()]
+    assert (
+        len({(type(each), getattr(each, "dtype", None), np.shape(each)) for each in shifted}) == 1
+    )
     moved = max(
-        abs(float(found[each]) - float(found[(*each[:place], value, *each[place + 1 :])]))
+        np.abs(
+            np.subtract(found[each], found[(*each[:place], value, *each[place + 1 :])], dtype=float)
+        ).sum()
         for each in INPUTS
         for place in range(N)
         for value in VALUES

@@ -1,0 +1,380 @@
+"""Attempts by loops over records: what is beside a record, its place, and the bins of a histogram."""
+# ruff: noqa
+
+import math
+
+import numpy as np
+from proving.specimen_tables import Table
+
+from dpcp_audit import PureDP
+from dpcp_audit.words.guarantees import Relation
+
+ATTACKS = Table("beside")
+attack = ATTACKS.attack
+ADD_REMOVE = Relation.ADD_REMOVE
+WEIGHTS = [1.0] * 20
+
+
+# ---------------------------------------------------------------------- zip and enumerate
+
+
+@attack("zip: a weight of 3 on one record", n=5)
+def weight_of_three(scores, *, rng):
+    total = 0.0
+    for x, w in zip(scores, [1.0, 1.0, 1.0, 1.0, 3.0]):
+        total += x * w
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("zip: a negative weight is as large", n=4)
+def weight_below_zero(scores, *, rng):
+    return sum(x * w for x, w in zip(scores, (1.0, 1.0, 1.0, -2.0))) + rng.laplace(0, 1.0)
+
+
+@attack("zip: a record that is removed moves the weights of all after it", neighbours=ADD_REMOVE)
+def weights_shift(scores, *, rng):
+    total = 0.0
+    for x, w in zip(scores, WEIGHTS):
+        total += x * (1.0 - w) + x
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("enumerate: the places tell how many records there are", neighbours=ADD_REMOVE)
+def places_tell_the_number(scores, *, rng):
+    total = 0
+    for i, x in enumerate(scores):
+        total += i
+    return total
+
+
+@attack("enumerate: a record that is removed moves all after it", neighbours=ADD_REMOVE)
+def places_shift(scores, *, rng):
+    total = 0.0
+    for i, x in enumerate(scores):
+        if i == 3:
+            total += x
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("sorted scores lie at other places if one of them changes", n=4)
+def sorted_places(scores, *, rng):
+    total = 0.0
+    for i, x in enumerate(np.sort(scores)):
+        if x > 0.125 + i * 0.25:
+            total += 1
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("sorted scores beside numbers", n=4)
+def sorted_beside(scores, *, rng):
+    steps = [0.125, 0.375, 0.625, 0.875]
+    return sum(1 for x, t in zip(sorted(scores), steps) if x > t) + rng.laplace(0, 1.0)
+
+
+@attack("selected scores lie at other places", n=4)
+def chosen_places(scores, *, rng):
+    total = 0
+    for i, x in enumerate(scores[scores > 0.5]):
+        total += i
+    return total + rng.laplace(0, 3.0)
+
+
+@attack("zip of scores and sorted scores: a pair holds two persons' records")
+def pairs_of_two_persons(scores, *, rng):
+    total = 0.0
+    for x, y in zip(scores, np.sort(scores)):
+        total += 1 if x > y else 0
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("zip of neighbouring scores")
+def neighbouring_scores(scores, *, rng):
+    return sum(abs(y - x) for x, y in zip(scores[:-1], scores[1:])) + rng.laplace(0, 1.0)
+
+
+@attack("zip: fewer numbers than records leave records out, longer ones do not")
+def too_few_numbers(scores, *, rng):
+    total = 0.0
+    for x, w in zip(scores, [1.0, 1.0]):
+        total += x
+    return total + rng.laplace(0, 0.5)
+
+
+@attack("zip: a list is changed while the iterator waits", n=3)
+def changed_while_waiting(scores, *, rng):
+    w = [1.0, 1.0, 1.0]
+
+    def change():
+        w[0] = 100.0
+        return (1.0, 1.0, 1.0)
+
+    total = 0.0
+    for (x, v), _ in zip(zip(scores, w), change()):
+        total += x * v
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("zip is kept, and gone through twice: the second time it is empty")
+def kept_pairs(scores, *, rng):
+    pairs = zip(scores, scores)
+    a = sum(x for x, _ in pairs)
+    b = sum(x for x, _ in pairs)
+    return np.sum(scores) if b == 0 else a + rng.laplace(0, 1.0)
+
+
+@attack("the truth of an iterator", event=lambda v: v > 0.5)
+def truth_of_pairs(scores, *, rng):
+    if not zip(scores, scores):
+        return rng.laplace(0, 1.0)
+    return float(np.sum(scores))
+
+
+@attack("a list of pairs is returned")
+def listed_pairs(scores, *, rng):
+    return list(zip(scores, WEIGHTS))
+
+
+@attack("the smallest pair")
+def smallest_pair(scores, *, rng):
+    return min(enumerate(scores))
+
+
+@attack("pairs in order")
+def pairs_in_order(scores, *, rng):
+    return sorted(zip(scores, WEIGHTS))[0][1]
+
+
+@attack("a pair is looked for")
+def looked_for(scores, *, rng):
+    return 1.0 if (0.5, 1.0) in zip(scores, WEIGHTS) else 0.0
+
+
+@attack("the place as an index of what has no noise", n=3)
+def place_as_index(scores, *, rng):
+    w = [1.0, 1.0, 1.0]
+    for i, x in enumerate(scores):
+        w[i] += x
+    return w
+
+
+@attack("the place as an index of numbers", n=3)
+def place_of_numbers(scores, *, rng):
+    w, total = np.array([1.0, 1.0, 5.0]), 0.0
+    for i, x in enumerate(scores):
+        total += w[i] * x
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("numbers of two types: the data decide the type of the result")
+def types_beside(scores, *, rng):
+    total = 0
+    for x, w in zip(scores, [1] * 19 + [1.0]):
+        if x > 0.5:
+            total += w
+    return total + rng.geometric(0.63) - rng.geometric(0.63)
+
+
+@attack("unpacked stars", n=3)
+def starred_pairs(scores, *, rng):
+    total = 0.0
+    for x, *rest in zip(scores, scores, scores):
+        total += rest[0] + rest[1]
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("noise of its own for each record")
+def noise_beside(scores, *, rng):
+    total = 0.0
+    for x, z in zip(scores, rng.laplace(0, 1.0, size=20)):
+        total += x + z
+    return total
+
+
+# ---------------------------------------------------------------------- histograms by hand
+
+
+@attack("a histogram by hand with noise for one count alone", n=6)
+def half_the_noise(scores, *, rng):
+    h = np.zeros(4)
+    for x in scores:
+        h[min(int(x * 4), 3)] += 1
+    return h + rng.laplace(0, 1.0, size=4)
+
+
+@attack("two counts for each record", n=6)
+def two_counts(scores, *, rng):
+    h = np.zeros(4)
+    for x in scores:
+        h[min(int(x * 4), 3)] += 1
+        h[0] += 1 if x > 0.5 else 0
+    return h + rng.laplace(0, 2.0, size=4)
+
+
+@attack("a count that adds two")
+def adds_two(scores, *, rng):
+    h = [0] * 4
+    for x in scores:
+        h[min(int(x * 4), 3)] += 2
+    return np.array(h) + rng.laplace(0, 2.0, size=4)
+
+
+@attack("the bin of the largest score has no place", pair=None)
+def out_of_range(scores, *, rng):
+    h = np.zeros(4)
+    for x in scores:
+        h[int(x * 4)] += 1
+    return h + rng.laplace(0, 2.0, size=4)
+
+
+@attack("1 / 0.1 is 10 as doubles, and 9.99... as 0.1 is written")
+def rounded_into_no_place(scores, *, rng):
+    h = np.zeros(10)
+    for x in scores:
+        h[int(x / 0.1)] += 1
+    return h + rng.laplace(0, 2.0, size=10)
+
+
+@attack("doubles of large numbers round to a bin that has no place", bounds=(0.0, 0.9))
+def large_numbers_round(scores, *, rng):
+    h = np.zeros(1)
+    for x in scores:
+        h[int((x + 2.0**52) - 2.0**52)] += 1
+    return h + rng.laplace(0, 2.0, size=1)
+
+
+@attack("a table of whole numbers cuts off what is added")
+def cut_off(scores, *, rng):
+    h = np.zeros(4, dtype=int)
+    for x in scores:
+        h[min(int(x * 4), 3)] += 0.5
+    return h + rng.laplace(0, 1.0, size=4)
+
+
+@attack("a list of whole numbers holds a double where a record was")
+def type_of_entries(scores, *, rng):
+    h = [0] * 4
+    for x in scores:
+        h[min(int(x * 4), 3)] += 1.0
+    return isinstance(h[0], int), h[0] + rng.laplace(0, 2.0)
+
+
+@attack("a list of Python's numbers holds one of NumPy's where a record was")
+def numpy_in_a_list(scores, *, rng):
+    h = [0.0] * 4
+    for x in scores:
+        h[min(int(x * 4), 3)] += x
+    return h[0] / (rng.random() * 0.0)
+
+
+@attack("the counts are read while they are added up")
+def read_while_added(scores, *, rng):
+    h, total = np.zeros(4), 0.0
+    for x in scores:
+        h[min(int(x * 4), 3)] += 1
+        total += h[0]
+    return total + rng.laplace(0, 1.0)
+
+
+@attack("the counts are read under another name")
+def read_by_another_name(scores, *, rng):
+    h = [0] * 4
+    g, total = h, 0.0
+    for x in scores:
+        h[min(int(x * 4), 3)] += 1
+        if g[0] > 2:
+            total += 1
+    return total
+
+
+@attack("another name shows the counts without noise")
+def another_name(scores, *, rng):
+    h = [0] * 4
+    g = h
+    for x in scores:
+        h[min(int(x * 4), 3)] += 1
+    noisy = np.array(h) + rng.laplace(0, 2.0, size=4)
+    return noisy, g
+
+
+@attack("a dictionary has keys, not places")
+def dictionary(scores, *, rng):
+    h = {1: 0, 0: 0, 5: 0}
+    for x in scores:
+        h[min(int(x * 2), 1)] += 1
+    return h[5] + rng.laplace(0, 1.0), h[0], h[1]
+
+
+@attack("all places of all records at once, for each record")
+def all_places(scores, *, rng):
+    h, places = np.zeros(4), np.minimum((scores * 4).astype(int), 3)
+    for x in scores:
+        h[places] += 1
+    return h + rng.laplace(0, 2.0, size=4)
+
+
+@attack("a truth value as an index adds an axis")
+def truth_as_index(scores, *, rng):
+    h = np.zeros(4)
+    for x in scores:
+        h[x > 0.5] += 1
+    return h + rng.laplace(0, 2.0, size=4)
+
+
+@attack("a list that a loop goes through grows with it")
+def while_it_is_gone_through(scores, *, rng):
+    h = [0, 0]
+    for v in h:
+        for x in scores:
+            h[int(x > 0.5)] += 1
+    return np.array(h) + rng.laplace(0, 2.0, size=2)
+
+
+@attack("the bins are subtracted from: a difference of counts moves by two")
+def minus_one(scores, *, rng):
+    h = np.zeros(2)
+    for x in scores:
+        h[int(x > 0.5)] += 1
+        h[int(x <= 0.5)] += -1
+    return h + rng.laplace(0, 2.0, size=2)
+
+
+@attack("how many bins there are depends on the largest score")
+def bins_of_the_largest(scores, *, rng):
+    counts = np.bincount((scores * 4).astype(int))
+    return counts[:1] + rng.laplace(0, 2.0, size=1), len(counts)
+
+
+@attack("minlength is no limit")
+def more_bins(scores, *, rng):
+    counts = np.bincount((scores * 4).astype(int), minlength=4)
+    return counts + rng.laplace(0, 2.0, size=4)
+
+
+@attack("weights of a bin count")
+def weighted_bins(scores, *, rng):
+    counts = np.bincount(np.minimum((scores * 4).astype(int), 3), scores * 9.0, minlength=4)
+    return counts + rng.laplace(0, 2.0, size=4)
+
+
+@attack("a bin below 0 raises an error", bounds=(-1.0, 1.0))
+def bins_below_zero(scores, *, rng):
+    counts = np.bincount((scores * 3).astype(int), minlength=4)
+    return counts + rng.laplace(0, 2.0, size=4)
+
+
+@attack("half the noise on bin counts")
+def bins_with_half_the_noise(scores, *, rng):
+    return np.bincount((scores * 3).astype(int), minlength=4) + rng.laplace(0, 1.0, size=4)
+
+
+@attack("whole numbers of scores are no counts: a cast moves by more than one", bounds=(0.0, 9.0))
+def casts_move(scores, *, rng):
+    return np.sum(scores.astype(int)) + rng.laplace(0, 1.0)
+
+
+@attack("a cast back to doubles is not a whole number")
+def cast_twice(scores, *, rng):
+    h = np.zeros(2)
+    for x in scores:
+        h[float(int(x))] += 1
+    return h + rng.laplace(0, 2.0, size=2)
