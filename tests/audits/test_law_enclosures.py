@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcp_audit.audits import exact
 from dpcp_audit.audits.exact import enclosed, exact_outcome, rho_bound
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair, LawPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -31,7 +33,8 @@ MIN, SUBNORMAL = 2.2250738585072014e-308, 5e-324
 
 
 def verdict(guarantee: PrivacyGuarantee, pair: LawPair) -> Verdict:
-    return exact_outcome(guarantee, [pair], argument="The pair is all there is.").verdict
+    with mock.patch.object(exact, "law_figures", lambda *_: []):  # they are slow
+        return exact_outcome(guarantee, [pair], argument="The pair is all there is.").verdict
 
 
 def decided(guarantee: type[PrivacyGuarantee], *of: float, limit: float, pair: LawPair) -> None:
