@@ -278,7 +278,8 @@ class Leak(Refusal):
         """Return the same at the line that took the data which are returned."""
         where = f"line {self.line} returns what is made of it"
         reason = f"data is taken here without its noise, and {where}"
-        return Leak(line, reason, self.hint, self.file)
+        hint = f"at line {self.line}, {self.hint}" if self.hint else ""
+        return Leak(line, reason, hint, self.file)
 
 
 class Suspect(Refusal):

@@ -7,6 +7,7 @@ import ast
 import html
 import linecache
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -357,10 +358,20 @@ def _shown(total: Total) -> str:
     return "∞" if total.value is None else f"{float(total.value):.6g}"
 
 
+def _costs_by_line(result: ProofResult) -> dict[int, float]:
+    """Return the costs by line; a choice by weights costs at the line of its exponent."""
+    paths = () if result.ledger is None else result.ledger.paths
+    exponents = {each.line: each.exponent for path in paths for each in path if each.exponent}
+    shares: dict[int, float] = defaultdict(float)
+    for line, cost in (result.totals[0].shares if result.totals else {}).items():
+        shares[exponents.get(line, line)] += cost
+    return dict(shares)
+
+
 def _annotated(result: ProofResult, source: FunctionSource) -> tuple[AnnotatedLine, ...]:
     """Return the function's own lines, and those of other functions that something is said of."""
     last = source.node.end_lineno or source.node.lineno
-    stop, shares = result.stop, result.totals[0].shares if result.totals else {}
+    stop, shares = result.stop, _costs_by_line(result)
     own = [Line(each, source.file) for each in range(source.node.lineno, last + 1)]
     told = {Line(line, file) for file, line in result.notes}
     told |= {Line(line, getattr(line, "file", source.file)) for line in shares}

@@ -159,9 +159,10 @@ def test_lines_of_helpers_and_of_exponents_are_known() -> None:
     assert [each.text.strip() for each in found if each.cost] == [
         "return total + rng.laplace(0, 2)"
     ]
-    ledger = dp.prove(_exponential, dp.PureDP(2.0)).ledger
-    (charge,) = ledger.paths[0]
+    proof = dp.prove(_exponential, dp.PureDP(2.0))
+    (charge,) = proof.ledger.paths[0]
     assert charge.exponent == charge.line - 1
+    assert [each.line for each in proof.annotated if each.cost] == [charge.exponent]
 
 
 @pytest.mark.parametrize(

@@ -175,3 +175,23 @@ def test_with_the_noise_that_a_hint_names_one_use_is_proved(
     assert told[2] == law
     noised = _proof(text.replace("<noise>", f" + {told[1]}"), {}, claim, tmp_path)
     assert noised.proved, noised.reason
+
+
+TAKEN_BEFORE = """
+    rho = 0.5
+    middle = np.mean(scores)
+    noisy = middle + rng.normal(0, 1.0)
+    noisy = middle
+    return 2 * noisy<noise>
+"""
+
+
+def test_a_hint_of_another_line_than_the_one_that_is_named_says_which(tmp_path: Path) -> None:
+    bare = _proof(TAKEN_BEFORE.replace("<noise>", ""), {}, dp.ZCDP(0.5), tmp_path)
+    told = re.fullmatch(r"at line (\d+), adding (.+) makes one use of it ρ-zCDP", bare.hint)
+    assert told is not None, bare.hint
+    text = (HEAD + TAKEN_BEFORE).splitlines()
+    assert "<noise>" in text[int(told[1]) - 1]
+    assert int(told[1]) != bare.line
+    noised = _proof(TAKEN_BEFORE.replace("<noise>", f" + {told[2]}"), {}, dp.ZCDP(0.5), tmp_path)
+    assert noised.proved, noised.reason
