@@ -99,6 +99,7 @@ class Reader(Expressions):
         self.shown: Refusal | None = None
         self.made: dict[tuple[int, str], int] = {}
         self.taken: dict[tuple[int, str], int] = {}
+        self.copies: dict[ast.expr, bool] = {}
         self.noised: set[int] = set()
 
     # ------------------------------------------------------------------ what is observed
@@ -367,7 +368,18 @@ class Reader(Expressions):
         kept = any(map(is_iterator, (*args, *kw.values())))
         if kept and not calls.consumes(self, function):
             raise self.refuse("an iterator is kept")
+        self._keep_copies(node, function)
         return self.call(function, args, kw)
+
+    def _keep_copies(self, node: ast.Call, method: Value) -> None:
+        """Keep whether a call is of a method of an array that gives a copy of it, each time."""
+        if not isinstance(method, BoundMethod):
+            self.copies.pop(node, None)
+            return
+        given, owner = {"astype": 1, "copy": 0}.get(method.name), method.owner
+        arrays = not isinstance(owner, Reference) or self.cells(owner).kind == "array"
+        copies = arrays and len(node.args) == given and not node.keywords
+        self.copies[node] = copies and self.copies.get(node, True)
 
     def _generated(self, function: Value, node: ast.Call, each: ast.GeneratorExp) -> Value:
         """Return the entries of a generator, which the called function goes through at once."""

@@ -9,7 +9,7 @@ import sys
 import types
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import Accumulation
 from dpcp_audit.proving.paths import Path, holds, join_paths, join_returns
 from dpcp_audit.proving.sources import admitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _IMPORTED = {"math", "numpy", "random"}
 """Modules that a function may import."""
@@ -70,6 +73,7 @@ class Statements(Accumulation):
     made_at: Any
     taken: dict[tuple[int, str], int]
     taken_at: Any
+    copies: dict[ast.expr, bool]
     public: Any
     listed: Any
 
@@ -197,8 +201,9 @@ class Statements(Accumulation):
     def _is_changed_alone(self, node: ast.AugAssign, old: Value, new: Value) -> bool:
         """Return True if a statement changes an array from which nothing else was made before.
 
-        It has one name, which is assigned results of operators, np.array and np.exp alone, and read
-        as an operand, or for its sum, its smallest or its largest entry. No loop leads back.
+        It has one name. Since a statement that always comes before, or in all of the function, that
+        name is assigned new arrays alone (see ``_is_new``), and read as an operand, for a copy, or
+        for its sum, its smallest or its largest entry. No loop leads back.
         """
         function = self.path.frames[self.frame].source.node
         above = _parents(function)
@@ -216,32 +221,49 @@ class Statements(Accumulation):
             high = above.get(high)
         given = {each.arg for each in above if isinstance(each, ast.arg)}
         stored = {x.id for x in above if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
-        end = (node.end_lineno or 0, node.end_col_offset or 0)
-        uses = [x for x in above if isinstance(x, ast.Name) and x.id == node.target.id]
-        return node.target.id not in given and all(
-            self._leaves_alone(each, above, given | stored)
-            for each in uses
-            if (each.lineno, each.col_offset) < end
+        own, name = given | stored, node.target.id
+        made = [each for each in _before(node, above) if self._makes(each, name, own)]
+        start = _end(made[0]) if made else (0, 0)
+        return (bool(made) or name not in given) and all(
+            self._leaves_alone(each, above, own)
+            for each in above
+            if isinstance(each, ast.Name) and each.id == name
+            if (each.lineno, each.col_offset) < _end(node)
+            if (each.lineno, each.col_offset) > start or _is_within(each, above, function)
         )
+
+    def _makes(self, node: ast.stmt, name: str, own: set[str]) -> bool:
+        """Return True if a statement gives a new array this name alone."""
+        if not isinstance(node, ast.Assign) or not self._is_new(node.value, own):
+            return False
+        (target, *others) = node.targets
+        return not others and isinstance(target, ast.Name) and target.id == name
+
+    def _is_new(self, made: ast.expr, own: set[str]) -> bool:
+        """Return True of a result of an operator, of a copy, np.array, np.copy and np.exp."""
+        if not isinstance(made, ast.Call) or made in self.copies:
+            return isinstance(made, ast.BinOp) or self.copies.get(made, False)
+        root = made.func.value if isinstance(made.func, ast.Attribute) else None
+        outside = isinstance(root, ast.Name) and root.id not in own
+        plainly = len(made.args) == 1 and all(each.arg == "dtype" for each in made.keywords)
+        return outside and plainly and self.read(made.func) in (np.array, np.copy, np.exp)
 
     def _leaves_alone(self, use: ast.Name, above: dict[ast.AST, ast.AST], own: set[str]) -> bool:
         """Return True if a use of an array's name leaves it the only one."""
         high = above[use]
         if isinstance(high, ast.Assign):
-            made = high.value
-            fresh = isinstance(made, ast.BinOp)
-            if isinstance(made, ast.Call) and len(made.args) == 1:
-                root = made.func.value if isinstance(made.func, ast.Attribute) else None
-                outside = isinstance(root, ast.Name) and root.id not in own
-                plainly = all(each.arg == "dtype" for each in made.keywords)
-                fresh = outside and plainly and self.read(made.func) in (np.array, np.exp)
-            return high.targets == [use] and fresh
+            return high.targets == [use] and self._is_new(high.value, own)
         if isinstance(high, ast.Attribute):
             call = above[high]
             if not isinstance(call, ast.Call) or call.func is not high:
                 return False
-            return high.attr in {"sum", "min", "max"} and not (call.args or call.keywords)
+            plainly = high.attr in {"sum", "min", "max"} and not (call.args or call.keywords)
+            return plainly or self.copies.get(call, False)
         operand = isinstance(high, ast.BinOp | ast.UnaryOp | ast.Compare)
+        operand = operand or (isinstance(high, ast.Call) and self._is_new(high, own))
+        function = self.path.frames[self.frame].source.node
+        if isinstance(high, ast.Return):  # of another branch
+            return not _is_within(use, above, function)
         return operand or (isinstance(high, ast.AugAssign) and high.target is use)
 
     def bind(self, target: ast.expr, value: Value) -> None:
@@ -442,6 +464,32 @@ def _with_body(node: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> Any:
     new = copy.copy(node)
     new.body, new.orelse = body, orelse
     return new
+
+
+def _end(node: ast.stmt) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _before(node: ast.stmt, above: dict[ast.AST, ast.AST]) -> Iterator[ast.stmt]:
+    """Yield the statements that always come before one, in its function; the last one first."""
+    low: ast.AST = node
+    while low in above:
+        high = above[low]
+        for block in (getattr(high, "body", None), getattr(high, "orelse", None)):
+            if isinstance(block, list) and low in block:
+                yield from reversed(block[: block.index(low)])
+        if isinstance(high, ast.FunctionDef | ast.Lambda):
+            return
+        low = high
+
+
+def _is_within(use: ast.AST, above: dict[ast.AST, ast.AST], function: ast.AST) -> bool:
+    """Return True if a use is in a function within the function, which may be called later."""
+    while use in above and use is not function:
+        use = above[use]
+        if isinstance(use, ast.FunctionDef | ast.Lambda) and use is not function:
+            return True
+    return False
 
 
 @lru_cache(maxsize=64)

@@ -378,3 +378,116 @@ def cast_twice(scores, *, rng):
     for x in scores:
         h[float(int(x))] += 1
     return h + rng.laplace(0, 2.0, size=2)
+
+
+# ---------------------------------------------------------------------- copies in place
+
+
+def bins(scores):
+    return np.histogram(scores, bins=2, range=(0.0, 1.0))[0]
+
+
+@attack("a copy is changed in place, and another name shows it")
+def copy_with_two_names(scores, *, rng):
+    x = rng.laplace(0, 2.0, size=2) + 0.0
+    x = x.copy()
+    y = x
+    x += 1e6 * bins(scores)
+    return y
+
+
+@attack("astype that makes no copy")
+def astype_without_copy(scores, *, rng):
+    y = bins(scores) * 1.0
+    z = y + 0.0
+    x = z.astype(float, copy=False)
+    x += rng.laplace(0, 2.0, size=2)
+    return x, z - x + y
+
+
+@attack("a function hands the copy on before")
+def copy_in_a_closure(scores, *, rng):
+    def name():
+        return x
+
+    x = (rng.laplace(0, 2.0, size=2) + 0.0).copy()
+    y = name()
+    x += 1e6 * bins(scores)
+    return y
+
+
+@attack("a view of the copy")
+def view_of_a_copy(scores, *, rng):
+    x = (rng.laplace(0, 2.0, size=2) + 0.0).copy()
+    y = x[:]
+    x += 1e6 * bins(scores)
+    return y
+
+
+@attack("one of two branches makes a copy")
+def copy_in_a_branch(scores, *, rng):
+    x = rng.laplace(0, 2.0, size=2) + 0.0
+    y = x
+    if rng.random() < 0.5:
+        x = x.copy()
+    x += 1e6 * bins(scores)
+    return y
+
+
+@attack("the copy is made in the other branch")
+def copy_in_the_other_branch(scores, *, rng):
+    x = rng.laplace(0, 2.0, size=2) + 0.0
+    y = x
+    if rng.random() < 0.5:
+        x = x.copy()
+    else:
+        x += 1e6 * bins(scores)
+    return y
+
+
+class Kept:
+    def __init__(self, v):
+        self.v = v
+
+    def copy(self):
+        return self.v
+
+
+@attack("copy() of a class of the program's own hands out its array")
+def copy_of_an_object(scores, *, rng):
+    kept = Kept(rng.laplace(0, 2.0, size=2) + 0.0)
+    x = kept.copy()
+    x += 1e6 * bins(scores)
+    return kept.v
+
+
+@attack("a loop comes back to the name")
+def copy_in_a_loop(scores, *, rng):
+    out = []
+    x = (rng.laplace(0, 2.0, size=2) + 0.0).copy()
+    for _ in range(2):
+        out.append(x)
+        x += 1e6 * bins(scores)
+    return out[0]
+
+
+@attack("a whole-number array keeps whole numbers")
+def whole_copy(scores, *, rng):
+    x = bins(scores).copy()
+    x += rng.laplace(0, 2.0, size=2)
+    return x
+
+
+@attack("a copy in a tuple, and the copy")
+def copy_in_a_tuple(scores, *, rng):
+    x = (rng.laplace(0, 2.0, size=2) + 0.0).copy()
+    y = (x, 1)
+    x += 1e6 * bins(scores)
+    return y[0]
+
+
+@attack("half the noise, in place")
+def half_the_noise_in_place(scores, *, rng):
+    x = bins(scores).astype(float)
+    x += rng.laplace(0, 1.0, size=2)
+    return x

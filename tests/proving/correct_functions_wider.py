@@ -577,3 +577,39 @@ def histogram_by_places(scores, *, rng):
 
 
 add(histogram_by_places, "histogram by hand")
+
+
+def histogram_in_place(scores, *, rng):
+    counts, _ = np.histogram(scores, bins=8, range=(0.0, 1.0))
+    counts = counts.astype(float)
+    counts += rng.laplace(0.0, 2.0, size=8)
+    counts /= len(scores)
+    return counts
+
+
+add(histogram_in_place, "in place")
+
+
+def copy_in_place(scores, *, rng):
+    x = np.histogram(scores, bins=8, range=(0.0, 1.0))[0].astype(float)
+    y = x.copy()
+    y += rng.laplace(0.0, 4.0, size=8)
+    x *= 2.0
+    x += rng.laplace(0.0, 8.0, size=8)
+    return x, y
+
+
+add(copy_in_place, "in place")
+
+
+def array_in_place(scores, *, rng):
+    x = np.copy(np.histogram(scores, bins=8, range=(0.0, 1.0))[0] * 0.5)
+    if rng.random() < 0.5:
+        x = np.array(x, dtype=float)
+        x += rng.laplace(0.0, 1.0, size=8)
+        return x
+    x -= rng.laplace(0.0, 1.0, size=8)
+    return x
+
+
+add(array_in_place, "in place")
