@@ -53,7 +53,7 @@ from dpcp_audit.proving.exact_numbers import (
     rational_of,
 )
 from dpcp_audit.proving.sources import NARROW, is_narrow
-from dpcp_audit.proving.thresholds import Difference, difference
+from dpcp_audit.proving.thresholds import Difference, Present, Shown, difference, shown_above
 from dpcp_audit.words.formatting import rounded
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return the result where an operand is of a kind that only one mechanism has."""
     if isinstance(a, Difference) or isinstance(b, Difference):
         return _processed(reading, name, a, b)
+    if name == "BitAnd" and (isinstance(a, Present) or isinstance(b, Present)):
+        return shown_above(reading, *((a, b) if isinstance(a, Present) else (b, a)))
     if isinstance(a, Shifted) or isinstance(b, Shifted):
         raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
     if isinstance(a, dp_sgd.KINDS) or isinstance(b, dp_sgd.KINDS):
@@ -175,9 +177,12 @@ def kind(value: Value) -> str:
     """Return the kind of a value, in words."""
     if isinstance(value, Statistic):
         return value.says or "a statistic"
+    if isinstance(value, Present):
+        return f"whether {kind(value.counts)} is above a number"
     names = {
         Shifted: "records plus a public number",
         SampledPlaces: "the places of a sample",
+        Shown: "noise where a count is above 0",
         RecordDraws: "a draw for each record",
         Together: "records that are taken together",
         Records: "records",
@@ -214,6 +219,7 @@ def remedy(reading: Interpreter, value: Value) -> str:
     """Return the advice on the noise that a value needs before it is used, in the claim's unit."""
     if isinstance(value, Private):
         return value.hint
+    value = value.counts if isinstance(value, Present) else value
     if isinstance(value, gaps.Edge):
         return "draw between the ends of the gap: rng.uniform(edges[i], edges[i + 1])"
     if not isinstance(value, Statistic) or not value.linf:

@@ -92,7 +92,7 @@ class Charge:
     law : str
         "gaussian", of which ``size`` is the squared l2 distance over σ²; "laplace", of one number,
         "pure" or "range" (a bound of the loss, of the range of the loss), or "aligned" (a part of a
-        bound of the loss of the whole function): ``size`` is ε.
+        bound of the loss of the whole function): ``size`` is ε; or "rare" (an event): δ.
     size : Fraction
         An upper bound.
     line : int
@@ -128,10 +128,14 @@ class Charge:
             return self
         if self.law == "gaussian":
             return replace(self, size=layers * self.part.l2_squared * rate * rate, part=None)
+        if self.law == "rare":
+            return replace(self, size=layers * math.floor(self.part.l1) * rate, part=None)
         return replace(self, law="pure", size=layers * self.part.l1 * rate, part=None)
 
     def with_noise(self, times: Fraction) -> Charge:
         """Return the charge for so many times the noise."""
+        if self.law == "rare":
+            return self  # more noise makes it no rarer
         power = 2 if self.law == "gaussian" else 1
         rate, scale = self.rate / times, self.scale * float(times)
         return replace(self, size=self.size / times**power, rate=rate, scale=scale)
@@ -148,7 +152,7 @@ def _rational(number: Callable[[], arb]) -> Fraction:
 
 def pure_epsilon(charge: Charge) -> Fraction | None:
     """Return ε; None where there is none."""
-    return None if charge.law == "gaussian" else charge.size
+    return None if charge.law in {"gaussian", "rare"} else charge.size
 
 
 def amplified(epsilon: Fraction, share: Fraction) -> Fraction:
@@ -165,8 +169,10 @@ def amplified(epsilon: Fraction, share: Fraction) -> Fraction:
     return min(epsilon, _rational(whole))
 
 
-def rho(charge: Charge) -> Fraction:
-    """Return ρ of zCDP, as tight as it is known."""
+def rho(charge: Charge) -> Fraction | None:
+    """Return ρ of zCDP, as tight as it is known; None where there is none."""
+    if charge.law == "rare":
+        return None
     if charge.law == "gaussian":
         return charge.size / 2
     epsilon = charge.size
@@ -190,15 +196,16 @@ def _laplace_moment(alpha: arb, epsilon: arb) -> arb:
     return (near + far).log() / (alpha - 1)
 
 
-def renyi(charge: Charge, order: Fraction) -> Fraction:
-    """Return a bound of the Rényi divergence of order α."""
+def renyi(charge: Charge, order: Fraction) -> Fraction | None:
+    """Return a bound of the Rényi divergence of order α; None where there is none."""
     if charge.law == "gaussian":
         return order * charge.size / 2
-    if not charge.size:
-        return Fraction(0)
+    if not charge.size or charge.law == "rare":
+        return None if charge.size else Fraction(0)
     formula = _laplace_moment if charge.law == "laplace" else _moment
     found = _rational(lambda: formula(ball(order), ball(charge.size)))
-    return min(found, order * rho(charge))
+    known = rho(charge)
+    return found if known is None else min(found, order * known)
 
 
 _MOST_MOMENTS = 256
@@ -230,8 +237,8 @@ def mu_squared(charge: Charge) -> Fraction | None:
     ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε): its trade-off function consists of chords of the
     Gaussian one.
     """
-    if charge.law == "gaussian":
-        return charge.size
+    if charge.law in {"gaussian", "rare"}:
+        return charge.size if charge.law == "gaussian" else None
     from scipy.special import expit, ndtri
 
     guess = Fraction(2 * float(ndtri(expit(float(charge.size)))))
@@ -573,7 +580,7 @@ def _of_all_records(account: Account) -> Account:
 def _renyi(ledger: Ledger, order: Fraction, limit: Fraction) -> Total:
     """Add up D_α over each path, that of Gaussian noise on Poisson samples amplified."""
 
-    def cost(charge: Charge) -> Fraction:
+    def cost(charge: Charge) -> Fraction | None:
         return charge.size if charge.law == "moment" else renyi(charge, order)
 
     return _sum(Ledger(_moments(each, order) for each in ledger.accounts()), cost, "D", limit)
@@ -615,7 +622,13 @@ def _sum(
 
 
 def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
-    """Return δ at the claim's ε."""
+    """Return δ at the claim's ε: the chances of rare events add to the δ of all else."""
+    accounts = ledger.accounts()
+    rare = max(sum(e.size * k for e, k in each.items() if e.law == "rare") for each in accounts)
+    if rare:
+        others = [Counter({e: k for e, k in a.items() if e.law != "rare"}) for a in accounts]
+        rest = _delta(Ledger(others), claim)
+        return replace(rest, value=None if rest.value is None else rest.value + rare)
     epsilon = decimal(claim.epsilon)
     pure = _pure(ledger, epsilon)
     if pure.within:
@@ -679,7 +692,7 @@ def delta_of(account: Account, epsilon: float) -> Fraction:
         if charge.size:
             sample = None if in_full else charge.sample
             uses[sample][charge.law, charge.size] += count
-            spent[sample] += count * rho(charge)
+            spent[sample] += count * (rho(charge) or Fraction(0))
     if any(each > decimal(epsilon) + _DEAR for each in spent.values()):
         return Fraction(1)
     blocks: Counter[_Block] = Counter()

@@ -466,6 +466,8 @@ class Noise:
         -1 where the draw was negated.
     moved : int
         The number of times that a public number was added.
+    alike : bool
+        True if each entry has this scale; else it is the smallest.
     """
 
     draw: Shape
@@ -475,6 +477,7 @@ class Noise:
     line: int = 0
     sign: int = 1
     moved: int = 0
+    alike: bool = True
 
     @property
     def released(self) -> Public:
@@ -706,7 +709,8 @@ def same(a: Value, b: Value) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, Real):
-        return (a.exact, a.form) == (b.exact, b.form) and same(plain(a), plain(b))
+        shown = [(each.exact, each.form, each.logarithm) for each in (a, b)]
+        return shown[0] == shown[1] and same(plain(a), plain(b))
     if isinstance(a, np.ndarray):
         shown = [(each.dtype.char, each.shape, each.strides, each.tobytes()) for each in (a, b)]
         return shown[0] == shown[1] and a.dtype != object

@@ -139,20 +139,21 @@ class Real(float):
     """A double with the real number that it stands for.
 
     ``form`` is that number where exponentials of rational numbers are in it, ``exact`` then the
-    double; ``of_numpy`` tells whether it is NumPy's kind of double, whose type and comparisons
-    differ.
+    double; so it is where ``logarithm`` is (a, b, r), of a + b·ln r with rational numbers.
+    ``of_numpy`` tells whether it is NumPy's kind of double, whose type and comparisons differ.
     """
 
-    __slots__ = ("exact", "form", "of_numpy")
+    __slots__ = ("exact", "form", "logarithm", "of_numpy")
     exact: Surd
     of_numpy: bool
+    logarithm: tuple[Fraction, Fraction, Fraction] | None
     form: ExponentialQuotient | None
 
     def __new__(cls, value: float | np.floating[Any], exact: Surd) -> Self:
         """Make a double of this value."""
         made = super().__new__(cls, value)
         made.of_numpy = isinstance(value, np.floating)
-        made.exact, made.form = exact, None
+        made.exact, made.form, made.logarithm = exact, None, None
         return made
 
 
@@ -299,11 +300,42 @@ def combine(operator: str, value: Any, left: Any, right: Any) -> Any:
     if not is_scalar(left) or not is_scalar(right):
         return value
     a, b = exact_of(left), exact_of(right)
+    logarithm = _logarithm(operator, left, right)
+    if logarithm is not None:
+        return with_logarithm(value, logarithm)
     found = value if a is None or b is None else remember(value, _EXACT[operator](a, b))
     if not any(isinstance(each, Real) and each.form is not None for each in (left, right)):
         return found
     near = _LOST if operator == "Sub" else _APART
     return _with_form(found, _form(operator, form_of(left), form_of(right)), near)
+
+
+def _logarithm(operator: str, left: Any, right: Any) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Return the result of an operator on a number with a logarithm and a rational one."""
+    one, other = (getattr(each, "logarithm", None) for each in (left, right))
+    if (one is None) is (other is None) or operator not in _RATIONAL:
+        return None
+    apply, number = _RATIONAL[operator], rational_of(left if one is None else right)
+    if number is None or (operator == "Div" and (one is None or not number)):
+        return None
+    a, b, r = one or other  # type: ignore[misc]
+    if operator in {"Mult", "Div"}:
+        return apply(a, number), apply(b, number), r
+    if one is not None:
+        return apply(a, number), b, r
+    return apply(number, a), (-b if operator == "Sub" else b), r
+
+
+def with_logarithm(value: Any, logarithm: tuple[Fraction, Fraction, Fraction]) -> Any:
+    """Return a computed float with the a + b·ln r that it stands for, where the two are near."""
+    a, b, r = logarithm
+    with ctx.workprec(_PRECISIONS[1]):
+        exact = float((ball(a) + ball(b) * ball(r).log()).mid())
+    if not abs(exact - value) <= _APART * abs(value):
+        return value
+    found = Real(value, Surd.of(Fraction(repr(float(value)))))
+    found.logarithm = logarithm
+    return found
 
 
 def _form(
@@ -349,7 +381,7 @@ def as_numpy(value: Any) -> Any:
     if not isinstance(value, Real):
         return found
     kept = Real(found, value.exact)
-    kept.form = value.form
+    kept.form, kept.logarithm = value.form, value.logarithm
     return kept
 
 

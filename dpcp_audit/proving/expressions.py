@@ -27,6 +27,7 @@ from dpcp_audit.proving.distances import (
     Statistic,
     Suspect,
     Value,
+    is_data,
     is_iterator,
     is_known,
     is_public,
@@ -300,6 +301,8 @@ class Expressions(Loops):
             if len(single) == 2 and single[0].order != single[1].order:
                 raise self.refuse("different records are compared")
             return one_of(self._reader, single[0], first, second)
+        if is_data(first) or is_data(second):
+            raise self.refuse("a chain of comparisons of counts, or of draws for each record")
         if is_known(first) and is_known(second) and is_scalar(first):
             return second if first else first
         return SCALAR if shape_of(first) == shape_of(second) == () else UNKNOWN

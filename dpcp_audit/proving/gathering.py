@@ -369,7 +369,7 @@ def _size(value: Value) -> Fraction | None:
 
 def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
     """Return fresh draws of one law as one vector; they cannot be used one by one after that."""
-    laws = {(each.law, each.scale) for each in items}
+    laws = {(each.law, each.scale, each.alike) for each in items}
     if len(laws) > 1 or len({each.draw for each in items}) < len(items):
         for each in items:
             reader.release(each)
@@ -383,7 +383,7 @@ def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
 
 def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None:
     """Return numbers with a fresh draw each as one vector, if none of the draws was used."""
-    laws = {(each.noise.law, each.noise.scale) for each in items}
+    laws = {(each.noise.law, each.noise.scale, each.noise.alike) for each in items}
     draws = [each.noise.draw for each in items]
     key = tuple((each.token, each.noise.scale, each.noise.sign) for each in items)
     used = reader.path.used

@@ -255,7 +255,7 @@ def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
         shape = _shape_without_size(reader, loc, array)
     if law == "geometric":
         parameter = Surd.of(_log_rate(reader, scale))
-    noise = Noise((next(tokens),), law, parameter, shape, reader.line)
+    noise = Noise((next(tokens),), law, parameter, shape, reader.line, alike=not array)
     reader.note(f"{law} noise of scale {float(parameter):.6g}", noise=True)
     located = is_known(loc) and is_scalar(loc) and loc == 0
     if isinstance(loc, Statistic) and loc.shape not in {shape, ()}:

@@ -54,6 +54,7 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.rules import ZERO, are_records, whole_axis
+from dpcp_audit.proving.thresholds import above
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,10 +87,9 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
             raise reading.refuse(value.reason, value.hint)
     if isinstance(a, Records) or isinstance(b, Records):
         return replace(_records_compared(reading, name, a, b), entry_type=of_operator(a, b))
-    answer = reading.decided(name, a, b)
-    sample = poisson(reading, name, a, b) if answer is None else answer
-    if sample is not None:
-        return sample
+    found = _by_mechanism(reading, name, a, b)
+    if found is not None:
+        return found
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b):
         bare = a if is_data(a) else b
@@ -101,6 +101,13 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     if name in {"In", "NotIn"}:
         return SCALAR
     return Public(broadcast(shape_of(a), shape_of(b)))
+
+
+def _by_mechanism(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
+    """Return a comparison that is part of a mechanism; None of any other one."""
+    answer = reading.decided(name, a, b)
+    answer = poisson(reading, name, a, b) if answer is None else answer
+    return above(reading, name, a, b) if answer is None else answer
 
 
 def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Records:

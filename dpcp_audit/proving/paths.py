@@ -214,6 +214,7 @@ class Joining:
         one = x.noise if isinstance(x, Noisy) else x
         other = y.noise if isinstance(y, Noisy) else y
         alike = (one.law, one.scale, one.shape) == (other.law, other.scale, other.shape)
+        alike = alike and one.alike and other.alike
         if not alike or self._is_taken(self.a, one) or self._is_taken(self.b, other):
             return None
         self.moved += [one.draw, other.draw]

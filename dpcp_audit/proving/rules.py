@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, noise_rules
+from dpcp_audit.proving import dp_sgd, gaps, noise_rules, thresholds
 from dpcp_audit.proving.arithmetic import FIXED, LARGEST, in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     MOST_RECORDS,
@@ -43,6 +43,7 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain, rational_of
+from dpcp_audit.proving.thresholds import Above, Present
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -321,6 +322,8 @@ def size(reader: Interpreter, a: Value) -> Value:
 
 def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
     """``np.where``: of one record it is an array of no dimension, which changes in place."""
+    if isinstance(condition, Present | Above):
+        return thresholds.where(reader, condition, x, y)
     found = by_condition(condition, x, y) if are_records(condition) else NotImplemented
     if isinstance(found, Records) and all(type(each) is int and each in {0, 1} for each in (x, y)):
         return replace(found, bit=True)

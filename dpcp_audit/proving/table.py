@@ -43,7 +43,9 @@ from dpcp_audit.proving.exact_numbers import (
     frozen,
     is_scalar,
     plain,
+    rational_of,
     remember,
+    with_logarithm,
 )
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_law, is_narrow
@@ -336,6 +338,9 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
         return reader.listed(value)
     if len(args) == 1 and target in {math.exp, np.exp} and is_scalar(args[0]):
         return exponential(value, args[0])
+    rational = rational_of(args[0]) if len(args) == 1 and is_scalar(args[0]) else None
+    if target in {math.log, np.log} and rational is not None and rational > 0 and not kw:
+        return with_logarithm(value, (Fraction(0), Fraction(1), rational))
     if len(args) == 1 and target in {math.expm1, np.expm1} and is_scalar(args[0]):
         return exponential(value, args[0], less=1)
     if len(args) == 1 and not kw and target in _EXACTLY and is_scalar(args[0]):

@@ -9,33 +9,50 @@ their size over the scale. Shifts of different paths need not agree, since no no
 The function is read once for each sequence of answers. Where "below" is the rare answer, the
 threshold moves down, and "above" is free.
 
+Counts that are shown where they are above 0, and with noise above a threshold T, show of a record
+that is alone in its bin with the probability δ that its noisy count is above T. Of two neighbours'
+counts that differ, some are above 0 on one side alone. Each such count is at most the largest
+change there, and not shown on the other side; there are no more of them than the l1 distance, as
+each changes by a whole number. All other shown values are made of the noisy counts. δ's of what
+is shown in turn add up.
+
 References
 ----------
 Dwork and Roth 2014, Theorem 3.23. Lyu, Su and Li 2017, "Understanding the sparse vector technique
 for differential privacy", Algorithms 1 and 7, Theorem 2. The gap: Wang, Ding and others 2020, "Free
 gap information from the exponential and sparse vector mechanisms". Shifts of noise as proofs: Zhang
-and Kifer 2017, "LightDP", Theorem 2.
+and Kifer 2017, "LightDP", Theorem 2. Shown counts: Korolova, Kenthapadi, Mishra and Ntoulas 2009,
+"Releasing search queries and clicks privately", Theorem 1; Bun, Nissim and Stemmer 2016,
+"Simultaneous private learning of multiple concepts", section 7.1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from flint import arb, ctx
 
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
     Hidden,
     Noise,
     Noisy,
+    Public,
+    PublicFloat,
+    Statistic,
     Value,
+    is_known,
     is_public,
     shape_of,
     tokens,
 )
+from dpcp_audit.proving.exact_numbers import Real, is_scalar, rational_of
+from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from dpcp_audit.proving.paths import Interpreter
 
 
@@ -129,3 +146,118 @@ def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> Fraction:
             "divide each query by its sensitivity",
         )
     return moved
+
+
+# ---------------------------------------------------------------------- shown above a threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Present(Hidden):
+    """The truth values ``counts > cut``, of counts that change by whole numbers."""
+
+    counts: Statistic
+    cut: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Hidden):
+    """A noisy value where its counts are present, and a known number elsewhere."""
+
+    noisy: Noisy
+    present: Present
+    other: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Above(Public):
+    """The truth values ``noisy > level``, of a released noisy value; of counts present, if paid."""
+
+    noisy: Noisy | None = None
+    level: Value = None
+    paid: bool = False
+
+
+_MIRRORED = {"Lt": "Gt", "LtE": "GtE", "NotEq": "NotEq"}
+
+
+def above(reader: Interpreter, name: str, a: Value, b: Value) -> Value | None:
+    """Return counts compared with a cut, or noisy ones with a level; None of any other values."""
+    if name in _MIRRORED and is_known(a):
+        return above(reader, _MIRRORED[name], b, a) if not is_known(b) else None
+    cut = rational_of(b) if is_known(b) and is_scalar(b) else None
+    if name not in {"Gt", "GtE", "NotEq"} or cut is None or reader.each_record:
+        return None
+    if isinstance(a, Statistic) and a.integer and a.sample is None:
+        if name == "NotEq" and cut:
+            return None
+        whole = name == "GtE" and not a.floats
+        return Present(a, Fraction(math.ceil(cut) - 1) if whole else cut)
+    if isinstance(a, Noisy) and name != "NotEq":
+        reader.release(a)
+        return Above(a.noise.shape, a, b)
+    if isinstance(a, Shown) and name != "NotEq":
+        if a.other >= cut:
+            raise reader.refuse("a number that stands for no count is not below the threshold")
+        reader.release(a.noisy)
+        return shown_above(reader, a.present, Above(a.noisy.noise.shape, a.noisy, b))
+    return None
+
+
+def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
+    """``np.where``: noisy values of counts that are present, or shown, and a number elsewhere."""
+    other = rational_of(y) if is_known(y) and is_scalar(y) else None
+    if isinstance(condition, Present) and isinstance(x, Noisy) and other is not None:
+        if not _are_of(x, condition):
+            raise reader.refuse("a noisy value is shown where another one's counts are above 0")
+        return Shown(x, condition, other)
+    if isinstance(condition, Above) and isinstance(x, Shown) and shape_of(y) == ():
+        alone = condition.noisy is x.noisy and condition.shape == x.noisy.noise.shape != ()
+        if not alone or not is_public(y):
+            raise reader.refuse("a noisy value is shown where another one is above a threshold")
+        shown_above(reader, x.present, condition)
+        return PublicFloat(condition.shape)
+    return NotImplemented
+
+
+def shown_above(reader: Interpreter, present: Value, noisy: Value) -> Above:
+    """Return where counts are present whose released noisy values are above a level, as public."""
+    above = noisy if isinstance(noisy, Above) else None
+    if above is None or above.noisy is None or not isinstance(present, Present):
+        raise reader.refuse("where a count is above 0 is not shown by a noisy threshold alone")
+    x, noise = above.noisy.statistic, above.noisy.noise
+    plainly = noise.law in {"laplace", "normal"} and noise.alike and not noise.moved
+    if not plainly or above.shape != x.shape or not _are_of(above.noisy, present):
+        raise reader.refuse("a threshold is compared with other noise than that on the counts")
+    if above.paid:
+        return above
+    chance, scale = _chance(above.level, present.cut + x.linf, noise), float(noise.scale)
+    if chance is None:
+        raise reader.refuse(
+            "a noisy threshold is not above the count of one record",
+            "compare with 1 + log(1 / (2 * delta)) / epsilon",
+        )
+    says = "a count that a record alone is in is above the threshold"
+    charge = Charge("rare", math.floor(x.l1) * chance, reader.line, says, scale=scale)
+    reader.charge(replace(charge, part=x.part, rate=chance, where=x.where))
+    reader.rules.add("counts above a threshold: Korolova and others 2009, Theorem 1")
+    return replace(above, paid=True)
+
+
+def _are_of(noisy: Noisy, present: Present) -> bool:
+    """Return True if a noisy value is of these very counts; a shift has another name."""
+    return noisy.statistic.name == present.counts.name
+
+
+def _chance(level: Value, largest: Fraction, noise: Noise) -> Fraction | None:
+    """Return the chance, from above, that a draw on ``largest`` is above a level; None below it."""
+    a, b, r = level.logarithm if isinstance(level, Real) and level.logarithm else (None, None, None)
+    number, scale = rational_of(level), noise.scale.rational
+    if number is None or number < largest:
+        return None
+    exactly = noise.law == "laplace" and scale is not None and a == largest
+    if exactly and b is not None and (b / scale).denominator == 1 and abs(b / scale) < 64:
+        return r ** -int(b / scale) / 2
+    with ctx.workprec(192):
+        far = ball(number - largest) / ball(noise.scale.size_above)
+        tail = (-far).exp() if noise.law == "laplace" else (far / arb(2).sqrt()).erfc()
+        return Fraction(upper(tail)) / 2

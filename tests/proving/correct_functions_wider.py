@@ -613,3 +613,20 @@ def array_in_place(scores, *, rng):
 
 
 add(array_in_place, "in place")
+
+
+def shown_above(scores, *, rng, epsilon=0.5, delta=1e-6):
+    h = np.histogram(scores, bins=8, range=(0.0, 1.0))[0]
+    noisy = h + rng.laplace(0.0, 1 / epsilon, size=8)
+    shown = (h > 0) & (noisy > 1 + np.log(1 / (2 * delta)) / epsilon)
+    return np.where(shown, noisy, 0.0)
+
+
+def zero_below(scores, *, rng, epsilon=1.0, delta=1e-3):
+    h = np.histogram(scores, bins=5, range=(0.0, 1.0))[0]
+    noisy = np.where(h > 0, h + rng.laplace(0.0, 1 / epsilon, size=5), 0.0)
+    return np.where(noisy > 1 - math.log(2 * delta) / epsilon, noisy, 0.0)
+
+
+add(shown_above, "histogram", dp.ApproxDP(0.5, 1e-6), neighbours=ADDED)
+add(zero_below, "histogram", dp.ApproxDP(1.0, 1e-3), neighbours=ADDED)
