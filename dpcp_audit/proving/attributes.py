@@ -66,7 +66,8 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
     law = value if isinstance(value, Distribution) else scipy_law(value)
     if law is not None and name == "rvs":
         return BoundMethod(law, name)
-    if isinstance(value, Reference) and reader.cells(value).kind == "object":
+    shown = gathering.is_shown(reader, value)
+    if isinstance(value, Reference) and not shown and reader.cells(value).kind == "object":
         return objects.attribute(reader, value, name)
     shape = _shape_attribute(reader, value, name)
     if shape is not None:
@@ -117,7 +118,7 @@ def method(
         return library_mechanisms.method(reader, owner, name, args, kw)
     if isinstance(owner, Distribution):
         return noise_rules.variates(reader, owner, args, kw)
-    if isinstance(owner, Reference) and reader.cells(owner).kind == "list":
+    if isinstance(owner, Reference) and gathering.kind_of(reader, owner) in {"list", "shown"}:
         return _list_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
         return objects.method(reader, owner, name, args, kw)
@@ -184,9 +185,12 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
 
 
 def _list_method(reader: Interpreter, owner: Reference, name: str, args: list[Value]) -> Value:
-    cells = reader.cells(owner)
     if reader.each_record:
         raise reader.refuse("a list is changed for each record")
+    if gathering.is_shown(reader, owner) and name == "append" and len(args) == 1:
+        reader.public(args[0], "what a list takes up")
+        return None
+    cells = reader.cells(owner)
     if name in {"append", "extend"}:
         gathering.changeable(reader, owner)
     if name == "append" and len(args) == 1:

@@ -709,8 +709,8 @@ def same(a: Value, b: Value) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, Real):
-        shown = [(each.exact, each.form, each.logarithm) for each in (a, b)]
-        return shown[0] == shown[1] and same(plain(a), plain(b))
+        numbers = [(each.exact, each.form, each.logarithm) for each in (a, b)]
+        return numbers[0] == numbers[1] and same(plain(a), plain(b))
     if isinstance(a, np.ndarray):
         shown = [(each.dtype.char, each.shape, each.strides, each.tobytes()) for each in (a, b)]
         return shown[0] == shown[1] and a.dtype != object

@@ -449,13 +449,24 @@ def places(reader: Interpreter, records: Records, start: int) -> Value:
 def changeable(reader: Interpreter, owner: Reference) -> Contents:
     """Return the value at a place that is to be changed, while no loop goes through it."""
     references = [each for each in reader.iterated if isinstance(each, Reference)]
-    lost = any(reader.path.heap[each.address].kind == "lost" for each in references)
+    kinds = {reader.path.heap[each.address].kind for each in references}
+    lost = not kinds.isdisjoint({"lost", "shown"})
     if lost or any(each is owner or same(each, owner) for each in reader.iterated):
         raise reader.refuse("a list is changed while a loop goes through it")
     cells = reader.cells(owner)
     if cells.of is OutsideList:
         raise reader.refuse("a list from outside of the function is changed")
     return cells
+
+
+def is_shown(reader: Interpreter, value: Value) -> bool:
+    """Return True of a list or a dictionary of public values, of which nothing else is known."""
+    return isinstance(value, Reference) and kind_of(reader, value) == "shown"
+
+
+def kind_of(reader: Interpreter, value: Reference) -> str:
+    """Return the kind of what a reference refers to, even where that must not be used."""
+    return reader.path.heap[value.address].kind
 
 
 def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None:
@@ -465,6 +476,9 @@ def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None
         raise reader.leak(says, "keep the noisy number")
     if not isinstance(owner, Reference):
         raise reader.refuse(f"an entry of {kind(owner)} is changed in place")
+    if is_shown(reader, owner):
+        reader.public((index, value), "what a list or a dictionary takes up")
+        return
     cells = changeable(reader, owner)
     if cells.kind == "object":
         raise reader.refuse("an entry of an object is assigned")

@@ -20,6 +20,7 @@ from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import MECHANISMS, Rules
 from dpcp_audit.proving.distances import (
+    UNKNOWN,
     WHOLE,
     BoundMethod,
     Closure,
@@ -196,6 +197,8 @@ class Reader(Expressions):
     def opened(self, value: Value) -> Value:
         """Return the contents of a list, in depth; other values as they are."""
         if isinstance(value, Reference):
+            if gathering.is_shown(self, value):
+                return UNKNOWN
             if self.cells(value).kind == "object" and self.depth:
                 raise self.refuse("an object is taken as text or as a number")
             return tuple(self.opened(each) for each in self.cells(value).items)
@@ -210,6 +213,8 @@ class Reader(Expressions):
         cells = self.path.heap[reference.address]
         if cells.kind == "lost":
             raise self.refuse(cells.items[0].reason)
+        if cells.kind == "shown":
+            raise self.refuse("a list that branches leave with different lengths is used")
         return cells
 
     def listed(self, items: Any) -> Reference:

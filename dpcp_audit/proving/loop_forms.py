@@ -21,7 +21,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpcp_audit.proving import arithmetic, noise_rules
+import numpy as np
+
+from dpcp_audit.proving import arithmetic, noise_rules, thresholds
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dpcp_audit.proving.paths import Contents, Path
+    from dpcp_audit.proving.thresholds import Present
 
 
 _Amounts: TypeAlias = dict[str | int, tuple[Fraction, Fraction]]
@@ -345,8 +348,8 @@ def running_maximum(reader: Any, node: ast.For, items: tuple[Value, ...]) -> boo
         for name, given in keeping.kept.items():
             places[name].append(reader.read(given))
     if started is not None:
-        for name, given in places.items():
-            given.append(begun.get(name, Private(node.lineno, f"{name} may have no value yet")))
+        for name, kept in places.items():
+            kept.append(begun.get(name, Private(node.lineno, f"{name} may have no value yet")))
     _report(reader, found, places, started)
     return True
 
@@ -394,6 +397,43 @@ def _above_start(reader: Any, values: Noisy, start: Value) -> Noisy:
 
 
 _START = "begin with best = -np.inf"
+
+
+# ---------------------------------------------------------------------- counts that are shown
+
+
+def shown_counts(reader: Any, node: ast.If, present: Present) -> tuple[Path, list[ast.stmt]] | None:
+    """Read ``if c > 0: v = c + draw; if v > T: ...``, as one public condition.
+
+    Return the path on which it is not met, and what is done where it is; None, unread, of any other
+    statement. In between nothing is done that shows whether c is above 0: one draw, one name.
+    """
+    step, last = (node.body[0], node.body[-1])
+    made = _assigned([step]) if len(node.body) == 2 and not node.orelse else None
+    if not made or len(made) != 1 or not isinstance(last, ast.If) or last.orelse:
+        return None
+    ((name, value),) = made.items()
+    if not isinstance(value, ast.BinOp) or not isinstance(value.right, ast.Call):
+        return None
+    draw, heap = value.right, dict(reader.path.heap)
+    given = [*draw.args, *(each.value for each in draw.keywords)]
+    if not _draws(reader, draw, {"laplace", "normal"}) or any(map(_acts, (value.left, *given))):
+        return None
+    calls_in = [each for each in ast.walk(last.test) if isinstance(each, ast.Call)]
+    outside = sum(isinstance(each, ast.Attribute | ast.NamedExpr) for each in ast.walk(last.test))
+    if outside != len(calls_in) or any(reader.read(e.func) not in _LOGARITHMS for e in calls_in):
+        return None
+    reader.path.frames[reader.frame].variables[name] = reader.read(value)
+    thresholds.shown_above(reader, present, reader.read(last.test))
+    if any(reader.path.heap.get(address) is not cells for address, cells in heap.items()):
+        raise reader.refuse("something is changed where a count is above 0")
+    other = reader.path.fork()
+    hidden = Private(node.lineno, f"{name} has a value only where a count is above 0")
+    other.frames[reader.frame].variables[name] = hidden
+    return other, last.body
+
+
+_LOGARITHMS = (math.log, np.log)
 
 
 # ---------------------------------------------------------------------- permute-and-flip

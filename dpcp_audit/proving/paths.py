@@ -73,7 +73,8 @@ class Contents:
     Parameters
     ----------
     kind : str
-        "list", "array", "dict", "object", or "lost" where branches left different things.
+        "list", "array", "dict", "object"; where branches left different things "shown" if these are
+        public, of which nothing is known, and "lost" if not.
     items : tuple
         The entries; of a dictionary or an object those of ``keys``.
     """
@@ -229,6 +230,8 @@ class Joining:
             return x
         alike = (x.kind, len(x.items), x.of) == (y.kind, len(y.items), y.of)
         if not alike or not same(x.keys, y.keys):
+            if _is_shown(self.a, x) and _is_shown(self.b, y):
+                return Contents("shown", ())
             reason = "a list that branches leave with different lengths is used"
             return Contents("lost", (Private(self.line, reason),))
         return replace(x, items=tuple(map(self.value, x.items, y.items)))
@@ -263,6 +266,19 @@ class Joining:
             used[draw] = tokens_of.pop() if len(tokens_of) == 1 else SPENT
         sure = (a.used.keys() - a.unsure) & (b.used.keys() - b.unsure)
         return used, frozenset(used.keys() - sure)
+
+
+def _is_shown(path: Path, cells: Contents) -> bool:
+    """Return True of a list or dictionary that holds public numbers and texts alone."""
+    kept = cells.kind in {"list", "dict", "shown"} and cells.of is None
+    return kept and all(_is_released(path, each) for each in cells.items)
+
+
+def _is_released(path: Path, value: Value) -> bool:
+    """Return True if a value, in all its parts, is public or was released on a path."""
+    if isinstance(value, tuple):
+        return all(_is_released(path, each) for each in value)
+    return is_public(_public_if_used(path, value))
 
 
 def _public_if_used(path: Path, value: Value) -> Value:

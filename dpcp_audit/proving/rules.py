@@ -300,8 +300,8 @@ def length(reader: Interpreter, a: Value) -> Value:
     if are_records(a):
         if reader.n is None or a.chosen:
             size = Fraction(a.count or reader.n or MOST_RECORDS)
-            found = number(ONE, "the number of records", integer=True, size=size)
-            return replace(found, counts=a.where == -1 and not a.chosen and a.sample is None)
+            one = number(ONE, "the number of records", integer=True, size=size)
+            return replace(one, counts=a.where == -1 and not a.chosen and a.sample is None)
         return reader.n if a.count is None else a.count
     if isinstance(a, Statistic | Noise | Public) and a.shape and a.shape[0] >= 0:
         return a.shape[0]

@@ -33,9 +33,10 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
-from dpcp_audit.proving.loop_forms import Accumulation
+from dpcp_audit.proving.loop_forms import Accumulation, shown_counts
 from dpcp_audit.proving.paths import Path, holds, join_paths, join_returns
 from dpcp_audit.proving.sources import admitted
+from dpcp_audit.proving.thresholds import Present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -410,11 +411,15 @@ class Statements(Accumulation):
 
     def _do_If(self, node: ast.If) -> Ends:
         try:
-            known = self.truth(self.read(node.test))
+            test = self.read(node.test)
+            shown = shown_counts(self, node, test) if isinstance(test, Present) else None
+            known = None if shown is not None else self.truth(test)
         except Leak as leak:
             if isinstance(node.body[-1], ast.Raise):
                 raise leak.unblamed() from None
             raise
+        if shown is not None:
+            return self.branch(self.path, shown[1]).join(Ends(shown[0]), node.lineno)
         if known is not None:
             return self.block(node.body if known else node.orelse)
         start = self.path

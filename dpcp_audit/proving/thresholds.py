@@ -248,15 +248,18 @@ def _are_of(noisy: Noisy, present: Present) -> bool:
     return noisy.statistic.name == present.counts.name
 
 
+_MOST_POWER = 64
+
+
 def _chance(level: Value, largest: Fraction, noise: Noise) -> Fraction | None:
     """Return the chance, from above, that a draw on ``largest`` is above a level; None below it."""
-    a, b, r = level.logarithm if isinstance(level, Real) and level.logarithm else (None, None, None)
     number, scale = rational_of(level), noise.scale.rational
     if number is None or number < largest:
         return None
-    exactly = noise.law == "laplace" and scale is not None and a == largest
-    if exactly and b is not None and (b / scale).denominator == 1 and abs(b / scale) < 64:
-        return r ** -int(b / scale) / 2
+    if isinstance(level, Real) and level.logarithm and scale and noise.law == "laplace":
+        a, b, r = level.logarithm
+        if a == largest and (b / scale).denominator == 1 and abs(b / scale) < _MOST_POWER:
+            return Fraction(r ** -int(b / scale)) / 2
     with ctx.workprec(192):
         far = ball(number - largest) / ball(noise.scale.size_above)
         tail = (-far).exp() if noise.law == "laplace" else (far / arb(2).sqrt()).erfc()

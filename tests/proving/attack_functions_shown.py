@@ -215,3 +215,166 @@ def branch(scores, *, rng):
     if c > 0:
         return c + rng.laplace()
     return 0.0
+
+
+@attack("the exact count is kept")
+def exact_kept(scores, *, rng):
+    out = {}
+    for i, c in enumerate(bins(scores)):
+        if c > 0:
+            v = c + rng.laplace(0.0, 1.0)
+            if v > T:
+                out[i] = c
+    return out
+
+
+@attack("the last noisy count has a value only where there is a record")
+def last_noisy(scores, *, rng):
+    out, v = {}, 0.0
+    for i, c in enumerate(bins(scores)):
+        if c > 0:
+            v = c + rng.laplace(0.0, 1.0)
+            if v > T:
+                out[i] = v
+    return out, v
+
+
+@attack("bins with a record are kept before the threshold")
+def kept_before(scores, *, rng):
+    out = {}
+    for i, c in enumerate(bins(scores)):
+        if c > 0:
+            out[i] = 0.0
+            v = c + rng.laplace(0.0, 1.0)
+            if v > T:
+                out[i] = v
+    return out
+
+
+@attack("bins without a record are kept")
+def kept_otherwise(scores, *, rng):
+    out = {}
+    for i, c in enumerate(bins(scores)):
+        if c > 0:
+            v = c + rng.laplace(0.0, 1.0)
+            if v > T:
+                out[i] = v
+        else:
+            out[i] = 0.0
+    return out
+
+
+@attack("bins whose noise is small are kept")
+def kept_below(scores, *, rng):
+    out = {}
+    for i, c in enumerate(bins(scores)):
+        if c > 0:
+            v = c + rng.laplace(0.0, 1.0)
+            if v > T:
+                out[i] = v
+            else:
+                out[i] = 0.0
+    return out
+
+
+@attack("something is printed where there is a record")
+def printed(scores, *, rng):
+    for c in bins(scores):
+        if c > 0:
+            v = c + rng.laplace(0.0, print("a record") or 1.0)
+            if v > T:
+                print(v)
+
+
+@attack("a list grows where there is a record")
+def grows(scores, *, rng):
+    seen, out = [], []
+
+    def law(scale):
+        seen.append(scale)
+        return scale
+
+    for c in bins(scores):
+        if c > 0:
+            v = c + rng.laplace(0.0, law(1.0))
+            if v > T:
+                out.append(v)
+    return out, seen
+
+
+@attack("the threshold is another one where there is a record")
+def moving_threshold(scores, *, rng):
+    out, level = [], T
+    for c in bins(scores):
+        if c > 0:
+            level = c + rng.laplace(0.0, 1.0)
+            if level > T:
+                out.append(level)
+    return out, level
+
+
+@attack("the same draw for each bin")
+def same_draw(scores, *, rng):
+    out, draw = {}, rng.laplace(0.0, 1.0)
+    for i, c in enumerate(bins(scores)):
+        if c > 0:
+            v = c + draw
+            if v > T:
+                out[i] = v
+    return out
+
+
+@attack("counts that overlap each begin with one record")
+def overlapping(scores, *, rng):
+    out = {}
+    for i in range(5):
+        c = np.count_nonzero(scores >= i / 5)
+        if c > 0:
+            v = c + rng.laplace(0.0, 1.0)
+            if v > T:
+                out[i] = v
+    return out
+
+
+@attack("a list that a public branch has changed takes up data")
+def takes_up_data(scores, *, rng):
+    out = []
+    if rng.random() < 0.5:
+        out.append(1)
+    out.append(np.sum(scores))
+    return out
+
+
+@attack("the length of a list that a public branch has changed is not known")
+def length_of_changed(scores, *, rng):
+    out = []
+    alias = out
+    if rng.random() < 0.5:
+        out.append(1)
+    return np.sum(scores) if len(alias) == 0 else 0.0
+
+
+@attack("a list that a public branch has changed is not empty")
+def changed_is_empty(scores, *, rng):
+    out = {}
+    alias = out
+    if rng.random() < 0.5:
+        out["a"] = 1
+    return 0.0 if alias else np.sum(scores)
+
+
+@attack("a list that a public branch has changed holds a score")
+def holds_a_score(scores, *, rng):
+    out = [np.max(scores)]
+    if rng.random() < 0.5:
+        out.append(1)
+    return out
+
+
+@attack("a noisy value in a list is used again after a branch", dp.PureDP(1.0))
+def used_after_branch(scores, *, rng):
+    noise = rng.laplace(0.0, 1.0)
+    out = [np.sum(scores) + noise]
+    if rng.random() < 0.5:
+        out.append(1)
+    return out, np.count_nonzero(scores > 0.5) + noise

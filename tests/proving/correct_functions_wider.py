@@ -630,3 +630,26 @@ def zero_below(scores, *, rng, epsilon=1.0, delta=1e-3):
 
 add(shown_above, "histogram", dp.ApproxDP(0.5, 1e-6), neighbours=ADDED)
 add(zero_below, "histogram", dp.ApproxDP(1.0, 1e-3), neighbours=ADDED)
+
+
+def shown_one_by_one(scores, *, rng, epsilon=1.0, delta=1e-3):
+    out, level = {}, 1 + math.log(1 / (2 * delta)) / epsilon
+    for i, count in enumerate(np.histogram(scores, bins=5, range=(0.0, 1.0))[0]):
+        if count > 0:
+            noisy = count + rng.laplace(0.0, 1 / epsilon)
+            if noisy > level:
+                out[i] = noisy
+    return out
+
+
+def kept_above(scores, *, rng):
+    kept = []
+    for i, count in enumerate(np.histogram(scores, bins=5, range=(0.0, 1.0))[0]):
+        noisy = count + rng.laplace(0.0, 1.0)
+        if noisy > 3:
+            kept.append((i, noisy))
+    return kept
+
+
+add(shown_one_by_one, "histogram", dp.ApproxDP(1.0, 1e-3), neighbours=ADDED)
+add(kept_above, "histogram", neighbours=ADDED)
