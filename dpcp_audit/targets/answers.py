@@ -397,7 +397,7 @@ def _written(value: Any) -> str | None:
     if isinstance(value, np.ndarray):
         return _written(tuple(value.ravel().tolist())) if value.dtype.kind in "US" else None
     if isinstance(value, dict):
-        return f"{{{_members(value.items())}}}"
+        return f"{{{', '.join(map(_part, value.items()))}}}"
     if isinstance(value, frozenset | set):
         return f"set({_members(value)})"
     if isinstance(value, tuple | list):
@@ -434,8 +434,8 @@ def one(answer: Any, *, kind: Kind) -> float | FloatArray:
     """Return an answer as the number that it is, or as an array where its kind returns those.
 
     Texts and the like are values of their own where the kind returns arrays (``coded``). A text of
-    a number and a dict of numbers are arrays: what stands for a text, or for the keys, and the
-    numbers in their order.
+    a number and a dict of numbers are arrays: what stands for a text, or for the keys as they
+    stand, and the numbers in the order of the sorted keys.
 
     Returns
     -------
@@ -467,10 +467,28 @@ def _read(answer: Any) -> float | FloatArray | None:
                 return np.array([_code("text"), found], dtype=np.float64)
     entries: Any = answer
     if isinstance(answer, dict) and _are_numbers(entries.values()):
-        keys = sorted(entries, key=_part)
-        values = [float(entries[key]) for key in keys]
-        return np.array([_code(_members(keys)), *values], dtype=np.float64)
+        in_order = _code(", ".join(map(_part, entries)))
+        values = [float(entries[key]) for key in sorted(entries, key=_part)]
+        return np.array([in_order, *values], dtype=np.float64)
     return coded(answer)
+
+
+def require_one_form(answer: Any, forms: set[str], *, kind: Kind) -> None:
+    """Add the type of an answer that holds several numbers to those of other calls.
+
+    Raises
+    ------
+    DegenerateTargetError
+        If there is another one: a list in place of a tuple may tell one input from another.
+    """
+    if kind in _VALUES and isinstance(answer, list | tuple | np.ndarray):
+        forms.add(type(answer).__name__)
+        if len(forms) > 1:
+            one_form, other = sorted(forms)
+            raise DegenerateTargetError(
+                f"the function returned a {one_form} in one call and a {other} in another, which "
+                f"may tell the inputs apart{HINT}return the same type in every call: np.array([...])"
+            )
 
 
 def is_number(answer: Any) -> bool:

@@ -160,6 +160,7 @@ class FunctionCaller:
     vectorised: bool = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     given_as: DataForm = DataForm.ARRAY
+    forms: set[str] = field(default_factory=set[str], init=False, compare=False)
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
@@ -205,6 +206,7 @@ class FunctionCaller:
     def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float | FloatArray:
         answer = self._call(inputs, rng, {})
         count_calls(1)
+        answers.require_one_form(answer, self.forms, kind=self.kind)
         try:
             return answers.one(answer, kind=self.kind)
         except answers.AnswerError as error:
