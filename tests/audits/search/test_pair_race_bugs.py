@@ -10,7 +10,9 @@ import pytest
 from support import blind_spots
 
 import dpcp_audit as dp
-from dpcp_audit.audits.search import pair_race
+from dpcp_audit.audits import guesser
+from dpcp_audit.audits.search import event_search, pair_race
+from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.words.checks import Context
@@ -127,6 +129,27 @@ def test_rare_atoms_find_what_other_parts_do_not(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(pair_race, "promise_of_atoms", lambda *_: -math.inf)
     monkeypatch.setattr(pair_race, "claims_delta", lambda _: False)
     assert with_them >= found() + 3
+
+
+@pytest.mark.parametrize(
+    ("part", "refuted"), [(event_search.DecimalPlaces, True), (lambda _: ScalarValue(), False)]
+)
+def test_decimals_find_what_other_parts_do_not(
+    part: object, refuted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounding to four decimals, three on some data: 3 of 3 seeds with the part, none without."""
+
+    def rounded(scores: np.ndarray, *, rng: np.random.Generator) -> float:
+        noisy = np.sum(scores) + 100 * rng.laplace()
+        return float(np.round(noisy, 3 if np.median(scores) > 0.5 else 4))
+
+    monkeypatch.setattr(event_search, "DecimalPlaces", part)
+    monkeypatch.setattr(guesser, "DecimalPlaces", part)
+    given = {"trace": False, "prove": False, "draws": 6000, "n": [20]}
+    spec = spec_of(rounded, (PURE,), given, file=None)
+    audit = TargetPrivacy(spec=spec, guarantee=PURE)
+    found = audit(Context(seed=0, name="decimals", significance=1e-3)).verdict
+    assert (found is Verdict.REFUTED) is refuted
 
 
 @pytest.mark.study
