@@ -487,7 +487,7 @@ def require_one_form(answer: Any, forms: set[str], *, kind: Kind) -> None:
             one_form, other = sorted(forms)
             raise DegenerateTargetError(
                 f"the function returned a {one_form} in one call and a {other} in another, which "
-                f"may tell the inputs apart{HINT}return the same type in every call: np.array([...])"
+                f"may tell the inputs apart{HINT}return one type: np.array([...])"
             )
 
 
