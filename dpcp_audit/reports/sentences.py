@@ -532,7 +532,9 @@ def _found(finding: Mapping[str, Any]) -> str:
     digits = telling_digits(shown)
     ends = _ends(shown, quantity, digits)
     if shown.get("kind") == EvidenceKind.EXACT and not ends:
-        ends = "(exact)"
+        one = "neighbour" in (finding.get("witness") or {})
+        undecided = finding.get("verdict") == Verdict.INCONCLUSIVE
+        ends = "(exact, on one pair; others may lose more)" if one and undecided else "(exact)"
     one_sided = quantity.is_loss and "≥" in ends and not math.isfinite(to_float(shown["upper"]))
     between = f" {ends}".rstrip()
     of = shown.get("detail") if quantity.promise is Promise.STATEMENT else ""

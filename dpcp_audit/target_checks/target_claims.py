@@ -128,6 +128,8 @@ class TwoSidedPrivacy:
             leaks = shown.trace is not None and bool(shown.trace.leaks)
             line = None if within and not leaks else traced.location
             return replace(found, note=note, tables=tables, location=line, traced=traced.traced)
+        if traced.evidence.kind is EvidenceKind.EXACT:
+            traced = max(traced, _of(first), key=_exact_loss)
         note = f"{traced.note} {found.note}"
         warning = {key: found.witness[key] for key in (REPRESENTATION,) if key in found.witness}
         return replace(
@@ -152,6 +154,12 @@ class TwoSidedPrivacy:
             and found.verdict is Verdict.INCONCLUSIVE
             and traced.verdict is Verdict.CONSISTENT
         )
+
+
+def _exact_loss(traced: Outcome) -> float:
+    """Return the loss of a pair on which all paths were run; −∞ of any other."""
+    exact = traced.evidence.kind is EvidenceKind.EXACT
+    return traced.evidence.value if exact else -math.inf
 
 
 def _part(context: Context, name: str, share: float) -> Context:

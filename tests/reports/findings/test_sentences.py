@@ -169,6 +169,18 @@ def test_an_interval_beside_the_test_is_told_with_the_test_that_certifies(
     )
 
 
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [("INCONCLUSIVE", "(exact, on one pair; others may lose more)"), ("CONSISTENT", "(exact)")],
+)
+def test_an_undecided_claim_says_that_its_exact_number_is_of_one_pair(
+    verdict: str, said: str
+) -> None:
+    told = finding("x", verdict, verdict, evidence=evidence(value=0.5, lower=0.5, upper=0.5))
+    told["witness"] = {"value": [0.0], "neighbour": [1.0]}
+    assert sentence(told).startswith(f"Found ε = 0.5 {said}; promised ε ≤ 1.")
+
+
 def test_a_claim_that_withstands_says_what_would_have_been_caught() -> None:
     power = {"quantity": "epsilon", "bound": "at most", "smallest": 1.25, "claimed": 1.0}
     power |= {"detection": 0.95, "factor": 1.25, "at": {}, "detail": "of a Laplace mechanism"}
