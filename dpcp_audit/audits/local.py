@@ -42,6 +42,7 @@ from dpcp_audit.targets.answers import (
     OR_NONE,
     ConstantOutputsError,
     Randomness,
+    name_of,
     probe,
     require_independent,
     unprobed,
@@ -544,7 +545,8 @@ class LocalPrivacy:
                 f"hand over code that is random, or {OR_NONE}",
             )
         varied = int(np.count_nonzero(counts, axis=1).argmax())
-        probe(self._sample, varied, randomness=self.randomness, rng=rng)
+        name = name_of(self.randomizer)
+        probe(self._sample, varied, randomness=self.randomness, rng=rng, name=name)
 
     def _sample(self, value: int, size: int, /, *, rng: np.random.Generator) -> IntArray:
         return self._report(np.full(size, value), rng)

@@ -358,8 +358,22 @@ def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
 
 
 def _output(output: object) -> str:
-    is_number = isinstance(output, int | float) and not isinstance(output, bool)
-    return number(output) if is_number else short(output)
+    """Return an output as Python writes it; a record says which form of a value it is.
+
+    Examples
+    --------
+    >>> _output(0.25), _output(True), _output("red"), _output({"output": 1, "form": "a text"})
+    ('0.25', 'True', '"red"', '1 (a text)')
+    """
+    if is_record(output) and output.keys() == {"output", "form"}:
+        form: PlainData = output
+        none = form["form"] == "the value None"
+        return (
+            "None itself, not the text," if none else f"{_output(form['output'])} ({form['form']})"
+        )
+    if isinstance(output, bool):
+        return str(output)
+    return number(output) if isinstance(output, int | float) else short(output)
 
 
 def _ratio(ratio: float, evidence: Mapping[str, Any]) -> str:

@@ -501,14 +501,14 @@ class TargetPrivacy(PrivacyClaim):
 class _Reports:
     """Asks a target for the reports of many values, all of one value at a time."""
 
-    sample: Drawable
+    target: Drawable
 
     def __call__(self, values: IntArray, /, *, rng: np.random.Generator) -> IntArray:
         """Return a report for each value."""
         reports = np.empty(values.shape, dtype=np.int64)
         for value in np.unique(values).tolist():
             of_value = values == value
-            reports[of_value] = self.sample(value, int(of_value.sum()), rng=rng)
+            reports[of_value] = self.target(value, int(of_value.sum()), rng=rng)
         return reports
 
 

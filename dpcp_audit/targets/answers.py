@@ -156,6 +156,7 @@ def probe(
     *,
     randomness: Randomness = Randomness.GENERATOR,
     rng: np.random.Generator | int | None = None,
+    name: str = "",
 ) -> None:
     """Draw a few outputs on one input, and test them against the declared randomness.
 
@@ -164,6 +165,7 @@ def probe(
     itself with probability at most 1e-8: four fresh generators must agree in all of 256
     outputs that are not all equal, and a rare output agrees in one place with probability
     at most 0.02/256³. NumPy's and ``random``'s global states are left as they were found.
+    An error calls the target ``name``, or by a name of its own.
 
     Raises
     ------
@@ -172,50 +174,58 @@ def probe(
     """
     _validate.choice(Randomness, randomness=randomness)
     seeds = _validate.generator(rng).integers(2**63, size=2 + _CONFIRMATIONS)
-    kept = _global_states()
+    kept, name = _global_states(), name or name_of(sample)
     try:
         first = draw(sample, value, _PROBE, rng=np.random.default_rng(seeds[0]))
         between = _global_states()
         again = draw(sample, value, _PROBE, rng=np.random.default_rng(seeds[0]))
         moved = _moved(between, _global_states())
         if randomness is not Randomness.EXTERNAL:
-            _require_repeatable(repeats=np.array_equal(first, again), moved=moved)
+            repeats = np.array_equal(first, again)
+            _require_repeatable(name, repeats=repeats, moved=moved)
         other = draw(sample, value, _PROBE, rng=np.random.default_rng(seeds[1]))
         if randomness is Randomness.NONE:
-            _require_deterministic(first, other)
+            _require_deterministic(name, first, other)
         elif np.array_equal(first, other) and not _constant(first):
-            _require_fresh(sample, value, seeds[2:])
+            _require_fresh(name, sample, value, seeds[2:])
     finally:
         np.random.set_state(kept[0])  # noqa: NPY002  (this restores what the target may move)
         random.setstate(kept[1])
 
 
-def _require_repeatable(*, repeats: bool, moved: Sequence[str]) -> None:
+def name_of(sample: object) -> str:
+    """Return the name of a target: of the function that was given, also in a wrapper of it."""
+    while hasattr(sample, "target"):
+        sample = getattr(sample, "target")  # noqa: B009  (a wrapper of any kind)
+    return str(getattr(sample, "name", "") or getattr(sample, "__name__", "") or "sample")
+
+
+def _require_repeatable(name: str, *, repeats: bool, moved: Sequence[str]) -> None:
     if moved:
         raise DegenerateTargetError(
-            f"sample draws from the global state of {' and '.join(moved)}: draw from the rng it "
+            f"{name} draws from the global state of {' and '.join(moved)}: draw from the rng it "
             "is handed, or declare Randomness.EXTERNAL (randomness global)"
         )
     if not repeats:
         raise DegenerateTargetError(
-            "sample gives other outputs when it is handed the same rng again, so it draws from "
+            f"{name} gives other outputs when it is handed the same rng again, so it draws from "
             "elsewhere: draw from rng alone, or declare Randomness.EXTERNAL (randomness global)"
         )
 
 
-def _require_deterministic(first: FloatArray, other: FloatArray) -> None:
+def _require_deterministic(name: str, first: FloatArray, other: FloatArray) -> None:
     if not _constant(np.concatenate([first, other])):
         raise DegenerateTargetError(
-            "sample is declared to use no randomness and returns different values on "
+            f"{name} is declared to use no randomness and returns different values on "
             "one input: declare where its randomness comes from, or leave randomness out"
         )
 
 
-def _require_fresh(sample: Callable[..., Any], value: object, seeds: IntArray) -> None:
+def _require_fresh(name: str, sample: Callable[..., Any], value: object, seeds: IntArray) -> None:
     runs = [draw(sample, value, _CONFIRM, rng=np.random.default_rng(seed)) for seed in seeds]
     if all(np.array_equal(runs[0], run) for run in runs) and not _constant(runs[0]):
         raise DegenerateTargetError(
-            "sample seeds itself: different generators give the same outputs, so its draws are "
+            f"{name} seeds itself: different generators give the same outputs, so its draws are "
             "not random; let it draw from the rng it is handed"
         )
 

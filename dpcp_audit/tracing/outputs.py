@@ -11,7 +11,7 @@ import dataclasses
 import enum
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,9 +34,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _TypeMark:
-    """A difference between two equal values: a type, a memory layout, the sign of a zero."""
+    """A difference between two equal values: a type, a memory layout, the sign of a zero.
+
+    ``words`` tell a reader of it; without, it names a type.
+    """
 
     says: str
+    words: str = ""
 
 
 Atom = str | float | int | bool | complex | bytes | _TypeMark | None
@@ -44,7 +48,7 @@ Atom = str | float | int | bool | complex | bytes | _TypeMark | None
 
 
 _UNMARKED = (float, str, bytes, complex, type(None))
-_BELOW_ZERO = _TypeMark("-0")
+_BELOW_ZERO = _TypeMark("-0", words="with a minus sign")
 _MOST_ENTRIES = 10**6
 """Entries of an array, each of which becomes a Python number."""
 
@@ -103,7 +107,13 @@ def _array(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         for each in np.ravel(values_of(value)).tolist():
             yield from _plain(each)
         return
-    yield _TypeMark(f"{_named(type(value))} {value.dtype.descr} {value.strides}")
+    in_c, in_fortran = value.flags.c_contiguous, value.flags.f_contiguous
+    layout = "" if in_c and in_fortran else f" in {'C' if in_c else 'Fortran'} order"
+    layout = layout if in_c or in_fortran else f" with strides {value.strides}"
+    yield _TypeMark(
+        f"{_named(type(value))} {value.dtype.descr} {value.strides}",
+        words=f"of dtype {value.dtype}{layout}",
+    )
     if isinstance(value, np.ma.MaskedArray):
         yield from _atoms(np.ma.getmaskarray(value), line, depth + 1)
         value = cast("Any", value).data
@@ -284,16 +294,61 @@ def exact_pair(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> Fini
     return FinitePair(first, second, outcomes=_told_apart(outputs))
 
 
-def _told_apart(outputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Return outputs as plain data, with the types of those that only a type tells apart."""
+def _told_apart(outputs: Sequence[tuple[Atom, ...]]) -> tuple[Any, ...]:
+    """Return outputs as plain data; those that print alike as records with their form.
+
+    Examples
+    --------
+    >>> _told_apart([(_TypeMark("builtins.int"), 1), ("1",), (2.0,)])
+    ({'output': 1, 'form': 'of type int'}, {'output': '1', 'form': 'a text'}, 2.0)
+    >>> _told_apart([(0.0,), (_BELOW_ZERO, -0.0)])
+    ({'output': 0.0, 'form': 'with a plus sign'}, {'output': -0.0, 'form': 'with a minus sign'})
+    """
     plain = [plain_output(output) for output in outputs]
-    times = Counter(map(repr, plain))
-    marks = ([each.says for each in output if isinstance(each, _TypeMark)] for output in outputs)
-    types = [", ".join(mark.removeprefix("builtins.") for mark in each) for each in marks]
-    return tuple(
-        f"{each} of type {of}" if of and times[repr(each)] > 1 else each
-        for each, of in zip(plain, types, strict=True)
-    )
+    alike: dict[str, list[int]] = defaultdict(list)
+    for place, each in enumerate(plain):
+        alike[_printed(each)].append(place)
+    told: list[Any] = list(plain)
+    for places in alike.values():
+        outer = {_container(outputs[place]) for place in places}
+        for place in places if len(places) > 1 else ():
+            form = _container(outputs[place]) if len(outer) == len(places) else ""
+            told[place] = {"output": plain[place], "form": form or _form(outputs[place])}
+    return tuple(told)
+
+
+def _printed(plain: Any) -> str:
+    """Return a value as a reader sees it: 1, 1.0, True and the text "1" are alike."""
+    if isinstance(plain, list):
+        return f"[{', '.join(map(_printed, cast('list[Any]', plain)))}]"
+    return f"{plain + 0.0:.12g}" if isinstance(plain, int | float) else str(plain)
+
+
+def _container(output: tuple[Atom, ...]) -> str:
+    """Return what an output's values are in: "a list", "an array of shape (2, 3)"; "" of one."""
+    found = next((e for e in output if isinstance(e, str) and _SHAPE.fullmatch(e)), "")
+    kind, _, inside = found.partition("(")
+    if kind == "array":
+        return f"an array of shape ({inside}"
+    return f"a {kind}" if kind else ""
+
+
+def _form(output: tuple[Atom, ...]) -> str:
+    """Return all that an output is beside its values: container, types, the sign of a zero."""
+    container, values = _container(output), without_marks(output)
+    types = [
+        each.words or f"of type {each.says.removeprefix('builtins.')}"
+        for each in output
+        if isinstance(each, _TypeMark)
+    ]
+    if len(values) == 1 and not types:
+        zero = isinstance(values[0], float) and not values[0]
+        plain = _UNMARKED_FORMS.get(type(values[0]), "of type float")
+        types.append("with a plus sign" if zero else plain)
+    return ", ".join(dict.fromkeys([each for each in (container, *types) if each]))
+
+
+_UNMARKED_FORMS = {str: "a text", type(None): "the value None", bytes: "of type bytes"}
 
 
 def plain_output(atoms: Iterable[Atom]) -> Any:

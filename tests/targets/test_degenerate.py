@@ -80,12 +80,12 @@ def verdict(sample: object, randomness: Randomness = Randomness.GENERATOR) -> Ve
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        (reseeds, "sample seeds itself"),
-        (reseeds_global, "sample seeds itself"),
+        (reseeds, "^reseeds seeds itself"),
+        (reseeds_global, "^reseeds_global seeds itself"),
         (numpy_global, "from the global state of numpy.random: .* declare Randomness.EXTERNAL"),
         (python_global, "from the global state of random: "),
         (rarely_global, "from the global state of numpy.random"),
-        (entropy, "other outputs when it is handed the same rng again"),
+        (entropy, "^entropy gives other outputs when it is handed the same rng again"),
         (lambda v, size, *, rng: rng.normal(size=size) * np.nan, "got NaN"),
         (lambda v, size, *, rng: rng.normal(size=size - 1), r"got shape \(63,\)"),
         (lambda v, size, *, rng: np.empty((size, 0)), r"got shape \(64, 0\)"),

@@ -244,7 +244,7 @@ def types_tell(value, *, rng) -> object:
 
 @pytest.mark.parametrize(
     ("target", "said"),
-    [(keeps_or_tells, "the output false"), (types_tell, "of type int")],
+    [(keeps_or_tells, "the output False"), (types_tell, "the output 1 (of type int)")],
 )
 def test_an_output_that_is_a_truth_value_or_told_by_its_type_alone_is_named(target, said) -> None:
     result = dp.audit(target, dp.LocalDP(1.0), kind="randomizer", domain=2)
