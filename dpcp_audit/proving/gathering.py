@@ -472,7 +472,7 @@ def kind_of(reader: Interpreter, value: Reference) -> str:
 def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None:
     """Put a value into a list, a dictionary or an array that is filled."""
     if isinstance(owner, Noisy) and is_data(value):
-        says = f"{kind(value)} without noise takes the place of a noisy number"
+        says = f"a noisy number is replaced by {kind(value)} without noise"
         raise reader.leak(says, "keep the noisy number")
     if not isinstance(owner, Reference):
         raise reader.refuse(f"an entry of {kind(owner)} is changed in place")

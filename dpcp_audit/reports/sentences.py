@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.witness import changed_records, lines_traced, short
 from dpcp_audit.words.formatting import (
+    counted,
     end,
     interval,
     number,
@@ -37,6 +38,8 @@ _UNDECIDED = (
     "Not decided: a trace bounds the loss of the release from above only. Other noise may give the "
     "same output, so an infinite loss of what the noise reveals refutes nothing."
 )
+_ALL = 0.995
+"""The share of the loss that is told as all of it."""
 _LAWS = {
     "laplace": "Laplace",
     "normal": "Gaussian",
@@ -94,10 +97,8 @@ def unsaid_stop(finding: Mapping[str, Any]) -> str:
         return ""
     if Verdict(finding["verdict"]) is not Verdict.REFUTED:
         return "" if only_above(finding["evidence"]) else unproved_sentence(finding)
-    if not _stopped_at_its_line(finding):
-        return unproved_sentence(finding)
-    line = _spending_line(finding)
-    return unproved_sentence({"unproved": unproved | {"hint": ""}}) if line else ""
+    said = _stopped_at_its_line(finding) or (_spending_line(finding) and _stopped_by(finding))
+    return "" if said else unproved_sentence(finding)
 
 
 def _of_what_is_revealed(evidence: Mapping[str, Any]) -> bool:
@@ -560,10 +561,8 @@ def _found(finding: Mapping[str, Any]) -> str:
         found = f"found {named}{amount(quantity, shown['value'], '≤', digits=digits)}{at}"
     if stopped_early(shown):
         nearest, sign = certified_end(shown)
-        calls = (
-            f"{amount(quantity, shown['value'], digits=digits)} over {shown['n_samples']:,} calls"
-        )
-        found = f"found {named}{amount(quantity, nearest, sign, digits=digits)} ({calls})"
+        seen = f"{amount(quantity, shown['value'])} over {counted(shown['n_samples'], 'call')}"
+        found = f"found {named}{seen}, certainly {amount(quantity, nearest, sign, digits=digits)}"
     if one_sided:
         least = amount(quantity, end(shown, upper=False)[0], "≥", digits=digits)
         limit = "" if finding.get("verdict") == Verdict.REFUTED else " (no upper limit)"
@@ -638,13 +637,12 @@ def _remedy(finding: Mapping[str, Any]) -> str:
         return str(written)
     if (rank := _rank(finding)) is not None:
         return f"The threshold is score {rank} from below; {_rank_that_would_do(finding)} would do."
-    line, stopped = _spending_line(finding), _stopped_at_its_line(finding)
-    unproved: PlainData = finding.get("unproved") or {}
-    hint = f" Hint: {unproved['hint']}." if stopped and unproved.get("hint") else ""
+    line, stopped = _spending_line(finding), _stopped_by(finding)
     if line is not None:
-        return f"{_spends(finding['evidence'], line, proved=bool(hint))}{hint}"
-    if stopped:
-        return f"At {_place(finding)}: {unproved['reason']}.{hint}"
+        noise = _spends(finding["evidence"], line, proved=bool(stopped))
+        return f"{noise}; {stopped}" if stopped else f"{noise}."
+    if _stopped_at_its_line(finding):
+        return f"At {_place(finding)}: {stopped}"
     return _bare(finding) or _unnamed(finding)
 
 
@@ -657,6 +655,27 @@ def _stopped_at_its_line(finding: Mapping[str, Any]) -> bool:
     unproved: PlainData = finding.get("unproved") or {}
     place = finding.get("location")
     return bool(place) and unproved.get("location") == place and _rank(finding) is None
+
+
+def _stopped_by(finding: Mapping[str, Any]) -> str:
+    """Return what stopped a proof at the named line, and the remedy; "" where it is another line.
+
+    Also where the noise that is drawn at the named line is what the proof finds too dear, at the
+    line that uses it.
+    """
+    unproved: PlainData = finding.get("unproved") or {}
+    hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
+    if _stopped_at_its_line(finding):
+        return f"{unproved['reason']}.{hint}"
+    place, used = finding.get("location") or {}, unproved.get("location") or {}
+    draws, costs = (
+        any(
+            each[what] and (each["file"], each["line"]) == (where.get("file"), where.get("line"))
+            for each in unproved.get("source") or ()
+        )
+        for what, where in (("noise", place), ("cost", used))
+    )
+    return f"line {used['line']}: {unproved['reason']}.{hint}" if draws and costs else ""
 
 
 def _spending_line(finding: Mapping[str, Any]) -> LineLoss | None:
@@ -673,17 +692,18 @@ def _spending_line(finding: Mapping[str, Any]) -> LineLoss | None:
 
 def _spends(evidence: Mapping[str, Any], line: LineLoss, *, proved: bool) -> str:
     """Return the noise of the line that spends, and what would do unless it is proved."""
-    law = f"of {_LAWS[line.law]} noise" if line.law in _LAWS else f"by {line.law}"
+    noise = f"{_LAWS[line.law]} noise" if line.law in _LAWS else f"noise by {line.law}"
+    if not math.isnan(line.scale):
+        noise += f" of scale {number(line.scale)}"
     if math.isnan(line.scale) or line.draws != 1:
         about = "" if float(line.draws).is_integer() else "about "
-        draws = f"{about}{number(line.draws, digits=2)} draws {law} spend"
-        draws = f"one draw {law} spends" if line.draws == 1 else draws
-        return f"At {line.location}, {draws} {share(line.share, digits=2)} of the loss."
+        times = "once" if line.draws == 1 else f"{about}{number(line.draws, digits=2)} times"
+        part = "all" if line.share > _ALL else share(line.share, digits=2)
+        return f"At {line.location}, {noise} is drawn {times}, which causes {part} of the loss"
     wanted = _enough(evidence, line)
     more = wanted > line.scale and not proved
-    would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if more else ""
-    noise = f"{_LAWS.get(line.law, line.law)} noise of scale {number(line.scale)}"
-    return f"At {line.location}, {noise} is added{would_do}."
+    would_do = f"; a scale of {number(wanted, digits=3)} would do" if more else ""
+    return f"At {line.location}, {noise} is added on this pair{would_do}"
 
 
 def _enough(evidence: Mapping[str, Any], line: LineLoss) -> float:
@@ -715,7 +735,7 @@ def _bare(finding: Mapping[str, Any]) -> str:
     named = any(leak.blames and str(leak.location) == place for leak in traced.leaks)
     if named:
         return f"At {place}, data is used without noise."
-    return "On this pair, data is used without noise, at a line that the trace does not see."
+    return "On this pair, data reaches the output without noise; by which line is not known."
 
 
 def _unnamed(finding: Mapping[str, Any]) -> str:
@@ -726,7 +746,7 @@ def _unnamed(finding: Mapping[str, Any]) -> str:
     seen = [] if traced is None else [each.location for each in traced.draws]
     if any(str(each) == _place(finding) for each in seen):
         return ""
-    return "No line can be named: the outputs alone show the loss."
+    return "Only the outputs show the loss; which line causes it is not known."
 
 
 def _place(finding: Mapping[str, Any]) -> str:
