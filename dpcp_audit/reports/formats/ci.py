@@ -130,6 +130,7 @@ def render_sarif(document: Mapping[str, Any]) -> str:
         "properties": {
             **{key: document[key] for key in ("suite", "profile", "seed", "false_alarm")},
             "environment": _environment(document),
+            "provenance": _commit(document),
             "summary": document["summary"],
             **_lists_of_others(document, shown),
         },
@@ -152,6 +153,12 @@ def _version_control(document: Mapping[str, Any]) -> PlainData:
     if not origin.get("uncommitted"):
         details["revisionId"] = origin["revision"]
     return {"versionControlProvenance": [details]}
+
+
+def _commit(document: Mapping[str, Any]) -> PlainData:
+    """Return the commit and what differs from it, also where SARIF's own fields may not say it."""
+    origin: PlainData = document.get("provenance") or {}
+    return {key: origin[key] for key in ("revision", "changed", "uncommitted") if key in origin}
 
 
 def _artifacts(document: Mapping[str, Any]) -> Iterator[PlainData]:

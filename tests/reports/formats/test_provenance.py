@@ -141,6 +141,13 @@ def test_reports_say_it() -> None:
     (run,) = json.loads(render_sarif(committed))["runs"]
     assert run["versionControlProvenance"][0]["revisionId"] == "f" * 40
     assert run["invocations"][0]["commandLine"] == ORIGIN["command"]
+    for state in (ORIGIN, ORIGIN | {"repository": ""}):
+        (run,) = json.loads(render_sarif(whole | {"provenance": state}))["runs"]
+        assert run["properties"]["provenance"] == {
+            "revision": "f" * 40,
+            "changed": True,
+            "uncommitted": {"mine.py": "untracked"},
+        }
     tool, helper = run["artifacts"]
     assert tool["description"]["text"] == "The code of dpcp-audit."
     assert tool["hashes"] == {"sha-256": "0123456789ab"}
