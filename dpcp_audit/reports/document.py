@@ -254,11 +254,15 @@ def format_for(
 
 
 def parse_reports(
-    arguments: Sequence[str], formats: Mapping[str, Render] | None = None
+    arguments: Sequence[str],
+    formats: Mapping[str, Render] | None = None,
+    *,
+    inputs: Sequence[Path] = (),
 ) -> tuple[Writer, ...]:
     """Return the writers that ``FORMAT=PATH`` arguments name.
 
-    ``formats`` are those of a results document unless given.
+    ``formats`` are those of a results document unless given. No report may overwrite ``inputs``,
+    the files that the command reads.
 
     Everything that can be known to fail is refused here, before any long work: unknown
     formats, missing extras, folders that do not exist or cannot be written to, one file or
@@ -272,7 +276,16 @@ def parse_reports(
                 f"--report: {path or 'stdout'} is named more than once",
                 hint="give each report a file of its own",
             )
+        if path is not None and any(_is_file(path, each) for each in inputs):
+            raise UsageError(
+                f"--report: {path} would overwrite the results that are read",
+                hint="name another file",
+            )
     return writers
+
+
+def _is_file(path: Path, other: Path) -> bool:
+    return path.exists() and other.exists() and path.samefile(other)
 
 
 def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:

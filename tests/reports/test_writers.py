@@ -81,3 +81,12 @@ def test_reports_name_the_results_file_that_is_written(tmp_path: Path) -> None:
     assert f"dpcp-audit replay 'broken' '{results}'" in text
     assert "RESULTS.json" not in text
     assert results.read_text(encoding="utf-8") == dump(document())
+
+
+def test_no_report_overwrites_the_results_that_it_is_made_of(tmp_path: Path) -> None:
+    results = tmp_path / "r.json"
+    results.write_text("{}")
+    for name in (results, tmp_path / "." / "r.json"):
+        with pytest.raises(UsageError, match="would overwrite the results that are read"):
+            parse_reports([f"markdown={name}"], inputs=(results,))
+    assert parse_reports([f"markdown={tmp_path / 'r.md'}"], inputs=(results,))

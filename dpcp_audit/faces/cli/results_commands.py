@@ -37,7 +37,8 @@ def execute_report(options: argparse.Namespace) -> int:
     """Write the reports."""
     from dpcp_audit.reports.document import load, parse_reports, write_all
 
-    write_all(load(options.results), parse_reports(options.report), results=options.results)
+    writers = parse_reports(options.report, inputs=(options.results,))
+    write_all(load(options.results), writers, results=options.results)
     return 0
 
 
@@ -109,8 +110,9 @@ def execute_compare(options: argparse.Namespace) -> int:
     from dpcp_audit.reports.two_runs import compare
 
     formats = {"html": render_page, "json": dump, "markdown": render_markdown}
-    writers = parse_reports(options.report, formats)
-    documents = [load(path) for path in (options.old, *options.later)]
+    paths = (options.old, *options.later)
+    writers = parse_reports(options.report, formats, inputs=paths)
+    documents = [load(path) for path in paths]
     comparison = compare(*documents, false_alarm=options.false_alarm, strict=options.strict)
     data = plain_record(comparison_data(comparison, documents))
     try:
@@ -311,7 +313,8 @@ def execute_ledger(options: argparse.Namespace) -> int:
     from dpcp_audit.reports.ledger_page import render_markdown, render_page
 
     formats = {"html": render_page, "markdown": render_markdown}
-    writers = parse_reports(options.report or ["markdown=-"], formats)
+    reports = options.report or ["markdown=-"]
+    writers = parse_reports(reports, formats, inputs=_files(options.results))
     folders = []
     if options.run:
         if options.run.exists() and not options.run.is_dir():
