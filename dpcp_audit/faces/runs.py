@@ -29,7 +29,7 @@ from dpcp_audit.target_checks.target_claims import TargetClaim
 from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
-from dpcp_audit.words.checks import Context
+from dpcp_audit.words.checks import Context, Skipped
 from dpcp_audit.words.errors import HINT, IncompleteError, UsageError, shown
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import SourceLocation
@@ -303,6 +303,9 @@ def require_outputs(options: argparse.Namespace) -> None:
             require_writable(path, option=option)
 
 
+_STOPPED = "not tested: the run was stopped before this claim was finished"
+
+
 def watch(
     rows: Sequence[Row], settings: RunSettings, options: argparse.Namespace
 ) -> dict[str, Any]:
@@ -341,7 +344,10 @@ def watch(
         except (KeyboardInterrupt, IncompleteError) as end:
             progress.note(f"{str(end) or 'interrupted'}; the reports hold what was finished")
             progress.note(_how_to_go_on(options))
-    found = [findings[row.claim.id] for row in rows if row.claim.id in findings]
+    ids = [row.claim.id for row in rows]
+    found = [findings[each] for each in ids if each in findings]
+    untested = [Skipped(name=each, reason=_STOPPED) for each in ids if each not in findings]
+    settings = replace(settings, skipped=(*settings.skipped, *untested))
     return documents.to_document(
         settings, found, seconds=time.perf_counter() - started, complete=complete
     )

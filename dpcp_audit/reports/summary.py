@@ -114,8 +114,17 @@ class Reading:
     def headline(self) -> str:
         """The headline: the suite's own, or the claims as they are made, and nothing else.
 
-        Of a run that is about its controls, how many of them are caught comes before.
+        Of a run that is about its controls, how many of them are caught comes before; of a run
+        that was stopped, after how many claims it was.
         """
+        if self.complete:
+            return self._whole_headline
+        told = self._whole_headline
+        after = counted(len(self.entries), "claim")
+        return f"Stopped after {after}: {told[:1].lower()}{told[1:]}"
+
+    @property
+    def _whole_headline(self) -> str:
         if self.suite_headline:
             return self.suite_headline
         controls = sum(entry.standing is Standing.CONTROL for entry in self.entries)
@@ -230,8 +239,9 @@ class Reading:
     @property
     def scope(self) -> str:
         """The sentence that a reviewer signs."""
+        stopped = "" if self.complete else "INCOMPLETE: the run was stopped before its end. "
         return (
-            f"This report is of {counted(len(self.entries), 'claim')} of {self.papers}, with the "
+            f"{stopped}This report is of {counted(len(self.entries), 'claim')} of {self.papers}, with the "
             "code, inputs and settings that it names, and within the limits that it lists."
         )
 

@@ -81,6 +81,7 @@ def test_an_interrupted_run_reports_what_was_finished(
     results = json.loads(path.read_text())
     assert results["complete"] is False
     assert [finding["id"] for finding in results["findings"]] == ["holds"]
+    assert [each["name"] for each in results["skipped"]] == ["known-false"]
     assert "interrupted" in capsys.readouterr().err
 
 

@@ -178,11 +178,11 @@ def _banner(reading: Reading, origin: str) -> list[str]:
     overall = [escaped(reading.overall)] if reading.overall else []
     lines = [f"## {reading.headline}", *overall, origin, f"{standing}{claims}"]
     if not reading.complete:
-        lines.append("**The run was stopped before its end;** other claims were not tried.")
+        lines.append("**The run was stopped before its end.**")
     lines = [*filter(None, lines), f"{reading.meaning} {reading.assurance}"]
     if reading.skipped:
-        names = (f"- {escaped(each.name)}: {escaped(each.reason)}" for each in reading.skipped)
-        lines.append("\n".join(["**Not run here:**", "", *names]))
+        names = [f"- {escaped(each.name)}: {escaped(each.reason)}" for each in reading.skipped]
+        lines.append("**Not run here:**\n\n" + _shortened(names, _CELL * 10))
     return lines
 
 

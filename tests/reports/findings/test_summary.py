@@ -84,6 +84,12 @@ def test_an_empty_run_says_so() -> None:
     assert read(document() | {"findings": []}).headline == "No claim was tested"
 
 
+def test_a_run_that_was_stopped_says_so_before_its_verdicts_and_where_it_is_signed() -> None:
+    stopped = read(document(finding("a", "PROVED", "PROVED"), complete=False))
+    assert stopped.headline == "Stopped after 1 claim: the claim is proved"
+    assert stopped.scope.startswith("INCOMPLETE: ")
+
+
 @pytest.mark.parametrize("version", ["1.1", "20.1", None])
 def test_another_schema_is_refused(version: str | None) -> None:
     with pytest.raises(ValueError, match=r"document must have schema_version 2\.x, got"):
