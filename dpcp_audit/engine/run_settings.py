@@ -316,7 +316,7 @@ class Provenance:
         The operating system and processor.
     code : dict of str to str
         The SHA-256 of the tool's own code (``dpcp-audit``), of packages that register the suite,
-        and of the files that were audited or read.
+        and of the files that were audited or read, such as pools and files of checks.
     imported : dict of str to str
         SHA-256 digests of the user's own files that the audited code imports.
     revision : str
@@ -345,8 +345,13 @@ class Provenance:
     folder: str = ""
 
 
-def provenance(settings: RunSettings) -> Provenance:
+def provenance(settings: RunSettings, *, config: Path | None = None) -> Provenance:
     """Return the provenance of a run that ends now in this process.
+
+    Parameters
+    ----------
+    config : Path, optional
+        The file that the checks were read from.
 
     Examples
     --------
@@ -354,7 +359,8 @@ def provenance(settings: RunSettings) -> Provenance:
     >>> sorted(provenance(RunSettings(suite="theorems", seed=0)).code)
     ['dpcp-audit', 'dpcp_ledger']
     """
-    revision, named, own = _git("rev-parse", "HEAD"), inputs(settings), imported(settings)
+    revision, own = _git("rev-parse", "HEAD"), imported(settings)
+    named = inputs(settings) | ({} if config is None else _digests_of([_from_here(config)]))
     return Provenance(
         finished=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),

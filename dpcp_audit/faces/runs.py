@@ -349,7 +349,11 @@ def watch(
     untested = [Skipped(name=each, reason=_STOPPED) for each in ids if each not in findings]
     settings = replace(settings, skipped=(*settings.skipped, *untested))
     return documents.to_document(
-        settings, found, seconds=time.perf_counter() - started, complete=complete
+        settings,
+        found,
+        seconds=time.perf_counter() - started,
+        complete=complete,
+        config=getattr(options, "config", None),
     )
 
 

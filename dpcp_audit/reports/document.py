@@ -70,13 +70,15 @@ def to_document(
     seconds: float,
     complete: bool,
     replayable: bool = True,
+    config: Path | None = None,
 ) -> dict[str, Any]:
     """Return the results document of a run, ready for ``json.dump``.
 
     Numbers that JSON lacks become the strings "inf", "-inf" and "nan". Only
     ``provenance`` and keys whose name contains ``seconds`` differ between runs of the same
     settings.
-    Findings of arrays in memory are not ``replayable`` by a command.
+    Findings of arrays in memory are not ``replayable`` by a command. ``config`` is the file that
+    the checks were read from.
     """
     verdicts = [finding.verdict for finding in findings]
     entries = [_entry(finding, settings, replayable=replayable) for finding in findings]
@@ -89,7 +91,7 @@ def to_document(
         **settings.as_data(),
         "complete": complete,
         "wall_seconds": round(seconds, 3),
-        "provenance": asdict(provenance(settings)),
+        "provenance": asdict(provenance(settings, config=config)),
         "summary": {str(v): verdicts.count(v) for v in Verdict}
         | {"contradictions": sum(entry["contradicts"] for entry in entries)},
         "findings": entries,

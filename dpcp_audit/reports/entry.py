@@ -190,7 +190,7 @@ class Entry:
     quantity, measured, interval, claimed, kind : str
         Cells of the tables; without evidence, an en dash or "".
     reason : str
-        Why the claim is not decided; "" of every verdict but INCONCLUSIVE.
+        The reason why the claim is not decided, or why the source does not prove it; else "".
     tried : str
         The cases, sizes and calls of a search, in a line; "" of other checks.
     source : str
@@ -389,9 +389,9 @@ def _entry(
 
 
 def _reason(finding: Mapping[str, Any]) -> str:
-    """Return the reason why a claim is not decided, beside the power in its sentence."""
+    """Return the reason why a claim is not decided or not proved, beside its sentence."""
     if finding["verdict"] != Verdict.INCONCLUSIVE:
-        return ""
+        return printable(unsaid_stop(finding))
     note = "" if finding.get("power") else finding.get("note") or ""
     return printable(f"{note} {unsaid_stop(finding)}".strip())
 

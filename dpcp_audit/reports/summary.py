@@ -10,7 +10,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.run_settings import DIGITS
 from dpcp_audit.reports.entry import (
     WORST_FIRST,
     entries_of,
@@ -21,7 +20,15 @@ from dpcp_audit.reports.entry import (
 )
 from dpcp_audit.reports.families import families, lanes
 from dpcp_audit.words.checks import Skipped
-from dpcp_audit.words.formatting import DASH, clipped, counted, number, printable, rounded_up
+from dpcp_audit.words.formatting import (
+    DASH,
+    clipped,
+    counted,
+    number,
+    plain,
+    printable,
+    rounded_up,
+)
 from dpcp_audit.words.results import Standing, Verdict
 
 if TYPE_CHECKING:
@@ -45,6 +52,11 @@ _PROVED_ONLY = (
     "the random number generator or floating-point noise."
 )
 _UNDECIDED = "INCONCLUSIVE and ERROR say nothing about the claim."
+_ONE_CALL = (
+    "A privacy verdict is about one call and the data that the call gets: further releases of the "
+    "same data add up, and a model that was trained on them counts, too. The security model "
+    "(docs/explanation/security.md) says what is assumed of the code and its environment."
+)
 _FALSE_ALARMS = (
     "The false-alarm probability limits how often true claims are refuted; it says nothing about "
     "false claims that are missed."
@@ -229,6 +241,7 @@ class Reading:
         open_ = self.counts[Verdict.INCONCLUSIVE] + self.counts[Verdict.ERROR]
         said = {
             _WRITTEN: True,
+            _ONE_CALL: True,
             _NOT_PROVED: self.counts[Verdict.CONSISTENT],
             _PROVED_ONLY: self.counts[Verdict.PROVED],
             _UNDECIDED: open_,
@@ -239,10 +252,13 @@ class Reading:
     @property
     def scope(self) -> str:
         """The sentence that a reviewer signs."""
+        counts = ((verdict, self.counts[verdict]) for verdict in WORST_FIRST)
+        tally = ", ".join(f"{n} {verdict.lower()}" for verdict, n in counts if n) or "none"
         stopped = "" if self.complete else "INCOMPLETE: the run was stopped before its end. "
         return (
-            f"{stopped}This report is of {counted(len(self.entries), 'claim')} of {self.papers}, with the "
-            "code, inputs and settings that it names, and within the limits that it lists."
+            f"{stopped}This report is of {counted(len(self.entries), 'claim')} of {self.papers} "
+            f"({tally}), with the code, inputs and settings that it names, and within the limits "
+            "that it lists."
         )
 
     @property
@@ -250,7 +266,7 @@ class Reading:
         """The meaning of the run, in a few sentences."""
         decided = {Verdict.REFUTED, Verdict.VACUOUS, Verdict.PROVED, Verdict.CONSISTENT}
         if not any(self.counts[verdict] for verdict in decided):
-            return "No claim could be decided."
+            return "No claim could be decided." if self.entries else "Nothing was tested."
         said = [self._refuted, self._vacuous, self._apart, self._proved, self._withstood]
         return " ".join(sentence for sentence in said if sentence)
 
@@ -345,8 +361,13 @@ def read(document: Mapping[str, Any]) -> Reading:
     )
 
 
-SIGN_OFF = ("Reviewer", "Role", "Decision", "Date", "Signature")
+SIGN_OFF = (
+    *("Reviewer", "Role", "Decision (accept, accept with conditions, reject)"),
+    *("Date", "Signature"),
+)
 """What a reviewer fills in."""
+SIGNED = ("Finished", "Tool", "Git commit")
+"""The facts of a run that a signature is of, beside the digests of the code."""
 ORIGIN = ("Finished", "Command", "Git commit")
 """The facts of a run that a report begins with."""
 
@@ -356,9 +377,7 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     tool: PlainData = document["tool"]
     libraries: PlainData = document.get("libraries") or {}
     origin: PlainData = document.get("provenance") or {}
-    code: dict[str, str] = origin.get("code") or {}
-    digests = {name: of[:DIGITS] for name, of in code.items()}
-    imported: PlainData = origin.get("imported") or {}
+    digests: dict[str, str] = {**(origin.get("code") or {}), **(origin.get("imported") or {})}
     facts = {
         "Finished": origin.get("finished"),
         "Command": origin.get("command"),
@@ -371,14 +390,23 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         "Python": document.get("python", DASH),
         "Platform": origin.get("platform"),
         "Git commit": _commit(origin) if origin else None,
-        "SHA-256 of code": ", ".join(f"{name} {of}" for name, of in digests.items()) or None,
-        "Imported files": f"{counted(len(imported), 'file')} of your own, whose digests are in "
-        "the JSON results"
-        if imported
-        else None,
         "Libraries": ", ".join(f"{name} {of}" for name, of in libraries.items()) or DASH,
+        **{f"Options of {each['name']}": _options(each) for each in document.get("targets") or ()},
+        **{f"SHA-256 of {name}": of for name, of in digests.items()},
     }
-    return tuple((name, printable(value)) for name, value in facts.items() if value is not None)
+    return tuple(
+        (printable(name), printable(value)) for name, value in facts.items() if value is not None
+    )
+
+
+_NO_OPTIONS = {"target", "name", "location", "planned"}
+
+
+def _options(check: Mapping[str, Any]) -> str:
+    """Return the resolved options of a check, and the calls that were planned for its claims."""
+    given = {key: value for key, value in check.items() if key not in _NO_OPTIONS}
+    calls = {"calls": check["planned"]} if check.get("planned") else {}
+    return "; ".join(f"{key} = {plain(value)}" for key, value in {**given, **calls}.items())
 
 
 def _caught(entry: Entry) -> bool:

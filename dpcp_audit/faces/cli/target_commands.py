@@ -247,10 +247,10 @@ def _config_given(options: argparse.Namespace) -> Config:
                 f"--{next(iter(given))} needs a TARGET, or a --command",
                 hint="dpcp-audit check mine.py:function --kind quantile --pure-dp 1",
             )
-        path = options.config or config_file.found()
-        if path is None:
+        options.config = options.config or config_file.found()
+        if options.config is None:
             raise _no_target()
-        return config_file.load(path)
+        return config_file.load(options.config)
     if options.config is not None:
         raise UsageError(
             "--config cannot be combined with TARGET or --command",

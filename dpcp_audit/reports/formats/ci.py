@@ -7,8 +7,8 @@ that contradict their expectation (level ``error``) and refutations that were ex
 JUnit XML: findings as test cases, for the continuous-integration servers that read it.
 
 A verdict that contradicts its expectation is a failure, a check that could not be completed an
-error, an inconclusive one skipped; everything else passes. Whatever an expected refutation has
-to say stands in its ``system-out``.
+error, an inconclusive one skipped; everything else passes, and ``system-out`` has its verdict and
+sentence, or all that an expected refutation has to say. The properties are the facts of the run.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from xml.etree import ElementTree as ET
 from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.entry import findings_of
 from dpcp_audit.reports.severity import family, headline, paragraphs, source_of
+from dpcp_audit.reports.summary import run_facts
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Verdict
@@ -382,6 +383,11 @@ def render_junit(document: Mapping[str, Any]) -> str:
     for suite in root:
         _count(suite, suite)
     _count(root, root.iter("testsuite"))
+    for suite in root:
+        facts = ET.Element("properties")
+        suite.insert(0, facts)
+        for name, value in run_facts(document):
+            ET.SubElement(facts, "property", name=_text(name), value=_text(value))
     ET.indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -404,8 +410,9 @@ def _case(finding: Mapping[str, Any]) -> ET.Element:
         _say(case, "failure", headline(finding), paragraphs(finding))
     elif verdict == Verdict.INCONCLUSIVE:
         _say(case, "skipped", headline(finding))
-    elif verdict == Verdict.REFUTED:
-        ET.SubElement(case, "system-out").text = _text(paragraphs(finding))
+    else:
+        said = paragraphs(finding) if verdict == Verdict.REFUTED else headline(finding)
+        ET.SubElement(case, "system-out").text = _text(said)
     return case
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.reports.charts import image
 from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.families import TICKS, position
-from dpcp_audit.reports.summary import ORIGIN, SIGN_OFF, read, run_facts
+from dpcp_audit.reports.summary import ORIGIN, SIGN_OFF, SIGNED, read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric
 from dpcp_audit.words.errors import require_package
 from dpcp_audit.words.formatting import clipped, counted, gist, printable
@@ -81,6 +81,7 @@ def render_html(document: Mapping[str, Any]) -> str:
         keys=_KEYS,
         run=run_facts(document),
         sign_off=SIGN_OFF,
+        signed=[fact for fact in run_facts(document) if fact[0] in SIGNED],
         origin=[fact for fact in run_facts(document) if fact[0] in ORIGIN],
         image=image,
         overview=document.get("overview", {"figures": [], "tables": []}),

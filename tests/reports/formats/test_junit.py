@@ -27,7 +27,9 @@ def check_shape(root: ET.Element) -> None:
     for suite in root:
         assert suite.tag == "testsuite"
         assert {"name", "tests", "time", *COUNTS} == set(suite.keys())
-        for test in suite:
+        facts, *cases = suite
+        assert [facts.tag, *{fact.tag for fact in facts}] == ["properties", "property"]
+        for test in cases:
             assert test.tag == "testcase"
             assert {"name", "classname", "time"} == set(test.keys())
             assert float(test.attrib["time"]) >= 0
@@ -56,9 +58,18 @@ def test_verdicts_become_states() -> None:
         "errors": "1",
         "skipped": "1",
     }
-    assert [c.tag for c in case(document(), "krr")] == []
+    (said,) = case(document(), "krr")
+    assert said.tag == "system-out"
+    assert said.text is not None
+    assert said.text.startswith("PROVED: ")
     assert [c.tag for c in case(document(), "slow")] == ["skipped"]
     assert [c.tag for c in case(document(), "broken")] == ["error"]
+
+
+def test_the_facts_of_the_run_are_properties() -> None:
+    found = {each.get("name"): each.get("value") for each in parsed(document()).iter("property")}
+    assert found["Seed"] == "0"
+    assert "False-alarm probability" in found
 
 
 def test_an_expected_refutation_passes_and_speaks() -> None:
@@ -111,7 +122,7 @@ def test_findings_stand_under_their_paper() -> None:
     )
     root = parsed(document(one, two))
     assert [suite.get("name") for suite in root] == ["P", "Q"]
-    assert root[0][0].get("classname") == "a"
+    assert root[0][1].get("classname") == "a"
 
 
 def test_long_witnesses_are_cut_off() -> None:

@@ -205,5 +205,5 @@ def test_the_run_and_what_proofs_rest_on_are_told() -> None:
     (line,) = (each for each in text.splitlines() if each.startswith("- <code>p</code>"))
     assert "Proved from the source for n = 5 alone" in line
     assert "Rules: len: sizes. Assumes: n is public." in line
-    for said in ("2026-01-02T03:04:05Z", "mine.py 0123456789ab", "unknown: no git"):
+    for said in ("2026-01-02T03:04:05Z", "SHA-256 of mine.py: 0123456789ab", "unknown: no git"):
         assert said in text

@@ -50,6 +50,22 @@ def test_code_is_named_by_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (found.revision, found.changed, found.repository) == ("", False, "")
 
 
+def test_the_file_of_checks_is_among_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "checks.toml").write_text("strict = true\n")
+    found = provenance(run_of(tmp_path), config=tmp_path / "checks.toml")
+    assert found.code["checks.toml"] == sha256(b"strict = true\n").hexdigest()
+
+
+def test_the_options_of_each_check_are_in_the_report(tmp_path: Path) -> None:
+    targets = [each.as_data() for each in run_of(tmp_path).targets]
+    facts = dict(run_facts(document() | {"targets": targets}))
+    assert "kind = " in facts["Options of mine.py:f"]
+    assert "neighbours = " in facts["Options of mine.py:f"]
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_commit_and_what_differs_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -153,10 +169,11 @@ def test_reports_say_it() -> None:
     assert tool["hashes"] == {"sha-256": "0123456789ab"}
     assert helper["location"]["uri"] == "helper.py"
     assert helper["hashes"] == {"sha-256": "ba9876543210"}
+    assert run["properties"]["provenance"]["uncommitted"] == {}
     assert run["properties"]["environment"]["platform"] == ORIGIN["platform"]
     page = render_html(whole)
     said = f"{'f' * 40}, but mine.py is not committed"
-    for word in ("2026-01-02T03:04:05Z", "a b.py:f", said, "0123456789ab", "1 file of your own"):
+    for word in ("2026-01-02T03:04:05Z", "a b.py:f", said, "0123456789ab", "ba9876543210"):
         assert word in page
     nothing = whole | {"provenance": ORIGIN | {"revision": ""}}
     assert "no git, or no commit" in render_html(nothing)
