@@ -268,7 +268,7 @@ def parse_reports(
 
     Everything that can be known to fail is refused here, before any long work: unknown
     formats, missing extras, folders that do not exist or cannot be written to, one file or
-    stdout named twice.
+    stdout named twice, a file that is read.
     """
     writers = tuple(_parse(argument, formats) for argument in arguments)
     paths = [writer.path for writer in writers]

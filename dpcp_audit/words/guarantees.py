@@ -134,7 +134,7 @@ class PrivacyGuarantee(ABC):
         return bool((pairs[:, 0] <= self.power(pairs[:, 1]) + 1e-12).all())
 
     def __str__(self) -> str:
-        inside = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters.items())
+        inside = ", ".join(f"{name}={value:.12g}" for name, value in self.parameters.items())
         return f"{type(self).__name__}({inside})"
 
 

@@ -169,8 +169,15 @@ def _abandon_stdout() -> int:
     return 3
 
 
+_NEGATIVE = re.compile(r"^-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
+
+
 class HintingParser(argparse.ArgumentParser):
-    """A parser whose errors have a second line, which says what to do."""
+    """A parser whose errors have a second line, and which knows all negative numbers as such."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._negative_number_matcher = _NEGATIVE  # argparse takes -1e-3 for an option
 
     def error(self, message: str) -> NoReturn:
         """Print error and hint, and exit with 2."""
