@@ -19,6 +19,7 @@ doubles by what its entries are, which are all alike.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -442,6 +443,8 @@ class Records:
         return replace(self, low=low, high=high, **given)
 
 
+FARTHEST_DRAW = 2**10
+"""Size, in scales, of a draw: the logarithm of a double above 0 is at least -745."""
 ROUNDED = "rounded "
 """The prefix of the name of a noise law that was rounded to whole numbers."""
 
@@ -482,7 +485,8 @@ class Noise:
     @property
     def released(self) -> Public:
         """The value that stands for it once it is public."""
-        size = 1 if self.law == "uniform" else None
+        alone = self.alike and not self.moved
+        size = math.ceil(FARTHEST_DRAW * self.scale.size_above) if alone else None
         return Public(self.shape) if self.whole else PublicFloat(self.shape, size)
 
     @property

@@ -27,6 +27,7 @@ from dpcp_audit.proving import arithmetic, noise_rules, thresholds
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
+    FARTHEST_DRAW,
     WHOLE,
     BoundMethod,
     Generator,
@@ -384,7 +385,7 @@ def _above_start(reader: Any, values: Noisy, start: Value) -> Noisy:
     x, noise = values.statistic, values.noise
     if noise.law not in {"laplace", "gumbel", "exponential"}:
         return values  # which are released
-    far = noise_rules.FARTHEST_DRAW * noise.scale.size_above
+    far = FARTHEST_DRAW * noise.scale.size_above
     if x.size is not None and not noise.moved and Fraction(float(start)) < -x.size - far:
         reader.rules.add(
             "a running maximum begins with a number below all draws: NumPy's are a scale times the "

@@ -25,6 +25,7 @@ from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine, size_of
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
+    FARTHEST_DRAW,
     NUMPY,
     ROUNDED,
     UNKNOWN,
@@ -362,8 +363,6 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
 
 _FARTHEST = 2**60
 """Size, in scales, of a draw and of all known numbers that may have been added to it."""
-FARTHEST_DRAW = 2**10
-"""Size, in scales, of a draw: the logarithm of a double above 0 is at least -745."""
 
 
 def released(value: Noisy) -> Public:
