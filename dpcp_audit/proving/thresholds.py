@@ -170,11 +170,14 @@ class Shown(Hidden):
 
 @dataclass(frozen=True, slots=True)
 class Above(Public):
-    """The truth values ``noisy > level``, of a released noisy value; of counts present, if paid."""
+    """The truth values ``noisy > level``, of a released noisy value.
+
+    ``paid`` are the counts, and the cut, that are above it as well.
+    """
 
     noisy: Noisy | None = None
     level: Value = None
-    paid: bool = False
+    paid: Present | None = None
 
 
 _MIRRORED = {"Lt": "Gt", "LtE": "GtE", "NotEq": "NotEq"}
@@ -228,7 +231,7 @@ def shown_above(reader: Interpreter, present: Value, noisy: Value) -> Above:
     plainly = noise.law in {"laplace", "normal"} and noise.alike and not noise.moved
     if not plainly or above.shape != x.shape or not _are_of(above.noisy, present):
         raise reader.refuse("a threshold is compared with other noise than that on the counts")
-    if above.paid:
+    if above.paid == present:
         return above
     chance, scale = _chance(above.level, present.cut + x.linf, noise), float(noise.scale)
     if chance is None:
@@ -240,7 +243,7 @@ def shown_above(reader: Interpreter, present: Value, noisy: Value) -> Above:
     charge = Charge("rare", math.floor(x.l1) * chance, reader.line, says, scale=scale)
     reader.charge(replace(charge, part=x.part, rate=chance, where=x.where))
     reader.rules.add("counts above a threshold: Korolova and others 2009, Theorem 1")
-    return replace(above, paid=True)
+    return replace(above, paid=present)
 
 
 def _are_of(noisy: Noisy, present: Present) -> bool:

@@ -378,3 +378,18 @@ def used_after_branch(scores, *, rng):
     if rng.random() < 0.5:
         out.append(1)
     return out, np.count_nonzero(scores > 0.5) + noise
+
+
+@attack("counts above another number are shown for the price of those above 0")
+def another_cut(scores, *, rng):
+    h = bins(scores)
+    v = h + rng.laplace(0.0, 1.0, size=5)
+    return (h > 0) & (v > T) & (h > 6)
+
+
+@attack("a value that is shown above another number, for the price of those above 0")
+def another_cut_shown(scores, *, rng):
+    h = bins(scores)
+    noise = h + rng.laplace(0.0, 1.0, size=5)
+    v = np.where(h > 6, noise, 0.0)
+    return np.where((h > 0) & (noise > T), noise, 0.0), v > T
