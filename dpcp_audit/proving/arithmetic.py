@@ -91,6 +91,8 @@ _FAR = 2**31
 _TOO_LARGE = "numbers are so large that doubles round whole numbers, and NumPy's may wrap around"
 _MAY_WRAP = "a whole number of NumPy's wraps around if the public number beside it is large"
 SYMMETRIC = {"normal", "laplace", "two-sided geometric"}
+_ONE_SIDED = {"geometric": "two-sided geometric", "exponential": "laplace"}
+"""Laws of draws above 0, and of the difference of two of them."""
 
 
 def binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -337,7 +339,7 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
             return binary(reading, name, *((y, shown) if flips else (shown, y)))
     if isinstance(a, Statistic) and isinstance(b, Statistic):
         return _both(reading, name, a, b)
-    if isinstance(b, Noise) and b.law == "geometric" and name == "Sub":
+    if isinstance(b, Noise) and b.law in _ONE_SIDED and name == "Sub":
         return _two_sided(reading, a, b)
     return None
 
@@ -406,23 +408,30 @@ def require_fine(reading: Interpreter, x: Statistic, most: Fraction | int) -> No
 
 
 def _two_sided(reading: Interpreter, a: Value, b: Noise) -> Noise | Noisy | None:
-    """Return the noise after a second geometric draw is subtracted from the first one."""
+    """Return the noise after a second one-sided draw is subtracted from the first one."""
     if isinstance(a, Noise):
         return _difference(reading, a, b)
     noise = _difference(reading, a.noise, b) if isinstance(a, Noisy) else None
-    return None if noise is None else Noisy(a.statistic, noise, a.line)
+    return None if noise is None else replace(noisy(reading, a.statistic, noise), line=a.line)
 
 
 def _difference(reading: Interpreter, a: Noise, b: Noise) -> Noise | None:
-    """Return the difference of two geometric draws: two-sided geometric noise.
+    """Return the difference of two draws of one law: of geometric ones it is two-sided geometric.
+
+    Of two exponential numbers it is Laplace noise of their scale: its density is
+    ∫ exp(-(x + 2y)/s)/s² dy = exp(-x/s)/(2s) at x >= 0. Of arrays the smallest scale alone is
+    known, which the other array may not share.
 
     Reference: Ghosh, Roughgarden and Sundararajan 2012, Definition 2.1.
     """
-    if a.law != "geometric" or b.law != "geometric" or a.scale != b.scale or a.shape != b.shape:
+    if (a.law, a.scale, a.shape) != (b.law, b.scale, b.shape) or a.law not in _ONE_SIDED:
+        return None
+    if a.law == "exponential" and (a.shape or len(a.draw) > 1 or len(b.draw) > 1):
         return None
     for draw in (a.draw, b.draw):
         reading.use(draw, next(tokens))  # refused if it was used before
-    return Noise((next(tokens),), "two-sided geometric", a.scale, a.shape, reading.line)
+    moved = max(a.moved, b.moved)
+    return Noise((next(tokens),), _ONE_SIDED[a.law], a.scale, a.shape, reading.line, moved=moved)
 
 
 def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:

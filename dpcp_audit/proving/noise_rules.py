@@ -83,7 +83,6 @@ _PUBLIC_DRAWS = {
     "binomial": ("n", "p", "size"),
     "poisson": ("lam", "size"),
     "logistic": ("loc", "scale", "size"),
-    "expovariate": ("lambd",),
 }
 """Draws that are released at once: they may decide, but hide nothing."""
 _WHOLE_DRAWS = {"integers", "randint", "binomial", "poisson"}
@@ -226,6 +225,11 @@ def _size(reader: Interpreter, size: Value) -> Shape | None:
 
 
 def _python_draw(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
+    if name == "expovariate":
+        given = _bound(reader, ("lambd",), args, kw)
+        if shape_of(given.get("lambd")) != ():
+            raise reader.refuse("an exponential draw of Python's without its rate, a number")
+        return _noise(reader, "exponential", {"scale": binary(reader, "Div", 1.0, given["lambd"])})
     if name not in _PYTHON:
         raise reader.refuse(f"random.{name} is not followed")
     given = _bound(reader, ("mu", "sigma"), args, kw)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import importlib
 import sys
 import types
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _IMPORTED = {"math", "numpy", "random"}
-"""Modules that a function may import."""
+_LIBRARIES = {"scipy", "scipy.stats", "scipy.special", "diffprivlib.mechanisms"}
+"""Modules that a function may import, beside those above; they are loaded as it would load them."""
 
 
 @dataclass(slots=True)
@@ -394,13 +396,14 @@ class Statements(Accumulation):
 
     def _do_Import(self, node: ast.Import) -> None:
         for each in node.names:
-            if each.name not in _IMPORTED or each.name not in sys.modules:
+            module = _loaded(each.name)
+            if module is None:
                 raise self.refuse(f"an import of {each.name} inside the function")
-            self.bind(ast.Name(each.asname or each.name, ast.Store()), sys.modules[each.name])
+            self.bind(ast.Name(each.asname or each.name, ast.Store()), module)
 
     def _do_ImportFrom(self, node: ast.ImportFrom) -> None:
-        known = node.module in _IMPORTED and node.module in sys.modules and not node.level
-        held = vars(sys.modules[str(node.module)]) if known else {}
+        module = None if node.level else _loaded(node.module or "")
+        held: dict[str, Any] = {} if module is None else vars(module)
         for each in node.names:
             if each.name not in held:
                 raise self.refuse(f"an import of {each.name} inside the function")
@@ -495,6 +498,16 @@ def _is_within(use: ast.AST, above: dict[ast.AST, ast.AST], function: ast.AST) -
         if isinstance(use, ast.FunctionDef | ast.Lambda) and use is not function:
             return True
     return False
+
+
+def _loaded(name: str) -> types.ModuleType | None:
+    """Return a module that a function may import; None of any other, or where there is none."""
+    if name in _LIBRARIES and name not in sys.modules:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            return None
+    return sys.modules.get(name) if name in _IMPORTED | _LIBRARIES else None
 
 
 @lru_cache(maxsize=64)

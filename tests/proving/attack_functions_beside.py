@@ -2,6 +2,7 @@
 # ruff: noqa
 
 import math
+import random
 
 import numpy as np
 from proving.specimen_tables import Table
@@ -491,3 +492,61 @@ def half_the_noise_in_place(scores, *, rng):
     x = bins(scores).astype(float)
     x += rng.laplace(0, 1.0, size=2)
     return x
+
+
+# ---------------------------------------------------------------------- exponential differences
+
+
+@attack("the rate is twice as large: half the noise", n=6)
+def rate_of_two(scores, *, rng):
+    return np.sum(scores) + random.expovariate(2.0) - random.expovariate(2.0)
+
+
+@attack("draws of unlike scales", n=6)
+def unlike_scales(scores, *, rng):
+    return np.sum(scores) + rng.exponential(1.0) - rng.exponential(0.1)
+
+
+@attack("a draw less itself", n=6)
+def less_itself(scores, *, rng):
+    e = rng.exponential(1.0)
+    return np.sum(scores) + (e - e)
+
+
+@attack("a sum of exponential draws hides on one side alone", n=6)
+def sum_of_draws(scores, *, rng):
+    return np.sum(scores) + (rng.exponential(1.0) + rng.exponential(1.0))
+
+
+@attack("the second draw is shown", n=6)
+def shown_draw(scores, *, rng):
+    a, b = rng.exponential(1.0), rng.exponential(1.0)
+    return np.sum(scores) + (a - b), b
+
+
+@attack("the first draw is on another sum as well", n=6)
+def draw_on_two(scores, *, rng):
+    a, b, c = rng.exponential(4.0), rng.exponential(4.0), rng.exponential(4.0)
+    return np.sum(scores) + (a - b), np.sum(scores) + (a - c)
+
+
+@attack("arrays whose scales are the same at their smallest alone", n=6)
+def arrays_of_scales(scores, *, rng):
+    noise = rng.exponential([1.0, 1.0]) - rng.exponential([1.0, 0.5])
+    return np.sum(scores) + noise[1]
+
+
+@attack("one exponential draw alone", n=6)
+def one_draw(scores, *, rng):
+    return np.sum(scores) + random.expovariate(1.0)
+
+
+@attack("exponential draws subtracted twice", n=6)
+def subtracted_twice(scores, *, rng):
+    return np.sum(scores) - rng.exponential(1.0) - rng.exponential(1.0)
+
+
+@attack("a rate of the data", n=6)
+def rate_of_the_data(scores, *, rng):
+    rate = 1.0 + np.sum(scores)
+    return random.expovariate(rate) - random.expovariate(rate)

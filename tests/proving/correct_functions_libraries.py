@@ -71,7 +71,14 @@ def bisection(scores):
     return high
 
 
+def imported_inside(scores):
+    from diffprivlib.mechanisms import Geometric
+
+    return Geometric(epsilon=1.0, sensitivity=1).randomise(int(np.count_nonzero(scores > 0.5)))
+
+
 RIGHT = [
+    (imported_inside, dp.PureDP(1.0), 1.0),
     (mean, dp.PureDP(1.0), 1.0),
     (mean_as_attribute, dp.PureDP(1.0), 1.0),
     (mean_of_both, CURVE, None),

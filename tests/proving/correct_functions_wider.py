@@ -1,6 +1,7 @@
 """Right mechanisms of wider forms: quantiles over gaps, training, trees, and Python as written."""
 
 import math
+import random
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -653,3 +654,19 @@ def kept_above(scores, *, rng):
 
 add(shown_one_by_one, "histogram", dp.ApproxDP(1.0, 1e-3), neighbours=ADDED)
 add(kept_above, "histogram", neighbours=ADDED)
+
+
+def exponential_difference(scores):
+    count = np.count_nonzero(scores > 0.5)
+    return count + random.expovariate(1.0) - random.expovariate(1.0)
+
+
+add(exponential_difference, "sum")
+
+
+def exponential_difference_scaled(scores, *, rng):
+    noise = rng.exponential(2.0) - rng.exponential(2.0)
+    return np.sum(scores) + 0.5 * noise
+
+
+add(exponential_difference_scaled, "sum")
