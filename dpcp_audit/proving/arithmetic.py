@@ -34,16 +34,19 @@ from dpcp_audit.proving.distances import (
     Together,
     Value,
     Weights,
+    affine_of,
     is_data,
     is_known,
     is_public,
     is_whole,
     of_operator,
     shape_of,
+    size_of,
     statistic,
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import (
+    Affine,
     Surd,
     combine,
     exact_of,
@@ -144,19 +147,15 @@ def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     shape = broadcast(shape_of(a), shape_of(b))
     if not doubles or name not in _NUMERIC or shape is None:
         return Public(shape)
-    return PublicFloat(shape, _size_of_result(name, a, b))
+    size = _size_of_result(name, a, b)
+    affine = _affine(name, a, b, size) if shape == () and size is not None else None
+    if affine is not None and not affine.factor:
+        size = math.ceil(abs(affine.offset) + affine.error)
+    return PublicFloat(shape, size, affine)
 
 
 _LARGEST_PUBLIC = 2**200
 """Size up to which public numbers are followed: none of that size overflows, or is rounded to 0."""
-
-
-def size_of(value: Value) -> int | None:
-    """Return a bound of a public number's absolute value; None where it may not be finite."""
-    if isinstance(value, PublicFloat):
-        return value.size
-    exact = exact_of(value)
-    return None if exact is None else math.ceil(exact.size_above)
 
 
 def _size_of_result(name: str, a: Value, b: Value) -> int | None:
@@ -173,6 +172,35 @@ def _size_of_result(name: str, a: Value, b: Value) -> int | None:
     else:
         return None
     return found if found <= _LARGEST_PUBLIC else None
+
+
+_ROUNDING = Fraction(1, 2**51)
+"""A bound of the share by which a double's operator rounds."""
+
+
+def _affine(name: str, a: Value, b: Value, size: int) -> Affine | None:
+    """Return what is known of a result's difference to others, with the operator's rounding."""
+    x, y, found = affine_of(a), affine_of(b), None
+    if x is None or y is None:
+        return None
+    if name in {"Add", "Sub"}:
+        found = x.plus(y, 1 if name == "Add" else -1)
+    elif name == "Mult" and (is_known(a) or is_known(b)):
+        number = Fraction(float(plain(a if is_known(a) else b)))
+        found = (y if is_known(a) else x).times(number) if number else None
+    elif name == "Div" and is_known(b):
+        found = x.times(1 / Fraction(float(plain(b))))
+    return None if found is None else replace(found, error=found.error + (size + 1) * _ROUNDING)
+
+
+def decided_by_difference(name: str, a: Value, b: Value) -> bool | None:
+    """Return a comparison of two numbers whose difference is known; None of any other."""
+    x, y = affine_of(a), affine_of(b)
+    apart = None if x is None or y is None or is_known(a) is is_known(b) is True else x.plus(y, -1)
+    if apart is None or apart.factor or abs(apart.offset) <= apart.error:
+        return None
+    below = apart.offset < 0
+    return {"Lt": below, "LtE": below, "Gt": not below, "GtE": not below}.get(name)
 
 
 def kind(value: Value) -> str:

@@ -25,7 +25,15 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
-from dpcp_audit.proving.exact_numbers import Real, Surd, is_scalar, plain, root_above
+from dpcp_audit.proving.exact_numbers import (
+    Affine,
+    Real,
+    Surd,
+    exact_of,
+    is_scalar,
+    plain,
+    root_above,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -322,10 +330,12 @@ class PublicAnswer(Public):
 class PublicFloat(Public):
     """A public number, or an array, of doubles: beside it no whole number wraps around.
 
-    ``size`` bounds its absolute value, where it is known to be finite and no NaN.
+    ``size`` bounds its absolute value, where it is known to be finite and no NaN. ``affine`` is
+    what is known of its difference to others.
     """
 
     size: int | None = None
+    affine: Affine | None = None
 
 
 WHOLE = PublicInteger(())
@@ -728,6 +738,21 @@ def same(a: Value, b: Value) -> bool:
         return bool(a == b) and repr(a) == repr(b)  # such as range(0) and range(5, 5)
     except (TypeError, ValueError):
         return False
+
+
+def size_of(value: Value) -> int | None:
+    """Return a bound of a public number's absolute value; None where it may not be finite."""
+    if isinstance(value, PublicFloat):
+        return value.size
+    exact = exact_of(value)
+    return None if exact is None else math.ceil(exact.size_above)
+
+
+def affine_of(value: Value) -> Affine | None:
+    """Return what is known of a public number's difference to others; None where nothing is."""
+    if isinstance(value, PublicFloat):
+        return value.affine
+    return Affine.of_known(value) if is_known(value) and is_scalar(value) else None
 
 
 def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | None]) -> Value:

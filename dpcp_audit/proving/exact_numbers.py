@@ -385,6 +385,43 @@ def as_numpy(value: Any) -> Any:
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A double as a multiple of an unknown one and a number, off by at most ``error``.
+
+    Parameters
+    ----------
+    base : int
+        The name of the unknown double; 0 where ``factor`` is 0.
+    """
+
+    base: int
+    factor: Fraction
+    offset: Fraction
+    error: Fraction = Fraction(0)
+
+    @classmethod
+    def of_known(cls, value: Any) -> Affine | None:
+        """Return a known finite number as a multiple of none."""
+        exact = rational_of(value)
+        if exact is None:
+            return None
+        return cls(0, Fraction(0), exact, abs(exact - Fraction(float(plain(value)))))
+
+    def plus(self, other: Affine, sign: int = 1) -> Affine | None:
+        """Return the sum, or the difference, of two multiples of one double."""
+        if self.factor and other.factor and self.base != other.base:
+            return None
+        factor = self.factor + sign * other.factor
+        base = (self.base or other.base) if factor else 0
+        return Affine(base, factor, self.offset + sign * other.offset, self.error + other.error)
+
+    def times(self, number: Fraction) -> Affine:
+        """Return the product with a number that is not 0."""
+        factor, offset = self.factor * number, self.offset * number
+        return Affine(self.base, factor, offset, self.error * abs(number))
+
+
 class OutsideList(tuple[Any, ...]):
     """The entries of a list from outside of the function, which must not be changed there."""
 

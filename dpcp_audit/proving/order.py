@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import dp_sgd, gaps
-from dpcp_audit.proving.arithmetic import SYMMETRIC, broadcast, kind, remedy
+from dpcp_audit.proving.arithmetic import SYMMETRIC, broadcast, decided_by_difference, kind, remedy
 from dpcp_audit.proving.distances import (
     SCALAR,
     Noise,
     Noisy,
     Private,
     Public,
+    PublicAnswer,
     PublicFloat,
     Records,
     Reference,
@@ -98,8 +99,14 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         )
     if not (is_public(a) and is_public(b)):
         raise reading.refuse(f"a comparison of {kind(a)} and {kind(b)}")
-    if name in {"In", "NotIn"}:
-        return SCALAR
+    return SCALAR if name in {"In", "NotIn"} else _of_public(name, a, b)
+
+
+def _of_public(name: str, a: Value, b: Value) -> Public:
+    """Return a comparison of public values: known, where their difference is."""
+    known = decided_by_difference(name, a, b)
+    if known is not None:
+        return PublicAnswer((), known)
     return Public(broadcast(shape_of(a), shape_of(b)))
 
 
@@ -190,7 +197,8 @@ def unary(reading: Interpreter, name: str, value: Value) -> Value:
     value = reading.release(value)
     if not is_public(value):
         raise reading.refuse(f"{name} of {kind(value)}")
-    return value if isinstance(value, PublicFloat) else Public(shape_of(value))
+    plainly = isinstance(value, PublicFloat)
+    return replace(value, affine=None) if plainly else Public(shape_of(value))
 
 
 def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:

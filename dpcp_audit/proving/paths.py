@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dpcp_audit.proving.charges import Ledger
@@ -18,19 +19,22 @@ from dpcp_audit.proving.distances import (
     Once,
     Private,
     Public,
+    PublicFloat,
     Reference,
     Value,
+    affine_of,
     is_public,
     join,
     larger_of,
     same,
     shape_of,
+    size_of,
     tokens,
 )
+from dpcp_audit.proving.exact_numbers import Affine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from fractions import Fraction
 
     from dpcp_audit.proving.charges import Charge, Rules
     from dpcp_audit.proving.distances import Leak, Records, Refusal
@@ -190,10 +194,32 @@ class Joining:
         self.a, self.b, self.line = a, b, line
         self.moved: list[tuple[int, ...]] = []
         self._merged: dict[tuple[Value, Value], Value] = {}
+        self._anchors: list[tuple[int, Affine, Affine]] = []
 
     def value(self, x: Value, y: Value) -> Value:
         """Return a value that stands for those of both paths."""
-        return join(x, y, self.line, self.merge)
+        found = join(x, y, self.line, self.merge)
+        if isinstance(found, PublicFloat) and found.shape == () and not same(x, y):
+            return self._anchored(x, y, found)
+        return found
+
+    def _anchored(self, x: Value, y: Value, found: PublicFloat) -> PublicFloat:
+        """Return a number of either path, beside another one that is as far from it on both."""
+        sizes = size_of(x), size_of(y)
+        a, b = affine_of(x), affine_of(y)
+        if a is None or b is None or sizes[0] is None or sizes[1] is None:
+            return found
+        size = max(sizes[0], sizes[1])
+        for base, one, other in self._anchors:
+            apart = a.plus(one, -1), b.plus(other, -1)
+            if apart[0] is None or apart[1] is None or apart[0].factor or apart[1].factor:
+                continue
+            if apart[0].offset == apart[1].offset:
+                error = max(apart[0].error, apart[1].error)
+                return PublicFloat((), size, Affine(base, Fraction(1), apart[0].offset, error))
+        base = next(tokens)
+        self._anchors.append((base, a, b))
+        return PublicFloat((), size, Affine(base, Fraction(1), Fraction(0)))
 
     def merge(self, x: Value, y: Value) -> Value | None:
         """Return a fresh draw of either path as one; None where its law or use differs."""

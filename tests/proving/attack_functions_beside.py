@@ -550,3 +550,101 @@ def subtracted_twice(scores, *, rng):
 def rate_of_the_data(scores, *, rng):
     rate = 1.0 + np.sum(scores)
     return random.expovariate(rate) - random.expovariate(rate)
+
+
+# ---------------------------------------------------------------------- while a width is left
+
+
+@attack("nine rounds of bisection, paid for as one", claim=PureDP(1.0))
+def nine_rounds(scores, *, rng):
+    low, high = 0.0, 1.0
+    while high - low > 1 / 500:
+        middle = (low + high) / 2
+        if np.count_nonzero(scores <= middle) + rng.laplace(0, 8.9) < 18:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@attack("one of two answers leaves more of the width", claim=PureDP(1.0))
+def unequal_parts(scores, *, rng):
+    low, high = 0.0, 1.0
+    while high - low > 1 / 8:
+        middle = low + (high - low) / 4
+        if np.count_nonzero(scores <= middle) + rng.laplace(0, 3.0) < 18:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@attack("the width comes from the data")
+def width_of_the_data(scores, *, rng):
+    low, high = 0.0, float(np.max(scores))
+    while high - low > 1 / 8:
+        middle = (low + high) / 2
+        if np.count_nonzero(scores <= middle) + rng.laplace(0, 4.0) < 18:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@attack("one end is negated: the width is another one", claim=PureDP(1.0))
+def negated_end(scores, *, rng):
+    low, high = 0.0, 1.0
+    for _ in range(2):
+        middle = (low + high) / 2
+        if np.count_nonzero(scores <= middle) + rng.laplace(0, 2.0) < 18:
+            low = middle
+        else:
+            high = middle
+    if -low - high < -1.0:
+        return np.sum(scores)
+    return high
+
+
+@attack("widths too close for doubles to tell", claim=PureDP(2.0))
+def widths_too_close(scores, *, rng):
+    low, high, big = 0.1, 0.4, 2.0**40
+    if rng.random() < 0.5:
+        low, high = 0.2, 0.5
+    if (high + big) - (low + big) > 0.3:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 0.5)
+
+
+@attack("doubles round a width that is 0.3 as numbers", claim=PureDP(2.0))
+def rounded_width(scores, *, rng):
+    low, high = 0.1, 0.4
+    if rng.random() < 0.5:
+        low, high = 1.1, 1.4
+    if high - low < 0.30000000000000004:
+        return np.sum(scores)
+    return np.sum(scores) + rng.laplace(0, 0.5)
+
+
+@attack("both ends are changed in one branch alone", claim=PureDP(1.0))
+def one_branch_alone(scores, *, rng):
+    low, high = 0.0, 1.0
+    if rng.random() < 0.5:
+        low = 0.5
+    while high - low > 0.3:
+        middle = (low + high) / 2
+        if np.count_nonzero(scores <= middle) + rng.laplace(0, 1.0) < 18:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@attack("a width that stays: the loop does not end")
+def width_that_stays(scores, *, rng):
+    low, high = 0.0, 1.0
+    while high - low > 0.5:
+        if np.count_nonzero(scores <= low) + rng.laplace(0, 1.0) < 18:
+            low, high = low + 0.25, high + 0.25
+        else:
+            low, high = low - 0.25, high - 0.25
+    return high

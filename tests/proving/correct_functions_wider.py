@@ -670,3 +670,47 @@ def exponential_difference_scaled(scores, *, rng):
 
 
 add(exponential_difference_scaled, "sum")
+
+
+def bisection_to_a_width(scores, *, rng):
+    low, high = 0.0, 1.0
+    while high - low > 1 / 500:
+        middle = (low + high) / 2
+        if np.count_nonzero(scores <= middle) + rng.normal(0.0, 3.0) < 18:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+add(bisection_to_a_width, "while", dp.ZCDP(0.5))
+
+
+def bisection_by_halves(scores, *, rng, tolerance=0.01):
+    low, high, asked = 0.1, 0.9, 0
+    while tolerance < high - low:
+        width = (high - low) / 2
+        asked += 1
+        if np.sum(scores <= low + width) + rng.laplace(0.0, 7.0) < 18:
+            low = low + width
+        else:
+            high = high - 0.5 * (high - low)
+    return 0.5 * (low + high), asked
+
+
+add(bisection_by_halves, "while")
+
+
+def thirds(scores, *, rng):
+    low, high = 0.0, 1.0
+    while True:
+        step = (high - low) / 3
+        if np.mean(scores) + rng.laplace(0.0, 0.25) > low + step:
+            low += step
+        else:
+            high -= step
+        if high - low <= 0.2:
+            return low
+
+
+add(thirds, "while")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from typing import Any
 
@@ -247,3 +248,50 @@ def test_a_choice_within_a_list_is_read() -> None:
 
 def test_a_cost_of_no_delta_is_no_cost_of_nothing() -> None:
     assert dp.prove(_by_a_helper, dp.ApproxDP(1.0, 1e-6)).remark == ""
+
+
+BISECTION = """
+import numpy as np
+
+
+def bisection(scores, *, rng):
+    low, high, asked = {low}, {high}, 0
+    while {test}:
+        {step}
+        asked += 1
+        if np.count_nonzero(scores <= middle) + rng.laplace(0.0, 1000.0) < 18:
+            {rise}
+        else:
+            high = middle
+    return asked
+"""
+STEPS = {
+    "middle = (low + high) / 2": "low = middle",
+    "middle = low + (high - low) / 2": "low = middle",
+    "middle = 0.5 * high + low * 0.5": "low += (high - low) / 2",
+    "middle = high - (high - low) / 3": "low = low + (high - low) / 3",
+    "middle = (low + 2 * high) / 3": "low += (high - low) / 3",
+}
+TESTS = ("high - low > {tolerance}", "{tolerance} <= high - low", "not (high - low < {tolerance})")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_loop_that_ends_at_a_width_is_paid_for_each_round(seed, tmp_path) -> None:
+    """Where the rounds are proved, each run has as many, whatever the answers are."""
+    chooser = random.Random(seed)  # noqa: S311
+    low = chooser.choice([0.0, 0.1, -3.0, 1 / 3, 7e5])
+    step, rise = chooser.choice([*STEPS.items()])
+    given = {"low": low, "high": low + chooser.choice([1.0, 0.3, 2.0, 10.0])}
+    tolerance = chooser.choice([0.25, 1 / 3, 0.1, 2**-6, 1e-3])
+    test = chooser.choice(TESTS).format(tolerance=tolerance)
+    path = tmp_path / "bisection.py"
+    path.write_text(BISECTION.format(step=step, rise=rise, test=test, **given))
+    function = load(f"{path}:bisection")
+    proof = dp.prove(function, dp.PureDP(1e6), n=20)
+    if proof.proved:
+        scores = np.linspace(0.0, 1.0, 20)
+        rounds = {function(scores, rng=np.random.default_rng(each)) for each in range(50)}
+        assert len(rounds) == 1
+        assert proof.total == pytest.approx(rounds.pop() / 1000.0, abs=1e-12)
+    else:  # the last width is too near for doubles to tell
+        assert proof.reason == "a loop whose length is not known beforehand"
