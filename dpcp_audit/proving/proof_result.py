@@ -233,7 +233,11 @@ def place_of(line: int, file: str = "") -> str:
 def exceeded(total: Total) -> str:
     """Return the reason why a total does not prove its claim."""
     if total.value is None:
-        return f"no finite {total.unit} bounds this noise: Gaussian noise has no pure ε"
+        if total.unit != "ε":
+            return (
+                f"no finite {total.unit} bounds what is shown with a small chance, but (ε, δ) does"
+            )
+        return "no finite ε bounds this: Gaussian noise, or what is shown with a small chance"
     proved, claimed = f"{float(total.value):.6g}", f"{float(total.limit):.6g}"
     return (
         f"the source proves only {total.unit} ≤ {proved}, but {total.unit} ≤ {claimed} is claimed"
@@ -245,6 +249,8 @@ def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> s
 
     The account is added up again with that noise; what does not prove the claims is no remedy.
     """
+    if over.value is None and over.unit != "ε":
+        return "claim (ε, δ)-DP"
     if over.value is None:
         return "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
     charges = {each for path in ledger.paths for each in path if each.size}

@@ -162,7 +162,7 @@ def prove(
     attempt = ProofAttempt(function, claims, inputs, named)
     found = attempt.answer(ThresholdAnswers())
     for side in (1, -1):
-        if found.proved or not attempt.thresholds:
+        if not attempt.thresholds:
             break
         other = attempt.answer(ThresholdAnswers(side))
         found = min(found, other, key=_cost)
