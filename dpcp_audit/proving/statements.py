@@ -443,7 +443,8 @@ def _going_on(node: ast.stmt, rest: list[ast.stmt]) -> ast.stmt:
     ended = bool(rest) and isinstance(rest[-1], ast.Return)
     if not (ended and fills and isinstance(node, ast.For | ast.While)):
         return node
-    return _with_body(node, _in_place_of_breaks(node.body, rest), node.orelse)
+    found: ast.stmt = _with_body(node, _in_place_of_breaks(node.body, rest), node.orelse)
+    return found
 
 
 def _in_place_of_breaks(body: list[ast.stmt], rest: list[ast.stmt]) -> list[ast.stmt]:
