@@ -305,8 +305,11 @@ def _broken(finding: Mapping[str, Any]) -> str:
     first, second = [each["hits"] / each["trials"] for each in counts[:2]]
     outside = bool(witness.get("complement"))  # counted in its place, on the inputs in turn
     on_neighbour = bool(witness["swapped"]) != ((first < second) != outside)
-    change = changed_records(witness, to_neighbour=on_neighbour)
     likelier, rarer = max(first, second), min(first, second)
+    if _tells_more_outside(witness["event"], likelier, rarer):
+        outside, on_neighbour = not outside, not on_neighbour
+        likelier, rarer = 1 - rarer, 1 - likelier
+    change = changed_records(witness, to_neighbour=on_neighbour)
     shows = _event(witness["event"], outside=outside)
     times = (
         f"makes {shows} about {_ratio(likelier / rarer, evidence)} times as likely "
@@ -316,6 +319,12 @@ def _broken(finding: Mapping[str, Any]) -> str:
         f"{number(counts[0]['trials'])} calls)"
     )
     return f"{change} {times}; {_allowed(evidence)}. {_certified(evidence)}".rstrip()
+
+
+def _tells_more_outside(event: object, likelier: float, rarer: float) -> bool:
+    """Return True if the outputs outside of an event have the larger ratio of probabilities."""
+    named = _event(event, outside=True) != _SET
+    return named and rarer > 0 and (1 - rarer) * rarer > likelier * (1 - likelier)
 
 
 def _guessed(guesses: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
@@ -412,6 +421,7 @@ _FEATURES = {
     "last-bits": "an output whose last {bits} bits, read as a number, are ",
 }
 """Outputs by a number that tells of them, for the numbers that have a name beyond the search."""
+_SET = "one set of outputs, which the witness lists,"
 _COUNTS = {
     "ones": "an output that a bisection reaches with {count} of {steps} steps to the upper half",
     "decimals": "an output with {count} decimals",
@@ -433,7 +443,7 @@ def _event(event: object, *, outside: bool) -> str:
     kind = str(feature.get("kind"))
     named = kind in _FEATURES or kind in _COUNTS or not feature
     if not named or len(parts) != 1 or not is_list(parts[0]) or len(parts[0]) != 2:
-        return "one set of outputs, which the witness lists,"
+        return _SET
     low, high = map(to_float, parts[0])
     if kind in _COUNTS:
         count = _count([low, high], outside=outside)

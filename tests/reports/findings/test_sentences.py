@@ -129,6 +129,15 @@ def test_what_never_happened_on_one_input_is_no_ratio() -> None:
     assert "makes an output above 0.5 possible (27 % against none in 1000 calls)" in told
 
 
+def test_the_side_of_an_event_is_told_whose_probabilities_differ_more() -> None:
+    """Of 99.8 % against 79.9 % the other side: 20.1 % against 0.2 %."""
+    told = sentence(leak((998, 799)))
+    assert "changing one from 0 to 1 makes an output of at most 0.5 about 100 times as" in told
+    assert "(20.1 % against 0.2 %)" in told
+    possible = sentence(leak((1000, 799)))
+    assert "makes an output of at most 0.5 possible (20.1 % against none in 1000 calls)" in possible
+
+
 def test_a_game_that_refutes_is_told_by_the_guesses_and_by_how_many_may_be_right() -> None:
     told = leak((0, 0))
     del told["witness"]["event"]
