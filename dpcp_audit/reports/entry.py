@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.sentences import (
-    calls_of,
     note_of,
     only_above,
     only_below,
-    power_sentence,
+    power_of,
     sentence,
     shown_estimate,
     shown_numbers,
@@ -366,7 +365,7 @@ def _entry(
         source=printable("\n".join(source_listing(source_of(finding)))),
         place_in_code=_location(finding),
         note=printable(note_of(finding)),
-        power=power_sentence(finding.get("power"), calls_of(finding)),
+        power=power_of(finding),
         factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
         error=printable(HINT.join(filter(None, (finding.get(k) for k in ("error", "hint"))))),
         replay=printable(finding.get("replay") or ""),
@@ -415,7 +414,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
             ("Samples", number(evidence.get("n_samples"))),
         ]
         facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
-    if told := power_sentence(finding.get("power"), calls_of(finding)):
+    if told := power_of(finding):
         facts.append(("Power", told))
     facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
     if taken := _TAKEN[Assumption(evidence.get("assumption") or Assumption.NONE)]:

@@ -63,7 +63,7 @@ def sentence(finding: Mapping[str, Any]) -> str:
     elif finding["verdict"] == Verdict.INCONCLUSIVE and _of_what_is_revealed(evidence):
         parts = [_UNDECIDED, _next_step(finding)]
     else:
-        parts = [_found(finding), power_sentence(finding.get("power"), calls_of(finding))]
+        parts = [_found(finding), power_of(finding)]
     return " ".join(_capital(_line(part)) for part in parts if part)
 
 
@@ -130,7 +130,8 @@ def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
         estimated = to_float(other["lower"])
         within = lower < estimated <= to_float(evidence.get("claimed") or 0.0)
         if only_below(evidence) and within and finding.get("verdict") != Verdict.REFUTED:
-            return evidence | {"value": estimated, "lower": estimated, "confidence": sure}
+            taken = {"detail": other.get("detail", ""), "confidence": other["confidence"]}
+            return evidence | taken | {"value": estimated, "lower": estimated}
     return evidence | {"value": evidence["lower"]} if only_below(evidence) else evidence
 
 
@@ -223,8 +224,20 @@ def calls_of(finding: Mapping[str, Any]) -> int | None:
     return calls if isinstance(calls, int) else None
 
 
-def power_sentence(power: Mapping[str, Any] | None, calls: int | None = None) -> str:
+def power_of(finding: Mapping[str, Any]) -> str:
+    """Return the violations that a finding's check would have caught, and in how many samples."""
+    witness: PlainData = finding.get("witness") or {}
+    traced = "path_seed" in witness and "spent" not in witness
+    samples = "traced path" if traced else "call"
+    return power_sentence(finding.get("power"), calls_of(finding), counted_as=samples)
+
+
+def power_sentence(
+    power: Mapping[str, Any] | None, calls: int | None = None, *, counted_as: str = "call"
+) -> str:
     """Return the violations that a check would have caught; "" where that is unknown.
+
+    ``counted_as`` names what ``calls`` counts.
 
     Examples
     --------
@@ -235,7 +248,7 @@ def power_sentence(power: Mapping[str, Any] | None, calls: int | None = None) ->
     """
     if not power:
         return ""
-    tested = f"These {number(calls)} calls" if calls else "This check"
+    tested = f"These {number(calls)} {counted_as}s" if calls else "This check"
     if math.isinf(to_float(power["smallest"])):
         return f"{tested} would catch no violation."
     of = f", {power['detail']}," if power.get("detail") else ""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.faces.cli import arguments
-from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.terminal_findings import plain_line
 from dpcp_audit.reports.witness import one_line
 from dpcp_audit.words.errors import UsageError
+from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
@@ -251,9 +252,11 @@ def _measured(finding: dict[str, Any]) -> str:
     evidence = finding["evidence"]
     if evidence is None:
         return plain_line(sentence(finding))
+    value, ends = shown_numbers(shown_estimate(finding))
+    sign = "" if value[:1] in "≥≤<>" else "= "
+    claimed = number(evidence["claimed"])
     return plain_line(
-        f"{named(evidence)} = {evidence['value']} in [{evidence['lower']}, "
-        f"{evidence['upper']}], claimed {evidence['claimed']}"
+        f"{named(evidence)} {sign}{' '.join([value, ends]).strip()}, claimed {claimed}"
     )
 
 

@@ -138,6 +138,15 @@ def test_the_side_of_an_event_is_told_whose_probabilities_differ_more() -> None:
     assert "makes an output of at most 0.5 possible (20.1 % against none in 1000 calls)" in possible
 
 
+def test_the_power_of_a_trace_is_that_of_its_paths_and_not_of_calls() -> None:
+    power = {"quantity": "epsilon", "bound": "at most", "smallest": 1.1, "claimed": 1.0}
+    power |= {"detection": 0.95, "factor": 1.1, "at": {}, "detail": ""}
+    told = leak((270, 42), path_seed=1) | {"verdict": "CONSISTENT", "power": power}
+    assert "These 2000 traced paths would catch ε ≥ 1.1" in sentence(told)
+    told["witness"]["spent"] = 2000
+    assert "These 2000 calls would catch ε ≥ 1.1" in sentence(told)
+
+
 def test_a_game_that_refutes_is_told_by_the_guesses_and_by_how_many_may_be_right() -> None:
     told = leak((0, 0))
     del told["witness"]["event"]
