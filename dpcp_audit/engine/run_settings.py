@@ -361,9 +361,10 @@ def provenance(settings: RunSettings, *, config: Path | None = None) -> Provenan
     """
     revision, own = _git("rev-parse", "HEAD"), imported(settings)
     named = inputs(settings) | ({} if config is None else _digests_of([_from_here(config)]))
+    finished, command = end_of_run()
     return Provenance(
-        finished=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        finished=finished,
+        command=command,
         platform=f"{platform.system()} {platform.release()}, {platform.machine()}",
         code={
             "dpcp-audit": environment(settings.suite)["code"],
@@ -377,6 +378,12 @@ def provenance(settings: RunSettings, *, config: Path | None = None) -> Provenan
         repository=_public_address(_git("remote", "get-url", "origin")) if revision else "",
         folder=_git("rev-parse", "--show-prefix").rstrip("/"),
     )
+
+
+def end_of_run() -> tuple[str, str]:
+    """Return the time, in UTC, and the program's arguments as a shell reads them."""
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", command
 
 
 def _uncommitted(names: Iterable[str]) -> dict[str, str]:

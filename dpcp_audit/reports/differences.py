@@ -8,11 +8,13 @@ from __future__ import annotations
 import html
 import math
 from collections import Counter
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
+from dpcp_audit.engine.run_settings import end_of_run
 from dpcp_audit.reports.formats.html import page_environment
 from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named
@@ -25,9 +27,12 @@ from dpcp_audit.reports.terminal_findings import (
 )
 from dpcp_audit.reports.two_runs import Movement
 from dpcp_audit.words.formatting import DASH, counted, number, to_float
+from dpcp_audit.words.quantities import Bound
+from dpcp_audit.words.results import EvidenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
     from typing import TextIO
 
     from dpcp_audit.reports.two_runs import Change, RunDifferences
@@ -35,17 +40,30 @@ if TYPE_CHECKING:
 
 
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~|$#"})
+_P_VALUE = "p, adjusted"
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def comparison_data(
-    comparison: RunDifferences, documents: Sequence[Mapping[str, Any]] = ()
+    comparison: RunDifferences,
+    documents: Sequence[Mapping[str, Any]] = (),
+    files: Sequence[Path] = (),
 ) -> PlainData:
-    """Return the comparison as JSON-ready data, with when and how each document was made."""
+    """Return the comparison as JSON-ready data, with when and how each document was made.
+
+    The documents were read from the ``files``, where these are given.
+    """
+    made = [dict(run_facts(document)) for document in documents]
+    for file, facts in zip(files, made, strict=False):
+        digest = sha256(file.read_bytes()).hexdigest()
+        facts |= {"File": file.as_posix(), "SHA-256 of the file": digest}
+    finished, command = end_of_run()
     return {
-        "comparison_version": "1.3",
+        "comparison_version": "1.4",
+        "finished": finished,
+        "command": command,
         "summary": summary(comparison),
-        "origins": [dict(run_facts(document)) for document in documents],
+        "origins": made,
         "runs": list(comparison.runs),
         "false_alarm": comparison.false_alarm,
         "strict": comparison.strict,
@@ -114,7 +132,7 @@ def columns_of(data: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the cells that ``cells_of`` returns, one for each run among them."""
     runs = data["runs"]
     trend = ["trend"] if len(runs) > 2 else []
-    return ("", "claim", "quantity", *runs, *trend, "p", "remark")
+    return ("", "claim", "quantity", *runs, *trend, _P_VALUE, "remark")
 
 
 def cells_of(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -125,7 +143,7 @@ def cells_of(row: Mapping[str, Any]) -> tuple[str, ...]:
         standing(row),
         row["id"],
         _quantity_of(row),
-        *map(_shown_side, sides),
+        *(_shown_side(side, row) for side in sides),
         *trend,
         DASH if row["p_value"] is None else number(row["p_value"], digits=2),
         row["remark"],
@@ -156,23 +174,32 @@ def standing(row: Mapping[str, Any]) -> str:
         return "no longer refuted"
     moved = {row["number"], row["verdict"]} & {Movement.WORSE, Movement.BETTER}
     if len(moved) != 1:
-        return "changed"
+        return "asked otherwise" if row["asked"] and not moved else "changed"
     elsewhere = row["differs"] and row["verdict"] == Movement.NONE
     return f"{moved.pop()}{' elsewhere' if elsewhere else ''}"
 
 
-def _shown_side(side: Mapping[str, Any] | None) -> str:
+def _shown_side(side: Mapping[str, Any] | None, row: Mapping[str, Any]) -> str:
     """Return a run's verdict on a claim and its number; a dash where it has none."""
-    return DASH if side is None else " ".join([side["verdict"], *numbers_of(side)])
+    return DASH if side is None else " ".join([side["verdict"], *numbers_of(side, row)])
 
 
-def numbers_of(side: Mapping[str, Any]) -> list[str]:
-    """Return a run's number and its interval, of what was measured."""
-    return list(filter(None, shown_numbers(side["evidence"]))) if side["evidence"] else []
+def numbers_of(side: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
+    """Return a run's number and its interval; beside them its quantity, where the row has another.
+
+    A number that only indicates is called so.
+    """
+    evidence = side["evidence"]
+    if not evidence:
+        return []
+    of = named(evidence)
+    other = "" if of == _quantity_of(row) else f"({evidence.get('detail') or of})"
+    guess = "(an indication)" if evidence["kind"] == EvidenceKind.INDICATIVE else ""
+    return list(filter(None, [*shown_numbers(evidence), other, guess]))
 
 
 def _trend(sides: Sequence[Mapping[str, Any] | None]) -> str:
-    """Return the numbers of the runs as bars between the least and the largest of them."""
+    """Return the numbers as bars between the least and the largest, and which way is worse."""
     evidence = [side["evidence"] if side else None for side in sides]
     values = [to_float(each["value"]) if each else math.nan for each in evidence]
     finite = [value for value in values if math.isfinite(value)]
@@ -180,9 +207,11 @@ def _trend(sides: Sequence[Mapping[str, Any] | None]) -> str:
         return ""
     low, room = min(finite), max(finite) - min(finite) or 1.0
     share = [(value - low) / room for value in values]
-    return "".join(
+    bars = "".join(
         _BARS[round(min(1.0, each) * (len(_BARS) - 1))] if each >= 0 else " " for each in share
     )
+    newest = next(each for each in reversed(evidence) if each)
+    return f"{bars} {'↓' if newest.get('bound') == Bound.AT_LEAST else '↑'} is worse"
 
 
 def render_markdown(data: Mapping[str, Any]) -> str:
@@ -191,8 +220,8 @@ def render_markdown(data: Mapping[str, Any]) -> str:
     changed = [row for row in data["changes"] if row["changed"]]
     rows = [cells_of(row) for row in changed]
     if rows:
-        heads = [name.capitalize() if name != "p" else name for name in columns_of(data)]
-        rule = ["--:" if name == "p" else ":--" for name in heads]
+        heads = [name if name == _P_VALUE else name.capitalize() for name in columns_of(data)]
+        rule = ["--:" if name == _P_VALUE else ":--" for name in heads]
         lines += [f"| {' | '.join(heads)} |", f"|{'|'.join(rule)}|"]
         lines += [f"| {' | '.join(map(_escape, row))} |" for row in rows]
         lines += [
@@ -200,10 +229,19 @@ def render_markdown(data: Mapping[str, Any]) -> str:
             *(f"- {_escape(row['id'])}: {_escape(ground_of(row))}" for row in changed),
             "",
         ]
-    for name, facts in zip(data["runs"], data["origins"], strict=False):
-        lines += [f"<details><summary>The {html.escape(name)} run</summary>", ""]
+    lines += [f"Compared {data['finished']}: {_escape(data['command'])}", ""]
+    for name, facts in zip(titles_of(data), data["origins"], strict=False):
+        lines += [f"<details><summary>{html.escape(name)}</summary>", ""]
         lines += [*(f"- {key}: {_escape(value)}" for key, value in facts.items()), "", "</details>"]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def titles_of(data: Mapping[str, Any]) -> list[str]:
+    """Return a title for each run: its name, and the file of its results, where it is known."""
+    runs, files = data["runs"], [facts.get("File") for facts in data["origins"]]
+    names = [name.capitalize() if name.startswith("run ") else f"The {name} run" for name in runs]
+    files += [None] * (len(runs) - len(files))
+    return [f"{name}: {file}" if file else name for name, file in zip(names, files, strict=True)]
 
 
 def ground_of(row: Mapping[str, Any]) -> str:
@@ -255,6 +293,7 @@ _PARTS = {
     "No longer refuted, but not shown to be fixed": {"no longer refuted"},
     "Better": {"better", "better elsewhere"},
     "Changed": {"changed"},
+    "Asked with other options, so that the runs do not compare": {"asked otherwise"},
     "In one run only": {"new", "gone"},
 }
 
@@ -288,6 +327,7 @@ def render_page(data: Mapping[str, Any]) -> str:
             numbers=numbers_of,
             sides=sides_of,
             ground=ground_of,
+            titles=titles_of(data),
         )
     )
 

@@ -221,10 +221,11 @@ class Change:
 
     @property
     def changed(self) -> bool:
-        """True if there is anything to tell: a claim that came or went, or moved."""
+        """True if there is anything to tell: a claim came or went, moved, or was asked anew."""
         runs = (self.old, *self.between, self.new)
         verdicts = {None if each is None else str(each["verdict"]) for each in runs}
-        return None in verdicts or len(verdicts) > 1 or self.number in _MOVED
+        moved = None in verdicts or len(verdicts) > 1 or self.number in _MOVED
+        return moved or bool(self.asked)
 
     @property
     def fixed(self) -> bool:

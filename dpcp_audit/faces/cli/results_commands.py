@@ -115,7 +115,7 @@ def execute_compare(options: argparse.Namespace) -> int:
     writers = parse_reports(options.report, formats, inputs=paths)
     documents = [load(path) for path in paths]
     comparison = compare(*documents, false_alarm=options.false_alarm, strict=options.strict)
-    data = plain_record(comparison_data(comparison, documents))
+    data = plain_record(comparison_data(comparison, documents, paths))
     try:
         write_all(data, writers)
     finally:

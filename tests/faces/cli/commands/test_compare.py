@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from support.report_document import HOSTILE, document, evidence, finding
 from dpcp_audit.engine.tasks import plain_data
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.differences import (
+    cells_of,
     comparison_data,
     headline,
     render_markdown,
@@ -352,7 +354,7 @@ def test_a_page_is_written_with_the_exit_code_of_the_comparison(tmp_path: Path) 
     assert main(["compare", *files, "--report", f"html={page}"]) == 1
     text = page.read_text(encoding="utf-8")
     assert "<h1>1 claim: 1 worse</h1>" in text
-    assert "<h2>The new run</h2>" in text
+    assert f"<h2><bdi>The new run: {files[1]}</bdi></h2>" in text
 
 
 def test_the_summary_counts() -> None:
@@ -373,8 +375,13 @@ def test_many_runs_are_a_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert "1 claim compared in 4 runs: 1 worse." in said
     for text in (said, page.read_text("utf-8"), markdown.read_text("utf-8")):
-        assert "▁▂▂█" in text
+        assert "▁▂▂█ ↑ is worse" in text
         assert all(number in text for number in ("0.01", "0.012", "0.011", "0.02"))
+    for text in (page.read_text("utf-8"), markdown.read_text("utf-8")):
+        assert "Compared 20" in text
+        for place, file in enumerate(files, start=1):
+            assert f"Run {place}: {file}" in text.replace("\\_", "_")
+            assert sha256(file.read_bytes()).hexdigest() in text
     assert "| run 1 | run 2 | run 3 | run 4 |".title() in markdown.read_text("utf-8")
 
 
@@ -433,3 +440,25 @@ def test_what_was_asked_otherwise_is_not_called_fixed() -> None:
     (change,) = compare(*runs, false_alarm=ALPHA).changes
     assert (change.asked, change.fixed) == (("n",), False)
     assert "asked with another n" in change.remark
+
+
+def test_what_did_not_move_but_was_asked_otherwise_is_not_unchanged() -> None:
+    runs = one(loss(1, 1), "PROVED"), one(loss(1, 1), "PROVED")
+    for run, alpha in zip(runs, (0.1, 0.2), strict=True):
+        run["findings"][0]["subject"] = "mine.py:f"
+        run["targets"] = [{"name": "mine.py:f", "alpha": alpha}]
+    data = comparison_data(compare(*runs, false_alarm=ALPHA))
+    assert headline(data) == "1 claim: none worse, 1 asked otherwise"
+    for text in (render_markdown(data), render_page(data)):
+        assert "asked with another alpha" in text
+
+
+def test_a_run_whose_number_is_of_another_case_or_kind_says_so() -> None:
+    first = one(rate(200, detail="of uniform scores"))
+    last = one(rate(400, detail="of tied scores", kind="indicative"), "REFUTED")
+    (row,) = comparison_data(compare(first, last, false_alarm=ALPHA))["changes"]
+    _, _, quantity, before, after, *_ = cells_of(row)
+    assert "of tied scores" in quantity
+    assert "of uniform scores)" in before
+    assert "(an indication)" in after
+    assert "tied" not in after
