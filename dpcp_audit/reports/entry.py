@@ -21,6 +21,7 @@ from dpcp_audit.reports.sentences import (
     sentence,
     shown_estimate,
     shown_numbers,
+    stopped_early,
     unsaid_stop,
 )
 from dpcp_audit.reports.severity import (
@@ -38,6 +39,7 @@ from dpcp_audit.words.formatting import (
     DASH,
     confidence,
     counted,
+    interval,
     number,
     plain,
     printable,
@@ -401,11 +403,12 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     evidence = shown_estimate(finding)
     digits = telling_digits(evidence)
     measured, limits = shown_numbers(evidence)
+    early = stopped_early(evidence)
     facts = [
         *([("Got worse", printable(finding["worse"]))] if finding.get("worse") else []),
         ("Quantity", printable(named(evidence))),
-        ("Measured", measured),
-        ("Interval", limits or _side(evidence)),
+        ("Measured", f"{measured} {limits}" if early else measured),
+        ("Interval", interval(evidence) if early else limits or _side(evidence)),
         ("Claimed", number(evidence.get("claimed"), digits=digits)),
     ]
     if evidence.get("n_samples") is not None:

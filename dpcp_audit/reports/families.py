@@ -230,7 +230,7 @@ class FindingMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """The findings of a family."""
+    """The findings of a family, or one claim that is stated of code."""
 
     name: str
     anchor: str
@@ -238,11 +238,19 @@ class Lane:
 
 
 def lanes(families: Sequence[Family]) -> tuple[Lane, ...]:
-    """Return the families whose claims bound a number, in their order."""
-    found = [
-        Lane(name=family.name, anchor=family.anchor, marks=_marks(family.entries))
-        for family in families
-    ]
+    """Return the families whose claims bound a number, in their order.
+
+    Of what is stated of code, every claim is a promise of its own, with a lane of its own.
+    """
+    found: list[Lane] = []
+    for family in families:
+        if any(entry.label for entry in family.entries):
+            found.append(Lane(name=family.name, anchor=family.anchor, marks=_marks(family.entries)))
+        else:
+            found += [
+                Lane(name=entry.id, anchor=entry.anchor, marks=_marks([entry]))
+                for entry in family.entries
+            ]
     return tuple(lane for lane in found if lane.marks)
 
 

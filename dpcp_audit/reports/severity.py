@@ -108,14 +108,18 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
 def times_of(evidence: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
     """Return the factors by which the number and its interval's ends exceed the promise.
 
+    The number is the one that reports show: the certified end, where sampling stopped early.
     None without evidence, or where nothing is claimed. 1 is as promised.
     """
     if not evidence or evidence.get("claimed") is None:
         return None
     quantity, claimed = Quantity(evidence["quantity"]), to_float(evidence["claimed"])
+    bound = bound_of(evidence)
+    nearest = "lower" if bound is Bound.AT_MOST else "upper"
+    shown = nearest if stopped_early(evidence) else "value"
     value, lower, upper = (
-        quantity.times_worse(to_float(evidence[end]), claimed, bound_of(evidence))
-        for end in ("value", "lower", "upper")
+        quantity.times_worse(to_float(evidence[end]), claimed, bound)
+        for end in (shown, "lower", "upper")
     )
     return value, lower, upper
 

@@ -108,6 +108,18 @@ def test_of_calls_that_stopped_when_they_refuted_the_certified_end_is_what_was_f
     assert (found.found, found.surety) == ("≤ 88.8 %", "sampled, 20 % over 10 calls")
     assert shown_numbers(few) == ("≤ 0.888", "(0.2 over 10 calls)")
     assert breach(few | {"upper": 0.95}).found == "20 %"
+    entries = read(document(finding("a", "REFUTED", "PROVED", evidence=few))).entries
+    facts = dict(entries[0].facts)
+    assert (facts["Measured"], facts["Interval"]) == ("≤ 0.888 (0.2 over 10 calls)", "[0, 0.888]")
+    ((mark,),) = (lane.marks for lane in lanes(families(entries)))
+    assert mark.place == position(1.12)
+
+
+def test_each_promise_that_is_stated_of_code_has_a_lane_of_its_own() -> None:
+    claims = [finding(name, "PROVED", "PROVED", subject="f") for name in ("f[a]", "f[b]")]
+    stated = document(*(each | {"standing": "stated"} for each in claims))
+    assert [lane.name for lane in read(stated).lanes] == ["f[a]", "f[b]"]
+    assert [lane.name for lane in read(document(*claims)).lanes] == ["f"]
 
 
 @pytest.mark.parametrize("quantity", list(Quantity))
