@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 MATTER_MOST = {
-    "pcoqs.epsilon-equivalence": "ε-zCDP is the same as ε-DP; P-COQS at ρ = ε = 1 is then 1-DP",
+    "pcoqs.epsilon-equivalence": (
+        "“(ε, 0)-DP if and only if it satisfies ε-zCDP”; the auditor's instance, P-COQS at "
+        "ρ = ε = 1, has δ(1) = 0.173, not 0"
+    ),
     "pcoqs.corollary-1[coverage=marginal,n=50,rho=0.05]": (
         "run at α\\* = 0 (n = 50, ρ = 0.05), P-COQS covers 1−α except with probability 0.01"
     ),
-    "pcoqs.proposition-1.rank[scores=uniform,resolution=1/32]": (
+    "pcoqs.proposition-1.rank[scores=crowded,bound=printed]": (
         "the rank error exceeds τ\\* + M(Δ) with probability at most 0.01: α = 0.1, ρ = 0.5, "
-        "Δ = 1/32, i.i.d. uniform scores, n = 10⁵"
+        "the default Δ, and scores chosen for it: 2010 of 20,000 within 4Δ above 1/2"
     ),
     "pcoqs.remark-2[resolution=1/n]": (
         "at most L·Δ·n scores are expected in the fullest window: n = 1000, Δ = 1/n"
@@ -53,8 +56,9 @@ _FINDINGS = """\
 
 This page lists the claims of the papers that a run refutes. [The ledger](ledger.md) has every claim
 with its verdict. `dpcp-audit run --only 'ID'` tests one again, and the report has its witness.
-Numbers from samples are marked; all others were computed. `docs/update_findings.py` writes this
-page from a results file.
+Numbers from samples are marked; all others were computed. Below a claim stands what there is to say
+beside its statement: what the paper excludes, what the auditor chose, and where it is not refuted.
+`docs/update_findings.py` writes this page from a results file.
 """
 _STANDINGS = {
     Standing.PAPER: ("As printed", "The paper's own claim, within its hypotheses."),
@@ -92,21 +96,30 @@ The exit code is 1 if a bug is missed or a twin refuted. This page is written by
 def findings_page(document: dict[str, Any]) -> str:
     """Return the page of refuted claims: a section for each standing."""
     entries = sorted(entries_of(document), key=lambda entry: entry.place)
+    notes = {each["id"]: _note(each) for each in document["findings"]}
     parts = [_FINDINGS, _summary(document, entries)]
     for standing, (title, words) in _STANDINGS.items():
         refuted = [each for each in entries if each.refuted and each.standing is standing]
         if refuted:
-            parts += [f"\n## {title}\n", f"{words}\n", *_HEAD, *map(_row, refuted)]
+            rows = [_row(each, notes[each.id]) for each in refuted]
+            parts += [f"\n## {title}\n", f"{words}\n", *_HEAD, *rows]
     return "\n".join(parts) + "\n"
 
 
 _HEAD = ("| claim | source | promised | found |", "|:--|:--|:--|:--|")
 
 
-def _row(entry: Entry) -> str:
+def _note(finding: dict[str, Any]) -> str:
+    """Return the note of the printed statement that a claim tests; "" where there is none."""
+    printed = finding["source"].get("printed") or {}
+    return printed.get("note") or ""
+
+
+def _row(entry: Entry, note: str) -> str:
     named = f"{escaped(entry.breach.quantity)}: " if entry.breach.quantity else ""
     *where, found = _cells(entry)
-    return _line(f"`{entry.id}`: {escaped(entry.statement)}", *where, f"{named}{found}")
+    beside = f"<br>{escaped(note)}" if note else ""
+    return _line(f"`{entry.id}`: {escaped(entry.statement)}{beside}", *where, f"{named}{found}")
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:

@@ -73,11 +73,12 @@ prints `CONSISTENT REFUTED`.
 
 The settings were searched for, over n, α, ε, δ, T and ρ, with
 `python docs/tightest_settings.py`. P-COQS's scores lie 2Δ apart here,
-with Δ < 1/(4n), so that M(Δ) = 1: these rows speak of τ\\* alone. At a coarser Δ, M(Δ) decides,
-and Proposition 1 and Theorem 1 fail as printed: the search may end 3Δ/2 from the score that it
-looks for, and M(Δ) allows for Δ. The same program finds such settings ("any Δ"), of Theorem 1 over
-n, α, ρ, β, Δ and ties, and the claims `pcoqs.*[...,resolution=1/32]` test one, also with the
-corrected bound τ\\* + 2·M(Δ). This page is written by `docs/update_tightness.py`.
+with Δ < 1/(4n), so that M(Δ) = 1: these rows speak of τ\\* alone. Where scores crowd within
+Δ, M(Δ) decides, and Proposition 1 and Theorem 1 fail as printed: the search may end 3Δ/2 from the
+score that it looks for, and M(Δ) allows for Δ. The same program finds such settings at coarse Δ
+("any Δ"), of Theorem 1 over n, α, ρ, β, Δ and ties. The claims `pcoqs.*[...scores=crowded...]` test
+one at the default Δ = 10⁻¹⁰, also with the corrected bound τ\\* + 2·M(Δ). This page is written by
+`docs/update_tightness.py`.
 """
 
 

@@ -233,6 +233,8 @@ class Reproduced:
         said = f"{differ} of the {printed} printed numbers differ."
         if len(compared) < printed:
             said = f"{differ} of {len(compared)} compared numbers differ; {printed} are printed."
+        if not compared:
+            said = f"None of the {printed} printed numbers was compared."
         in_full = [cell.matches for cell, _, _ in compared if cell.matches is not None]
         if in_full and self.form is Form.PUBLISHED:
             said += (

@@ -164,7 +164,7 @@ def usual_rounds(mechanism: PCOQS, *, most: int) -> Computation:
 def final_interval(resolution: float) -> Computation:
     """Compute the longest interval that Algorithm 1 ends with, against Δ (before Equation 2)."""
     done = printed_search([], rank=0, resolution=Fraction(resolution))
-    longest = done.right - done.left  # every answer was "right": nothing is added to left
+    longest = done.right - done.left  # every count was at least r: nothing is added to left
     found = Computation(
         quantity=Quantity.RATIO,
         detail="longest final interval, in units of Δ",
@@ -176,8 +176,10 @@ def final_interval(resolution: float) -> Computation:
         at_most("(b−a)/2^N ≤ Δ", longest / Fraction(resolution), 1),
         method=ProofMethod.CLOSED_FORM,
         argument=(
-            "A round halves the interval, or halves it and takes Δ off: where every answer is "
-            "“right” it is longest, (b−a)/2^N. Where answers are “left” it can become negative."
+            "A round halves the interval, or halves it and takes Δ off: where every count is at "
+            "least r, so that right ← mid, it is longest, (b−a)/2^N. The length is signed: where "
+            "counts are below r, so that left ← mid + Δ, right − left can become negative, and "
+            "then there is no interval in which a count could vary."
         ),
         parameters={"resolution": resolution},
     )
@@ -197,7 +199,7 @@ def beyond_the_end(resolution: float) -> Computation:
     done = printed_search([], rank=math.inf, resolution=Fraction(resolution))
     return Computation(
         quantity=Quantity.VALUE,
-        detail="(q − b)/Δ where every round answers “left”",
+        detail="(q − b)/Δ where every count is below r, so that left ← mid + Δ each time",
         value=float((done.result - 1) / Fraction(resolution)),
         claimed=0.0,
         witness={"resolution": resolution, "rounds": done.rounds, "result": float(done.result)},

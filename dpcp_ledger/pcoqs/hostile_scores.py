@@ -20,7 +20,7 @@ from dpcp_audit.extensions.claims import Computed
 from dpcp_audit.extensions.laws import PiecewiseConstant
 from dpcp_audit.extensions.theorems import CoverageTheorem, noise_rank_error, with_tightness
 from dpcp_ledger.pcoqs.marginal_grid import FiniteCoverage
-from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
+from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, crowded, evenly_spaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -254,27 +254,6 @@ class CrowdedCoverage(CoverageTheorem):
     def scaled(self, factor: float) -> Self:
         """Return the theorem with M(Δ) multiplied by ``factor`` ≥ 0."""
         return replace(self, window_count=round(factor * self.crowd))
-
-
-def crowded(n: int, *, crowd: int, first: int, place: float, width: float) -> FloatArray:
-    """Return n scores in [0, 1], of which ``crowd`` share a place and the others are far apart.
-
-    Parameters
-    ----------
-    first : int
-        The rank of the first of the crowd.
-    place, width : float
-        Beginning and length of the crowd, in units of the scores.
-    """
-    below = first - 1
-    above = n - below - crowd
-    return np.concatenate(
-        [
-            place * (np.arange(below) + 0.5) / max(below, 1),
-            place + width * np.arange(crowd) / crowd,
-            place + (1 - place) * (np.arange(above) + 0.5) / max(above, 1),
-        ]
-    )
 
 
 def crowd_place(mechanism: PCOQS, *, before: bool) -> float:

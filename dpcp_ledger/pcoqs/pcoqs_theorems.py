@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import Computed, Quantity, Source, Standing, Verdict, rounded_up
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.laws import Classifier, Uniform
+from dpcp_audit.extensions.laws import Classifier, PiecewiseConstant
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
     CoverageReading,
@@ -217,21 +217,37 @@ class FixedRankError(Stated):
 
 
 def evenly_spaced(n: int) -> FloatArray:
-    """Return the n scores (i + 1/2)/n for i = 0, …, n−1.
-
-    With α just below 1/2 the r-th score lies just above the first midpoint 1/2, which is
-    then answered "below"; left ← 1/2 + Δ jumps over it.
-    """
+    """Return the n scores (i + 1/2)/n for i = 0, …, n−1."""
     return (np.arange(n) + 0.5) / n
+
+
+def crowded(n: int, *, crowd: int, first: int, place: float, width: float) -> FloatArray:
+    """Return n scores in [0, 1], of which ``crowd`` share a place and the others are far apart.
+
+    Parameters
+    ----------
+    first : int
+        The rank of the first of the crowd.
+    place, width : float
+        Beginning and length of the crowd, in units of the scores.
+    """
+    below = first - 1
+    above = n - below - crowd
+    return np.concatenate(
+        [
+            place * (np.arange(below) + 0.5) / max(below, 1),
+            place + width * np.arange(crowd) / crowd,
+            place + (1 - place) * (np.arange(above) + 0.5) / max(above, 1),
+        ]
+    )
 
 
 ranks = Paper(title="P-COQS", subject=Heading.SEARCH_RANK)
 paper = Paper(title="P-COQS", subject=Heading.SEARCH_COVERAGE)
 _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
-_COARSE_DEFAULT = replace(_DEFAULT, resolution=1 / 32)
-_COARSE_N = 100_000
-_COARSE_CROWD = window_count_for(Uniform(), n=_COARSE_N, resolution=1 / 32, beta=0.01)
-"""M(Δ) of so many uniform scores, but for a probability of β/4; 3,285 is its mean."""
+_WIDTH = 4 * _DEFAULT.resolution
+_CROWDED = PiecewiseConstant(edges=(0.0, 0.5, 0.5 + _WIDTH, 1.0), cells=(898, 102, 0))
+_CROWDED_N = 1_000_000
 _MARGINAL, _CONDITIONAL = CoverageReading.MARGINAL, CoverageReading.CONDITIONAL
 
 
@@ -249,52 +265,66 @@ for _theorem, _name in (
     )
 
 
-# Proposition 1 at a coarse resolution, as printed and as its argument has it.
+# Proposition 1 at the paper's own Δ, α and ρ, as printed and as its argument has it, on scores
+# that crowd just above the first midpoint: it counts too few, and left ← 1/2 + Δ jumps over a
+# quarter of the crowd, the r-th score with it. All later midpoints lie behind them.
 for _windows, _name, _standing, _expected in (
     (1, "printed", Standing.PAPER, Verdict.REFUTED),
     (2, "doubled", Standing.CORRECTED, Verdict.CONSISTENT),
 ):
     _fixed = FixedRankError(
-        mechanism=PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32),
-        scores=evenly_spaced(999),
-        name="(i + 1/2)/999, i = 0, …, 998",
+        mechanism=_DEFAULT,
+        scores=crowded(20_000, crowd=2_010, first=17_991, place=0.5, width=_WIDTH),
+        name="17,990 evenly below 1/2, 2,010 evenly in [1/2, 1/2 + 4Δ)",
         beta=0.01,
         windows=_windows,
     )
     ranks.theorem(
         _fixed,
-        f"pcoqs.proposition-1.rank[resolution=1/32,bound={_name}]",
+        f"pcoqs.proposition-1.rank[scores=crowded,bound={_name}]",
         _expected,
         _fixed.check(),
         standing=_standing,
-        parameters={"bound": _name, "population": "evenly spaced"},
+        note="at the default Δ, where one score in ten lies within 4Δ above 1/2",
+        parameters={"bound": _name, "population": "crowded"},
     )
 
 
-# Proposition 1 and Theorem 1 at a coarse resolution, on i.i.d. scores and at the paper's own α
-# and ρ; a coverage counts the scores at the threshold itself.
-_COARSE_RANK = RankError(
-    mechanism=_COARSE_DEFAULT, n=_COARSE_N, beta=0.01, window_count=_COARSE_CROWD
+# Proposition 1 and Theorem 1 on i.i.d. scores that crowd so; a coverage counts the scores at the
+# threshold itself.
+_CROWD = partial(window_count_for, _CROWDED, n=_CROWDED_N, resolution=_DEFAULT.resolution)
+"""Returns an M(Δ) that so many scores exceed with a probability of at most β/4."""
+_CROWDED_RANK = RankError(
+    mechanism=_DEFAULT,
+    n=_CROWDED_N,
+    beta=0.01,
+    window_count=_CROWD(beta=0.01),
+    population=_CROWDED,
 )
-_COARSE_COVERAGE = CoverageTheorem(
-    mechanism=_COARSE_DEFAULT, n=_COARSE_N, beta=0.01, window_count=_COARSE_CROWD + 1
+_CROWDED_COVERAGE = CoverageTheorem(
+    mechanism=_DEFAULT,
+    n=_CROWDED_N,
+    beta=0.1,
+    window_count=_CROWD(beta=0.1, lost=1),
+    population=_CROWDED,
 )
-for _topic, _coarse, _name in (
-    (ranks, _COARSE_RANK, "proposition-1.rank[scores=uniform"),
-    (paper, _COARSE_COVERAGE, "theorem-1[coverage=marginal"),
+for _topic, _iid, _name, _trials in (
+    (ranks, _CROWDED_RANK, "proposition-1.rank[scores=crowded-iid", 10_000),
+    (paper, _CROWDED_COVERAGE, "theorem-1[coverage=marginal,scores=crowded-iid", 1_000),
 ):
     for _windows, _suffix, _expected in (
         (1, "", Verdict.REFUTED),
         (2, ",windows=2", Verdict.CONSISTENT),
     ):
-        _at = replace(_coarse, windows=_windows)
+        _at = replace(_iid, windows=_windows)
         _topic.theorem(
             _at,
-            f"pcoqs.{_name},resolution=1/32{_suffix}]",
+            f"pcoqs.{_name}{_suffix}]",
             _expected,
-            FailureRate(theorem=_at, n_trials=10_000),
+            FailureRate(theorem=_at, n_trials=_trials),
             standing=standing_of(_at),
-            note="at Δ = 1/32, on i.i.d. scores",
+            note="at the default Δ, on i.i.d. scores of which one in ten lies within 4Δ above 1/2",
+            parameters={"population": "crowded"},
         )
 
 

@@ -341,7 +341,9 @@ def _counted(cells: Sequence[TableCell], level: float) -> str:
         form: [off for cell in printed if (off := cell.differs(form, level=level)) is not None]
         for form in Form
     }
-    said = [f"{len(compared[Form.PUBLISHED])} of {len(printed)} printed numbers reproduced"]
+    if not any(compared.values()):
+        return f"None of the {len(printed)} printed numbers was compared."
+    said = [f"{len(compared[Form.PUBLISHED])} of {len(printed)} printed numbers compared"]
     if compared[Form.PUBLISHED]:
         said.append(f"{sum(compared[Form.PUBLISHED])} differ")
     if in_full := [cell.matches for cell in printed if cell.matches is not None]:

@@ -113,17 +113,19 @@ def test_the_output_of_the_equivalences_witness_loses_what_the_pair_does(rho: fl
 
 
 def test_the_witness_of_the_rank_error_is_reached_by_hand() -> None:
-    """At 1/2 the search counts 500 < 504 and jumps to 1/2 + Δ; then it moves down to it."""
-    mechanism = PCOQS(alpha=0.496, rho=1e9, resolution=1 / 32)
-    scores, left, right = pcoqs_theorems.evenly_spaced(999), 0.0, 1.0
+    """At 1/2 the search counts 17,991 < 18,001 and jumps to 1/2 + Δ; then it moves down to it."""
+    mechanism = PCOQS(alpha=0.1, rho=1e9)
+    scores = pcoqs_theorems.crowded(20_000, crowd=2_010, first=17_991, place=0.5, width=4e-10)
+    left, right = 0.0, 1.0
     for _ in range(mechanism.rounds):
         middle = (left + right) / 2
-        below = int((scores <= middle).sum()) < 504
-        left, right = (middle + 1 / 32, right) if below else (left, middle)
+        below = int((scores <= middle).sum()) < 18_001
+        left, right = (middle + 1e-10, right) if below else (left, middle)
     count = int((scores <= (left + right) / 2).sum())
     quiet = pcoqs_theorems.FixedRankError(mechanism=mechanism, scores=scores, beta=0.01)
     witness = quiet.exact().witness
-    assert (witness["rank"], witness["count"], witness["error"]) == (504, count, count - 504)
+    assert (witness["rank"], witness["count"]) == (18_001, count)
+    assert witness["error"] == count - 18_001 > quiet.window_count == 503
     assert witness["probability"] == pytest.approx(1.0)
 
 

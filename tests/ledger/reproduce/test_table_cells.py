@@ -57,7 +57,7 @@ def test_the_numbers_are_there_in_full() -> None:
 
 def test_the_notes_count_and_say_what_is_missing() -> None:
     assert TABLE.notes[0] == (
-        "1 of 1 printed numbers reproduced, 0 differ, 1 of the 1 over all published runs come out "
+        "1 of 1 printed numbers compared, 0 differ, 1 of the 1 over all published runs come out "
         "to the printed digit, 1 of 1 differ from the algorithm as written."
     )
     assert TABLE.notes[2:] == ["n", "a <note>"]
