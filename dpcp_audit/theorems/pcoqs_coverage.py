@@ -236,7 +236,10 @@ class CoverageTheorem(_SearchCase):
     """
 
     about: ClassVar[Statement] = Statement(
-        words="With probability at least 1−β the coverage lies within τ/(n+1) of 1−α.",
+        words=(
+            "With probability at least 1−β the coverage lies between 1−α−τ/(n+1) and "
+            "1−α+(τ+1)/(n+1)."
+        ),
         formula="1−α−τ/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)",
         source=Source(paper="P-COQS", section="Theorem 1"),
         assumptions="exchangeable scores in [a, b]; without ties, or one rank is lost to them",
@@ -263,8 +266,9 @@ class CoverageTheorem(_SearchCase):
         limit = _rank_limit(self.windows)
         about = replace(self.about, bound=f"τ/(n+1) with τ = {limit}, in units of coverage")
         if not self.corrected:
-            tau = "τ/(n+1)" if self.windows == 1 else f"({limit})/(n+1)"
-            return replace(about, words=f"{coverage.capitalize()} lies within {tau} of 1−α.")
+            where = "" if self.windows == 1 else f", with τ = {limit}"
+            bounds = f"lies between 1−α−τ/(n+1) and 1−α+(τ+1)/(n+1){where}."
+            return replace(about, words=f"{coverage.capitalize()} {bounds}")
         return replace(
             about,
             words=f"Run at α*, {coverage} is at least 1−α.",

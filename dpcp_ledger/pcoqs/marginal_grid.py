@@ -382,7 +382,7 @@ class MarginalGrid:
 
 
 _WORDS = "With probability at least 1−β over the noise the coverage"
-_THEOREM = f"{_WORDS} lies within τ/(n+1) of 1−α, over calibration and test data"
+_THEOREM = f"{_WORDS} lies between 1−α−τ/(n+1) and 1−α+(τ+1)/(n+1), over calibration and test data"
 _COROLLARY = f"Run at α*, {_WORDS[0].lower()}{_WORDS[1:]} is at least 1−α"
 _BOUNDS, _CORRECTION = "1−α−τ/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)", "α* = max(0, α − τ/(n+1))"
 for _name, _words, _kind, _grid, _expected in (
