@@ -463,12 +463,16 @@ class CallsMade:
     made: int
     planned: int | None = None
 
-    def __str__(self) -> str:
+    @property
+    def counted(self) -> str:
+        """The calls made, and left, in words."""
         if self.planned is None:
-            return f"{self.id}: {self.made:,} calls made"
+            return f"{self.made:,} calls made"
         made = min(self.made, self.planned)  # a call or two may come before those planned
-        left = self.planned - made
-        return f"{self.id}: {made:,} of {self.planned:,} calls made, {left:,} left"
+        return f"{made:,} of {self.planned:,} calls made, {self.planned - made:,} left"
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.counted}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -345,18 +345,19 @@ def folded_listing(lines: Sequence[AnnotatedLine], width: int) -> list[str]:
 
 
 def _head(result: ProofResult) -> list[str]:
-    covered = "every n ≥ 1" if result.n is None else f"n = {result.n}"
-    alone = "" if result.n is None else " alone"
+    covered = f"every input of n = {result.n} records, and no other n"
+    if result.n is None:
+        covered = "every input, of every n ≥ 1"
     if result.domain is not None:
-        covered, alone = "every two values of a user", ""
-    said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}"
+        covered = "every two values of a user"
     differing = f", {result.differing}" if result.differing else ""
+    said = f"{result.name} is {', '.join(map(str, result.claims))}, for {covered}{differing}"
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
-        found = [f"PROVED for every input: {said}{alone}{differing} ({shown})"]
+        found = [f"PROVED: {said} ({shown})"]
         return [*found, f"  remark: {result.remark}"] if result.remark else found
     where = f"{result.place}: " if result.place else ""
-    found = [f"not proved: {said}{differing}", f"  {where}{result.reason}"]
+    found = [f"not proved: {said}", f"  {where}{result.reason}"]
     return [*found, f"  hint: {result.hint}"] if result.hint else found
 
 

@@ -18,6 +18,7 @@ from dpcp_audit.reports.sentences import (
     only_below,
     sentence,
     stopped_early,
+    unsaid_stop,
 )
 from dpcp_audit.words.evidence import known_side
 from dpcp_audit.words.formatting import (
@@ -26,7 +27,7 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.quantities import Bound, Promise, Quantity
-from dpcp_audit.words.results import AnnotatedLine, EvidenceKind
+from dpcp_audit.words.results import AnnotatedLine, EvidenceKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,7 +180,8 @@ def headline(finding: Mapping[str, Any]) -> str:
     start = verdict if expected in {verdict, None} else f"{verdict} (expected {expected})"
     if worse := finding.get("worse"):
         start = f"worse than in the baseline ({' '.join(worse.split())}); {verdict}"
-    return f"{start}: {sentence(finding)}"
+    undecided = unsaid_stop(finding) if verdict == Verdict.INCONCLUSIVE else ""
+    return f"{start}: {sentence(finding)} {undecided}".rstrip()
 
 
 def paragraphs(finding: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from rich import progress as bars
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from dpcp_audit.engine.tasks import (
@@ -92,10 +92,14 @@ class Progress:
         self._said = time.monotonic()
         self._console = Console(stderr=True)
         self._bar = bars.Progress(
-            bars.TextColumn("{task.description}", markup=False),  # ids hold brackets
-            bars.BarColumn(),
+            bars.BarColumn(bar_width=12),
             bars.MofNCompleteColumn(),
             bars.TimeElapsedColumn(),
+            bars.TextColumn(
+                "{task.description}",
+                markup=False,  # ids hold brackets
+                table_column=Column(no_wrap=True, overflow="ellipsis"),
+            ),
             console=self._console,
             transient=True,
             disable=display.quiet or not self._console.is_terminal,
@@ -123,7 +127,7 @@ class Progress:
         elif isinstance(event, CheckStarted):
             self._describe(event.id)
         elif isinstance(event, CallsMade):
-            self._describe(str(event))
+            self._describe(f"{event.counted}: {event.id}")
             self._say(str(event))
         elif isinstance(event, StillRunning):
             self._say(str(event))
@@ -259,13 +263,21 @@ def summary_line(document: dict[str, Any]) -> str:
     summary = document["summary"]
     counts = ", ".join(f"{summary[v]} {v.lower()}" for v in WORST_FIRST if summary.get(v))
     parts = [
-        f"{counted(len(document['findings']), 'claim')}: {counts or 'none'}",
+        f"{_finished(document)}: {counts or 'none'}",
         told(document),
         f"false-alarm probability of the run {document['false_alarm']:g}."
         if sampled(document)
         else "nothing was sampled.",
     ]
     return "; ".join(filter(None, parts))
+
+
+def _finished(document: dict[str, Any]) -> str:
+    """Return the number of claims; of a run that was stopped, also of how many."""
+    count = len(document["findings"])
+    if document["complete"]:
+        return counted(count, "claim")
+    return f"stopped: {count} of {counted(count + len(document['skipped']), 'claim')} finished"
 
 
 def _worst_first(finding: dict[str, Any]) -> tuple[bool, int]:

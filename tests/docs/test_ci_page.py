@@ -90,7 +90,7 @@ def test_the_reusable_workflow_fails_for_a_broken_promise_alone(project, tmp_pat
         assert project(step("Audit"), scale, CONFIG="checks.toml", STRICT="") == code
         assert project(step("Summary")) == 0
     written = {path.name for path in tmp_path.glob("audit.*")}
-    assert written == {"audit.sarif", "audit.xml", "audit.json", "audit.md"}
+    assert written == {"audit.sarif", "audit.xml", "audit.json", "audit.md", "audit.html"}
     assert "REFUTED" in (tmp_path / "summary.md").read_text("utf-8")
 
 

@@ -82,7 +82,9 @@ def test_an_interrupted_run_reports_what_was_finished(
     assert results["complete"] is False
     assert [finding["id"] for finding in results["findings"]] == ["holds"]
     assert [each["name"] for each in results["skipped"]] == ["known-false"]
-    assert "interrupted" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "stopped: 1 of 2 claims finished: 1 consistent" in out
+    assert "interrupted" in err
 
 
 def test_limits_are_options(

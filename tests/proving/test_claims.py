@@ -282,17 +282,17 @@ def test_what_has_no_meaning_is_refused(given, named) -> None:
     ("function", "given", "said"),
     [
         (coin, {"domain": 2, "shuffle_n": 50}, " of a user, in the shuffled reports of 50 users"),
-        (laplace_sum, {"n": 7}, ", for n = 7 alone"),
-        (laplace_sum, {"group": 3}, " alone, where up to 3 records are replaced"),
+        (laplace_sum, {"n": 7}, ", for every input of n = 7 records, and no other n"),
+        (laplace_sum, {"group": 3}, ", and no other n, where up to 3 records are replaced"),
         (
             laplace_sum,
             {"group": 2, "neighbours": "add-remove"},
-            ", for every n ≥ 1, where up to 2 records are added or removed",
+            ", for every input, of every n ≥ 1, where up to 2 records are added or removed",
         ),
         (
             pooled_noisy,
             {"n": 7, "clients": 3, "unit": "client"},
-            ", for n = 7 alone, where all records of one client are replaced",
+            " and no other n, where all records of one client are replaced",
         ),
     ],
 )

@@ -36,7 +36,8 @@ def test_a_right_function_is_proved_at_its_own_loss(row) -> None:
     assert proof.proved, proof.reason
     assert proof.total == pytest.approx(epsilon, rel=SLACK)
     assert not proof_of(function, domain, epsilon - 1e-6).proved
-    covered = "n = 7 alone" if domain is None else "every two values of a user"
+    of_records = "every input of n = 7 records, and no other n"
+    covered = of_records if domain is None else "every two values of a user"
     assert f", for {covered} (" in repr(proof)
 
 

@@ -118,7 +118,8 @@ def test_unlike_mechanisms_are_composed_by_their_loss_distributions() -> None:
 def test_the_proof_is_printed_with_the_source() -> None:
     text = str(dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), n=50))
     assert text.startswith(
-        "PROVED for every input: pcoqs is ZCDP(rho=0.5), for n = 50 alone (ρ ≤ 0.5)"
+        "PROVED: pcoqs is ZCDP(rho=0.5), for every input of n = 50 records, "
+        "and no other n (ρ ≤ 0.5)"
     )
     assert "costs ρ 0.5 (100%)" in text
     assert "n = 50 records, n public" in text

@@ -313,10 +313,11 @@ class DPAudit:
         if written := outcome.witness.get("representation"):
             warnings.warn(f"{where}: {written}", RepresentationWarning, stacklevel=4)
         if outcome.verdict is Verdict.INCONCLUSIVE:
+            stopped = unproved_sentence(plain_data(asdict(outcome)))
             words = (
-                f"{where}: inconclusive, {_calls(audited.spec)} draws cannot detect noise that "
-                f"is too small by a factor of {audited.spec.detect:g}: raise draws"
-            )
+                f"{where}: inconclusive. {stopped} {_calls(audited.spec)} draws cannot detect "
+                f"noise that is too small by a factor of {audited.spec.detect:g}: raise draws"
+            ).replace("  ", " ")
             if "scope" in finding.claim.parameters:
                 words = f"{where}: inconclusive, {outcome.note}"
             if self.session.strict:

@@ -23,7 +23,7 @@ from dpcp_audit.engine.tasks import plain_record
 from dpcp_audit.faces.pytest_plugin.audit_session import COMPARED, AuditSession
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.document import load, parse_reports, write_all
-from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.reports.sentences import sentence, unsaid_stop
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.two_runs import Movement, compare
 from dpcp_audit.targets import Kind
@@ -155,7 +155,7 @@ def _overview(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
     for finding in sorted(findings, key=lambda each: each["verdict"] != Verdict.REFUTED):
         lines.append(f"{finding['verdict']} {_clipped(finding['id'])}")
         if finding in told and len(told) <= _MOST_TOLD:
-            lines += _paragraph(sentence(finding))
+            lines += _paragraph(f"{sentence(finding)} {unsaid_stop(finding)}")
     return lines
 
 
