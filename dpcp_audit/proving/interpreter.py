@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Charge
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
+    from dpcp_audit.proving.statements import Ends
 
 
 _DEEPEST = 40
@@ -438,6 +439,9 @@ class Reader(Expressions):
 
 class PathReader(Reader):
     """The part of a reading of one path that keeps it to one."""
+
+    def _do_Try(self, node: ast.Try) -> Ends:
+        raise self.refuse("errors are caught, which may come from the data")
 
     def truth(self, value: Value) -> bool:
         """Return True if a condition holds, which is known on the present path."""

@@ -266,8 +266,14 @@ def locals_of(node: FunctionNode) -> frozenset[str]:
     Refusal
         If there is a global or nonlocal statement.
     """
-    found = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-    waiting: list[ast.AST] = list(node.body) if isinstance(node, ast.FunctionDef) else []
+    given = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+    return frozenset(given | assigned_in(node.body if isinstance(node, ast.FunctionDef) else []))
+
+
+def assigned_in(body: list[ast.stmt]) -> set[str]:
+    """Return the names that statements assign, bind or delete."""
+    found = set[str]()
+    waiting: list[ast.AST] = list(body)
     while waiting:
         each = waiting.pop()
         if isinstance(each, ast.Global | ast.Nonlocal):
@@ -284,5 +290,7 @@ def locals_of(node: FunctionNode) -> frozenset[str]:
             found.add(each.id)
         if isinstance(each, ast.alias):
             found.add(each.asname or each.name.partition(".")[0])
+        if isinstance(each, ast.ExceptHandler) and each.name is not None:
+            found.add(each.name)
         waiting.extend(ast.iter_child_nodes(each))
-    return frozenset(found)
+    return found

@@ -21,6 +21,7 @@ from dpcp_audit.proving.distances import (
     Leak,
     Noise,
     Noisy,
+    Private,
     Public,
     Records,
     Reference,
@@ -35,8 +36,8 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import Accumulation, shown_counts
-from dpcp_audit.proving.paths import Path, holds, join_paths, join_returns
-from dpcp_audit.proving.sources import admitted
+from dpcp_audit.proving.paths import Contents, Joining, Path, holds, join_paths, join_returns
+from dpcp_audit.proving.sources import admitted, assigned_in
 from dpcp_audit.proving.thresholds import Present
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Ends:
 class Statements(Accumulation):
     """The part of the interpreter that reads statements."""
 
+    answers: Any
     depth: int
     returning: int
     shown: Refusal | None
@@ -76,6 +78,8 @@ class Statements(Accumulation):
     made_at: Any
     taken: dict[tuple[int, str], int]
     taken_at: Any
+    doubt: Any
+    release: Any
     copies: dict[ast.expr, bool]
     public: Any
     listed: Any
@@ -344,7 +348,54 @@ class Statements(Accumulation):
         return Ends(continued=self.path)
 
     def _do_Try(self, node: ast.Try) -> Ends:
-        raise self.refuse("errors are caught, which may come from the data")
+        """Read ``try``, whose handlers may be reached from any point of its body.
+
+        Errors come from public values: where they are caught, all that was spent until then is
+        spent, and what the body assigns, or changes in memory, is not known.
+        """
+        drawn, start = self.answers.drawn, self.path.fork()
+        if self.each_record or node.finalbody:
+            raise self.refuse("errors are caught for each record, or with finally")
+        self.doubt("errors are caught")
+        ends = self.block(node.body)
+        if self.answers.drawn != drawn:
+            raise self.refuse("errors are caught where noisy thresholds are compared")
+        caught = self._caught(node, start, ends)
+        found = Ends(None, ends.broken, ends.continued, ends.returned)
+        if ends.after is not None:
+            found = found.join(self.branch(ends.after, node.orelse), node.lineno)
+        others = set[str]().union(*(assigned_in(each.body) for each in node.handlers))
+        if found.after is not None:  # noise on data is paid for where a name may hold other things
+            self.path = found.after
+            variables = self.path.frames[self.frame].variables
+            for name in sorted(others & variables.keys()):
+                if isinstance(variables[name], Noisy):
+                    variables[name] = self.release(variables[name])
+        for each in node.handlers:
+            types = each.type.elts if isinstance(each.type, ast.Tuple) else [each.type]
+            if not all(one is None or isinstance(one, ast.Name) for one in types):
+                raise self.refuse("the type of an error that is caught is not a name")
+            path = caught.fork()
+            if each.name is not None:
+                held = Private(each.lineno, "an error is used, whose text may show data")
+                path.frames[self.frame].variables[each.name] = held
+            found = found.join(self.branch(path, each.body), node.lineno)
+        return found
+
+    def _caught(self, node: ast.Try, start: Path, ends: Ends) -> Path:
+        """Return the state in which an error of a body is caught."""
+        lost = Private(node.lineno, "what it holds is not known where an error is caught")
+        left = [ends.after, ends.broken, ends.continued, ends.returned and ends.returned[0]]
+        caught = start.fork()
+        for each in filter(None, left):
+            for address, cells in start.heap.items():
+                if each.heap.get(address) is not cells:
+                    caught.heap[address] = Contents("lost", (lost,))
+            used, unsure = Joining(caught, each, node.lineno).used()
+            caught.ledger = caught.ledger.join(each.ledger)
+            caught = Path(caught.frames, caught.heap, caught.ledger, used, unsure)
+        caught.frames[self.frame].variables |= dict.fromkeys(assigned_in(node.body), lost)
+        return caught
 
     def _do_Raise(self, node: ast.Raise) -> Ends:
         raise self.refuse("an exception is raised here")

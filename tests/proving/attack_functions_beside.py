@@ -648,3 +648,166 @@ def width_that_stays(scores, *, rng):
         else:
             low, high = low - 0.25, high - 0.25
     return high
+
+
+# ---------------------------------------------------------------------- errors that are caught
+
+
+@attack("the handler returns the sum")
+def handler_leaks(scores, *, rng):
+    try:
+        x = np.sum(scores) + rng.laplace(0, 1.0)
+        1 / int(rng.integers(2))
+    except ZeroDivisionError:
+        x = np.sum(scores)
+    return x
+
+
+@attack("a name holds the sum for a moment, in which an error comes")
+def for_a_moment(scores, *, rng):
+    x = 0.0
+    try:
+        x = np.sum(scores)
+        1 / int(rng.integers(2))
+        x = 0.0
+    except ZeroDivisionError:
+        pass
+    return x
+
+
+@attack("a list holds the sum for a moment, in which an error comes")
+def list_for_a_moment(scores, *, rng):
+    x = [0.0]
+    try:
+        x[0] = np.sum(scores)
+        1 / int(rng.integers(2))
+        x[0] = 0.0
+    except ZeroDivisionError:
+        pass
+    return x[0]
+
+
+class Slot:
+    def __init__(self):
+        self.v = 0.0
+
+
+@attack("an attribute holds the sum for a moment, in which an error comes")
+def attribute_for_a_moment(scores, *, rng):
+    slot = Slot()
+    try:
+        slot.v = np.sum(scores)
+        1 / int(rng.integers(2))
+        slot.v = 0.0
+    except ZeroDivisionError:
+        pass
+    return slot.v
+
+
+@attack("a draw is shown in the body, and again beside the sum")
+def draw_shown_before(scores, *, rng):
+    z = rng.laplace(0, 1.0)
+    try:
+        print(z)
+        1 / int(rng.integers(2))
+    except ZeroDivisionError:
+        return np.sum(scores) + z
+    return 0.0
+
+
+@attack("the body spends, and the handler spends again", n=6)
+def spent_twice(scores, *, rng):
+    try:
+        print(np.sum(scores) + rng.laplace(0, 1.0))
+        1 / int(rng.integers(2))
+    except ZeroDivisionError:
+        return np.sum(scores) + rng.laplace(0, 1.0)
+    return 0.0
+
+
+@attack("an array that is too large is an error on all data")
+def always_an_error(scores, *, rng):
+    try:
+        noise = rng.laplace(0, 1.0, size=2**62)
+    except ValueError:
+        return np.sum(scores)
+    return np.sum(scores) + noise[0]
+
+
+@attack("the text of an error shows the data")
+def text_of_an_error(scores, *, rng):
+    try:
+        {}[float(np.sum(scores))]
+    except KeyError as error:
+        return str(error)
+    return 0.0
+
+
+@attack("an error of some data alone")
+def error_of_some(scores, *, rng):
+    try:
+        [0.0] * 3
+        sum(1 / x for x in scores)
+    except ZeroDivisionError:
+        return 1.0
+    return 0.0
+
+
+@attack("an index out of range on some data")
+def index_of_some(scores, *, rng):
+    h = [0] * 4
+    try:
+        for x in scores:
+            h[int(x * 4)] += 1
+    except IndexError:
+        return 1.0
+    return h[0] + rng.laplace(0, 2.0)
+
+
+@attack("finally goes on with what an error left")
+def finally_leaks(scores, *, rng):
+    x = 0.0
+    try:
+        x = np.sum(scores)
+        1 / int(rng.integers(2))
+        x = 0.0
+    finally:
+        return x
+
+
+@attack("a loop goes on after an error")
+def loop_after_an_error(scores, *, rng):
+    x, out = 0.0, 0.0
+    for _ in range(3):
+        try:
+            x = np.sum(scores)
+            1 / int(rng.integers(2))
+            x = 0.0
+        except ZeroDivisionError:
+            continue
+        out = x
+    return out + x
+
+
+@attack("the type of an error that is caught acts")
+def type_that_acts(scores, *, rng):
+    x = [0.0]
+    try:
+        1 / int(rng.integers(2))
+    except (x.append(float(np.sum(scores))), ZeroDivisionError)[1]:
+        pass
+    return x
+
+
+@attack("a threshold is compared in the body", n=6)
+def threshold_in_the_body(scores, *, rng):
+    t = 10 + rng.laplace(0, 2.0)
+    try:
+        for q in (0.1, 0.5, 0.9):
+            if np.count_nonzero(scores > q) + rng.laplace(0, 2.0) > t:
+                return q
+        1 / int(rng.integers(2))
+    except ZeroDivisionError:
+        if np.count_nonzero(scores > 0.5) + rng.laplace(0, 2.0) > t:
+            return 2.0
+    return 0.0

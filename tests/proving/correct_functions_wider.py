@@ -714,3 +714,34 @@ def thirds(scores, *, rng):
 
 
 add(thirds, "while")
+
+
+def caught_errors(scores, *, rng):
+    try:
+        import numpy
+    except ImportError:
+        return 0.0
+    try:
+        noisy = numpy.count_nonzero(scores > 0.5) + rng.laplace(0.0, 1.0)
+        share = 1 / math.floor(noisy)
+    except ZeroDivisionError:
+        return -1.0
+    else:
+        return share
+
+
+add(caught_errors, "try")
+
+
+def caught_in_rounds(scores, *, rng):
+    found = []
+    for grid in (0.25, 0.5):
+        try:
+            value = math.log(np.count_nonzero(scores > grid) + rng.laplace(0.0, 2.0))
+        except (ValueError, OverflowError):
+            value = -math.inf
+        found.append(value)
+    return found
+
+
+add(caught_in_rounds, "try")

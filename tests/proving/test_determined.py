@@ -114,6 +114,14 @@ def by_exception(value, rng) -> int:
         return 0
 
 
+def by_error(value, rng) -> int:
+    try:
+        drawn = rng.random()
+    except AttributeError:
+        return value
+    return int(drawn < RARE)
+
+
 def by_pattern(value, rng) -> int:
     match rng.random():
         case float() as u if u < RARE:
@@ -212,7 +220,8 @@ class Clocked:
         (lambda value, rng: value if f"{response}".endswith("77>") else 0, "method endswith"),
         (lambda value, rng: value if getattr(rng, "ran" + "dom") else 0, "getattr is not known"),
         (timed(response), "time is not known"),
-        (by_exception, "errors are caught"),
+        (by_exception, "the method hex of noise"),
+        (by_error, "errors are caught"),
         (by_pattern, "Match is not"),
         (by_import, "import of secrets"),
         (by_global, "of the module is assigned"),
