@@ -213,6 +213,11 @@ def suite_of_file(module: str, *, summary: str, file: str = "claims.toml") -> Su
 
 def _rows(module: str, file: str) -> list[Row]:
     path = Path(str(import_module(module).__file__)).with_name(file)
+    if not path.is_file():
+        raise UsageError(
+            f"{module} has no {file} beside it: {path}",
+            hint="a package installs it as package data: see docs/howto/claims_of_a_paper.md",
+        )
     with options.in_place(str(path)):
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)

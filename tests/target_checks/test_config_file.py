@@ -332,6 +332,14 @@ def written(tmp_path, monkeypatch) -> Any:
     sys.modules.pop("my_noisy_ranks", None)
 
 
+def test_a_missing_file_of_claims_is_named_with_what_installs_it(written, tmp_path) -> None:
+    written(COUNTED)
+    (tmp_path / "claims.toml").unlink()
+    with pytest.raises(UsageError, match=r"my_noisy_ranks has no claims\.toml beside it") as caught:
+        suite_of_file("my_noisy_ranks", summary="Noisy ranks.").rows()
+    assert "package data" in str(caught.value)
+
+
 def test_a_function_of_the_module_decides(written) -> None:
     (row,) = written(COUNTED)
     assert row.claim.statement == "“It holds.” No number is misprinted, for number = 2."
