@@ -166,8 +166,7 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
     if dtype in (float, np.float64, "float", "float64"):
         if isinstance(owner, Records):
             bit = owner.bit or owner.boolean
-            made = {"floats": True, "boolean": False, "whole": False}
-            return replace(owner, listed=False, bit=bit, **made)
+            return replace(owner, floats=True, boolean=False, whole=False, listed=False, bit=bit)
         if isinstance(owner, Statistic):
             return replace(owner, floats=True)
         if isinstance(owner, Noise | Noisy):

@@ -837,8 +837,9 @@ def one_of(reader: Refuses, found: Records, a: Value, b: Value) -> Records:
     kind = _kind(a)
     if kind != _kind(b) or kind == "number or truth":
         raise reader.refuse("the data decide between doubles, whole numbers, truth values", _HINT)
-    kinds = {"floats": kind == "double", "boolean": kind == "truth", "whole": kind == "whole"}
-    return replace(found, entry_type=_of_either(a, b), **kinds)
+    floats, boolean, whole = (kind == each for each in ("double", "truth", "whole"))
+    made = _of_either(a, b)
+    return replace(found, entry_type=made, floats=floats, boolean=boolean, whole=whole)
 
 
 def require_one(reader: Refuses, value: Value) -> None:

@@ -191,7 +191,8 @@ class Accumulation:
         if isinstance(node, ast.Pass):
             return {}
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
-            return self.added_at(node, node.target)
+            amounts: _Amounts = self.added_at(node, node.target)
+            return amounts
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             value = self.read(node.value)
             require_one(self._reader, value)
