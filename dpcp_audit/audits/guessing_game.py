@@ -260,8 +260,12 @@ def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: flo
         bound = delta_bound(test, played.counted, significance=significance)
         lower = least_loss(loss, math.exp(test.epsilon), bound)
     most = test.critical(significance) - 1
-    counted = {"hits": played.counted, "trials": test.guesses, "allowed": most}
-    guesses = Count(of="right guesses of the input", **counted)
+    guesses = Count(
+        of="right guesses of the input",
+        hits=played.counted,
+        trials=test.guesses,
+        allowed=most,
+    )
     return Judgement(
         evidence=of_loss(
             loss.quantity,

@@ -497,8 +497,9 @@ class LocalPrivacy:
         odds = log_ratio(played.right, max(played.wrong, 0.5))
         lower = epsilon_bound(test, played.right, significance=level, coins=played.coins)
         most = test.critical(level) - 1 if made == test.guesses else None
-        counted = {"hits": played.right, "trials": made, "allowed": most}
-        guesses = Count(of="right guesses of the input", **counted)
+        guesses = Count(
+            of="right guesses of the input", hits=played.right, trials=made, allowed=most
+        )
         return of_loss(
             Quantity.EPSILON,
             odds + math.log(test.inputs - 1),

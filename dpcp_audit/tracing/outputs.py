@@ -320,7 +320,7 @@ def _told_apart(outputs: Sequence[tuple[Atom, ...]]) -> tuple[Any, ...]:
 def _printed(plain: Any) -> str:
     """Return a value as a reader sees it: 1, 1.0, True and the text "1" are alike."""
     if isinstance(plain, list):
-        return f"[{', '.join(map(_printed, cast('list[Any]', plain)))}]"
+        return f"[{', '.join(map(_printed, plain))}]"
     return f"{plain + 0.0:.12g}" if isinstance(plain, int | float) else str(plain)
 
 
