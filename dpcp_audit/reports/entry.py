@@ -411,11 +411,10 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
         ("Interval", interval(evidence) if early else limits or _side(evidence)),
         ("Claimed", number(evidence.get("claimed"), digits=digits)),
     ]
+    if evidence["kind"] != EvidenceKind.EXACT:
+        facts.append(("Confidence", confidence(evidence["confidence"])))
     if evidence.get("n_samples") is not None:
-        facts += [
-            ("Confidence", confidence(evidence["confidence"])),
-            ("Samples", number(evidence.get("n_samples"))),
-        ]
+        facts.append(("Samples", number(evidence.get("n_samples"))))
         facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
     if told := power_of(finding):
         facts.append(("Power", told))

@@ -114,7 +114,7 @@ def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
     The lower end is that of the test, on which the verdict rests; the upper end is that of the
     two-sided estimate of the same loss, where there is one. Where samples give no upper end, the
     lower one is all that is shown: of a claim that is not refuted, the estimate's where that is
-    larger.
+    larger, with its confidence and its kind; how many samples it has is not recorded.
     """
     evidence: PlainData = finding["evidence"]
     for other in finding.get("estimates") or ():
@@ -131,6 +131,7 @@ def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
         within = lower < estimated <= to_float(evidence.get("claimed") or 0.0)
         if only_below(evidence) and within and finding.get("verdict") != Verdict.REFUTED:
             taken = {"detail": other.get("detail", ""), "confidence": other["confidence"]}
+            taken |= {"kind": EvidenceKind.CERTIFIED, "n_samples": None, "sample": None}
             return evidence | taken | {"value": estimated, "lower": estimated}
     return evidence | {"value": evidence["lower"]} if only_below(evidence) else evidence
 

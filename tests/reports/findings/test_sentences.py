@@ -349,12 +349,16 @@ def test_a_ratio_beside_what_is_allowed_has_the_digits_that_tell_them_apart(hits
 
 @pytest.mark.parametrize(("verdict", "shown"), [("CONSISTENT", "≥ 0.7"), ("REFUTED", "≥ 0.2")])
 def test_of_a_claim_that_withstands_the_larger_lower_end_is_shown(verdict: str, shown: str) -> None:
-    test = evidence(kind="certified", value=0.4, lower=0.2, upper="inf", confidence=0.999)
+    test = evidence(
+        kind="indicative", value=0.4, lower=0.2, upper="inf", confidence=0.999, n_samples=400
+    )
     other = {"quantity": "epsilon", "at": {}, "detail": "", "confidence": 0.95}
     other |= {"value": 0.9, "lower": 0.7, "upper": "inf"}
     found = shown_estimate(finding("x", verdict, verdict, evidence=test, estimates=[other]))
     assert shown_numbers(found) == (shown, "")
-    assert found["confidence"] == (0.95 if verdict == "CONSISTENT" else 0.999)
+    of_one = (found["confidence"], str(found["kind"]), found["n_samples"])
+    whole = (0.95, "certified", None) if verdict == "CONSISTENT" else (0.999, "indicative", 400)
+    assert of_one == whole
     beyond = other | {"lower": 1.1, "value": 1.2}
     kept = shown_estimate(finding("x", verdict, verdict, evidence=test, estimates=[beyond]))
     assert shown_numbers(kept) == ("≥ 0.2", "")
