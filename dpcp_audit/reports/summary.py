@@ -52,10 +52,11 @@ _PROVED_ONLY = (
     "the random number generator or floating-point noise."
 )
 _UNDECIDED = "INCONCLUSIVE and ERROR say nothing about the claim."
+_SECURITY = "https://github.com/dpcp-audit/dpcp-audit/blob/main/docs/explanation/security.md"
 _ONE_CALL = (
     "A privacy verdict is about one call and the data that the call gets: further releases of the "
-    "same data add up, and a model that was trained on them counts, too. The security model "
-    "(docs/explanation/security.md) says what is assumed of the code and its environment."
+    "same data add up, and a model that was trained on them counts, too. The security model says "
+    f"what is assumed of the code and its environment: {_SECURITY}"
 )
 _FALSE_ALARMS = (
     "The false-alarm probability limits how often true claims are refuted; it says nothing about "

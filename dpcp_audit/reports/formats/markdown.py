@@ -174,7 +174,7 @@ def _banner(reading: Reading, origin: str) -> list[str]:
         counted.append(f"{reading.caught} caught: controls, known to be false")
     apart, refuted = reading.counted_apart
     counted += [f"{apart} counted separately ({refuted} refuted)"] if apart else []
-    claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted) or 'none'}."
+    claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted)}." if counted else ""
     overall = [escaped(reading.overall)] if reading.overall else []
     lines = [f"## {reading.headline}", *overall, origin, f"{standing}{claims}"]
     if not reading.complete:

@@ -81,7 +81,9 @@ def test_the_meaning_is_grammatical(verdicts: list[str], meaning: str) -> None:
 
 
 def test_an_empty_run_says_so() -> None:
-    assert read(document() | {"findings": []}).headline == "No claim was tested"
+    nothing = document() | {"findings": []}
+    assert read(nothing).headline == "No claim was tested"
+    assert "Claims of" not in render_markdown(nothing)
 
 
 def test_a_run_that_was_stopped_says_so_before_its_verdicts_and_where_it_is_signed() -> None:
@@ -288,6 +290,13 @@ def test_of_a_run_about_its_controls_these_come_first() -> None:
     assert caught.headline == "All 3 controls are caught; none of 2 claims is refuted"
     missed = read(document(*controls[:2], controls[2] | {"verdict": "CONSISTENT"}, *twins))
     assert missed.headline == "2 of 3 controls are caught; none of 2 claims is refuted"
+
+
+def test_the_limits_name_the_page_of_the_security_model() -> None:
+    pytest.importorskip("jinja2")
+    page = "https://github.com/dpcp-audit/dpcp-audit/blob/main/docs/explanation/security.md"
+    assert f": {page}</li>" in render_html(document())
+    assert f": {page}\n" in render_markdown(document())
 
 
 def test_the_banner_says_what_it_does_not_mean() -> None:
