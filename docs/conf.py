@@ -43,6 +43,7 @@ html_copy_source = False
 html_show_sourcelink = False
 
 myst_heading_anchors = 3
+myst_html_meta = {"description": "Tests whether private conformal predictors keep their promises."}
 myst_enable_extensions = ["dollarmath"]
 myst_dmath_double_inline = True
 html_math_renderer = "mathml"

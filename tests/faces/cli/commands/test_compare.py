@@ -352,6 +352,7 @@ def test_a_page_is_written_with_the_exit_code_of_the_comparison(tmp_path: Path) 
     files = [write(tmp_path / "o.json", one(rate(200))), write(tmp_path / "n.json", one(rate(400)))]
     page = tmp_path / "c.html"
     assert main(["compare", *files, "--report", f"html={page}"]) == 1
+    assert '<meta name="description" content="' in page.read_text("utf-8")
     text = page.read_text(encoding="utf-8")
     assert "<h1>1 claim: 1 worse</h1>" in text
     assert f"<h2><bdi>The new run: {files[1]}</bdi></h2>" in text
