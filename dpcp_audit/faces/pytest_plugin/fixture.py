@@ -313,7 +313,8 @@ class DPAudit:
         if written := outcome.witness.get("representation"):
             warnings.warn(f"{where}: {written}", RepresentationWarning, stacklevel=4)
         if outcome.verdict is Verdict.INCONCLUSIVE:
-            stopped = unproved_sentence(plain_data(asdict(outcome)))
+            found: Any = plain_data(asdict(outcome))
+            stopped = unproved_sentence(found)
             words = (
                 f"{where}: inconclusive. {stopped} {_calls(audited.spec)} draws cannot detect "
                 f"noise that is too small by a factor of {audited.spec.detect:g}: raise draws"
