@@ -379,12 +379,13 @@ class Reader(Expressions):
 
     def _keep_copies(self, node: ast.Call, method: Value) -> None:
         """Keep whether a call is of a method of an array that gives a copy of it, each time."""
-        if not isinstance(method, BoundMethod):
+        given = {"astype": 1, "copy": 0}
+        if not isinstance(method, BoundMethod) or method.name not in given:
             self.copies.pop(node, None)
             return
-        given, owner = {"astype": 1, "copy": 0}.get(method.name), method.owner
+        owner = method.owner
         arrays = not isinstance(owner, Reference) or self.cells(owner).kind == "array"
-        copies = arrays and len(node.args) == given and not node.keywords
+        copies = arrays and len(node.args) == given[method.name] and not node.keywords
         self.copies[node] = copies and self.copies.get(node, True)
 
     def _generated(self, function: Value, node: ast.Call, each: ast.GeneratorExp) -> Value:
