@@ -187,7 +187,7 @@ def _list_method(reader: Interpreter, owner: Reference, name: str, args: list[Va
     if reader.each_record:
         raise reader.refuse("a list is changed for each record")
     if gathering.is_shown(reader, owner) and name == "append" and len(args) == 1:
-        reader.public(args[0], "what a list takes up")
+        gathering.take_up(reader, args[0])
         return None
     cells = reader.cells(owner)
     if name in {"append", "extend"}:

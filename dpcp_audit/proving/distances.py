@@ -649,11 +649,12 @@ class Together(Hidden):
     """What a loop takes together, by ``zip`` or ``enumerate``: for one record a tuple of these.
 
     ``records`` are those that are gone through. Numbers beside them that the program knows are
-    functions of a record's place, which no neighbour changes.
+    functions of a record's place, which no neighbour changes. ``sources`` are what is gone through.
     """
 
     records: Records
     items: tuple[Value, ...]
+    sources: tuple[Value, ...]
 
 
 DATA = (Records, Statistic, Weights, Private, Hidden)
@@ -666,7 +667,7 @@ _HOLDERS = (Distribution, Once, BoundMethod, Closure)
 def sources_of(iterable: Value) -> list[Value]:
     """Return all that a loop goes through, in zip and enumerate too."""
     found = [iterable]
-    if isinstance(iterable, Once):
+    if isinstance(iterable, Once | Together):
         for each in iterable.sources:
             found += sources_of(each)
     return found

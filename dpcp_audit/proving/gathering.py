@@ -464,6 +464,16 @@ def is_shown(reader: Interpreter, value: Value) -> bool:
     return isinstance(value, Reference) and kind_of(reader, value) == "shown"
 
 
+def take_up(reader: Interpreter, value: Value) -> None:
+    """Let a list or a dictionary of public values take up one more, but no list of its own."""
+    parts = [value]
+    for each in parts:
+        parts += each if isinstance(each, tuple) else ()
+    if any(isinstance(each, Reference | Once) for each in parts):
+        raise reader.refuse("a list is put into another one, of which not all is known")
+    reader.public(value, "what a list or a dictionary takes up")
+
+
 def kind_of(reader: Interpreter, value: Reference) -> str:
     """Return the kind of what a reference refers to, even where that must not be used."""
     return reader.path.heap[value.address].kind
@@ -477,7 +487,7 @@ def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None
     if not isinstance(owner, Reference):
         raise reader.refuse(f"an entry of {kind(owner)} is changed in place")
     if is_shown(reader, owner):
-        reader.public((index, value), "what a list or a dictionary takes up")
+        take_up(reader, (index, value))
         return
     cells = changeable(reader, owner)
     if cells.kind == "object":

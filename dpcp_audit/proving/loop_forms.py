@@ -46,6 +46,7 @@ from dpcp_audit.proving.distances import (
     require_of_start,
     require_one,
     shape_of,
+    sources_of,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.sources import is_function
@@ -131,7 +132,9 @@ class Accumulation:
         }
         if changed & read or targets & changed:
             raise self.refuse("a loop over records reads its own running sum")
+        self.iterated += sources_of(iterable)
         self.filled = self.hidden(node)
+        del self.iterated[-len(sources_of(iterable)) :]
         with self.for_each_record(records):
             self.bind(node.target, self.single(iterable))
             variables = self.path.frames[self.frame].variables
@@ -421,9 +424,14 @@ def shown_counts(reader: Any, node: ast.If, present: Present) -> tuple[Path, lis
     given = [*draw.args, *(each.value for each in draw.keywords)]
     if not _draws(reader, draw, {"laplace", "normal"}) or any(map(_acts, (value.left, *given))):
         return None
-    calls_in = [each for each in ast.walk(last.test) if isinstance(each, ast.Call)]
-    outside = sum(isinstance(each, ast.Attribute | ast.NamedExpr) for each in ast.walk(last.test))
-    if outside != len(calls_in) or any(reader.read(e.func) not in _LOGARITHMS for e in calls_in):
+    parts = [*ast.walk(last.test)]
+    calls_in = [each.func for each in parts if isinstance(each, ast.Call)]
+    attributes = [each for each in parts if isinstance(each, ast.Attribute)]
+    if any(each not in calls_in for each in attributes) or not all(
+        isinstance(each, _OF_A_THRESHOLD) for each in parts
+    ):
+        return None
+    if any(reader.read(each) not in _LOGARITHMS for each in calls_in):
         return None
     reader.path.frames[reader.frame].variables[name] = reader.read(value)
     thresholds.shown_above(reader, present, reader.read(last.test))
@@ -436,6 +444,11 @@ def shown_counts(reader: Any, node: ast.If, present: Present) -> tuple[Path, lis
 
 
 _LOGARITHMS = (math.log, np.log)
+_OF_A_THRESHOLD = (
+    *(ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call, ast.Attribute, ast.Name, ast.Constant),
+    *(ast.cmpop, ast.operator, ast.unaryop, ast.expr_context),
+)
+"""What a noisy count is compared with: arithmetic that binds no name and leaves nothing out."""
 
 
 # ---------------------------------------------------------------------- permute-and-flip

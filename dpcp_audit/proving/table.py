@@ -365,7 +365,7 @@ def _zip(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
         records = first.records if isinstance(first, Together) else first
         items = [gathering.beside(reader, records, each) for each in args]
         if kw.keys() <= {"strict"}:
-            return Together(records, tuple(items))
+            return Together(records, tuple(items), tuple(args))
     rows = [reader.entries(each, "a zipped value") for each in args]
     strict = kw.get("strict", False)
     if set(kw) - {"strict"} or not isinstance(strict, bool):
@@ -381,7 +381,8 @@ def _enumerate(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> 
         if len(args) > 2 or kw.keys() - {"start"} or type(start) is not int:
             raise reader.refuse("enumerate with arguments that are not known")
         records = args[0].records if isinstance(args[0], Together) else args[0]
-        return Together(records, (gathering.places(reader, records, start), args[0]))
+        items = (gathering.places(reader, records, start), args[0])
+        return Together(records, items, (args[0],))
     if not args or not isinstance(start, int):
         raise reader.refuse("enumerate with arguments that are not known")
     return Once(

@@ -811,3 +811,23 @@ def threshold_in_the_body(scores, *, rng):
         if np.count_nonzero(scores > 0.5) + rng.laplace(0, 2.0) > t:
             return 2.0
     return 0.0
+
+
+@attack("zip reads a list that the loop fills")
+def zip_of_what_is_filled(scores, *, rng):
+    h, total = [0] * 20, 0
+    for x, seen in zip(scores, h):  # noqa: B905
+        if x > 0.5:
+            h[19] += 1
+        if x > 0.2:
+            total += seen
+    return total + rng.laplace(0, 1e-6)
+
+
+@attack("zip in a zip reads an array that the loop fills")
+def zip_of_zips_that_are_filled(scores, *, rng):
+    h, total = np.zeros(20), 0.0
+    for x, (_, seen) in zip(scores, zip(scores, h, strict=True), strict=True):
+        h[min(int(x * 20), 19)] += 1
+        total += seen
+    return total + rng.laplace(0, 1e-6)

@@ -393,3 +393,45 @@ def another_cut_shown(scores, *, rng):
     noise = h + rng.laplace(0.0, 1.0, size=5)
     v = np.where(h > 6, noise, 0.0)
     return np.where((h > 0) & (noise > T), noise, 0.0), v > T
+
+
+@attack("what a shown dictionary takes up is filled afterwards")
+def filled_after_it_is_shown(scores, *, rng):
+    out = {}
+    if rng.random() < 0.5:
+        out[1] = 1
+    inner = {}
+    out[5] = inner
+    inner[0] = np.sum(scores)
+    return out
+
+
+@attack("what a shown list takes up is filled afterwards, in a pair")
+def pair_filled_after_it_is_shown(scores, *, rng):
+    out = []
+    if rng.random() < 0.5:
+        out.append(1)
+    inner = [0.0]
+    out.append((1, inner))
+    inner[0] = np.sum(scores)
+    return out
+
+
+@attack("a name is bound where a count is above 0 alone")
+def bound_in_a_threshold(scores, *, rng):
+    count, level, out = np.count_nonzero(scores > 0.5), 0.0, 0
+    if count > 0:
+        v = count + rng.laplace(0.0, 1.0)
+        if v > (level := 1 + math.log(500)):
+            out = 1
+    return level, out
+
+
+@attack("an error may be raised where a count is above 0 alone")
+def raised_in_a_threshold(scores, *, rng):
+    count, out = np.count_nonzero(scores > 0.5), 0
+    if count > 0:
+        v = count + rng.laplace(0.0, 1.0)
+        if v > (T, 1 / int(rng.integers(2)))[0]:
+            out = 1
+    return out
