@@ -157,6 +157,7 @@ def test_reports_say_it() -> None:
     (run,) = json.loads(render_sarif(committed))["runs"]
     assert run["versionControlProvenance"][0]["revisionId"] == "f" * 40
     assert run["invocations"][0]["commandLine"] == ORIGIN["command"]
+    assert run["properties"]["provenance"]["uncommitted"] == {}
     for state in (ORIGIN, ORIGIN | {"repository": ""}):
         (run,) = json.loads(render_sarif(whole | {"provenance": state}))["runs"]
         assert run["properties"]["provenance"] == {
@@ -169,7 +170,6 @@ def test_reports_say_it() -> None:
     assert tool["hashes"] == {"sha-256": "0123456789ab"}
     assert helper["location"]["uri"] == "helper.py"
     assert helper["hashes"] == {"sha-256": "ba9876543210"}
-    assert run["properties"]["provenance"]["uncommitted"] == {}
     assert run["properties"]["environment"]["platform"] == ORIGIN["platform"]
     page = render_html(whole)
     said = f"{'f' * 40}, but mine.py is not committed"
