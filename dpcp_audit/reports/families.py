@@ -130,9 +130,22 @@ def _region(entries: Sequence[Entry]) -> dict[str, Any] | None:
 
 
 def _varying(variants: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the parameters that are not the same everywhere."""
+    """Return the names of the parameters that are not the same everywhere, and choose the case."""
     names = {name for variant in variants for name in variant}
-    return {name for name in names if any(v.get(name) != variants[0].get(name) for v in variants)}
+    vary = {name for name in names if any(v.get(name) != variants[0].get(name) for v in variants)}
+    return {name for name in vary if name == "n" or not _follows_from_n(name, variants)}
+
+
+def _follows_from_n(name: str, variants: Sequence[Mapping[str, Any]]) -> bool:
+    """Return True if a parameter changes with n, and has one value at each n of the same case."""
+    values: dict[str, dict[object, set[str]]] = {}
+    for variant in variants:
+        others = {key: of for key, of in variant.items() if key not in {name, "n"}}
+        at_sizes = values.setdefault(repr(sorted(others.items())), {})
+        at_sizes.setdefault(variant.get("n"), set()).add(repr(variant.get(name)))
+    cases = values.values()
+    one = all(len(found) == 1 for at_sizes in cases for found in at_sizes.values())
+    return one and any(len(set[str]().union(*at_sizes.values())) > 1 for at_sizes in cases)
 
 
 def _case(variant: Mapping[str, Any]) -> str:

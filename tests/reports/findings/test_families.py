@@ -297,6 +297,7 @@ def test_the_suite_of_theorems_is_mapped_over_n() -> None:
     assert set(titles) == {
         "LDP-CP-S, coverage (Theorem 4)",
         "LDP-CP-L, coverage (Theorem 1)",
+        "LDP-CP-L, coverage (Theorem 3)",
         "P-COQS, rank error (Proposition 1)",
         "P-COQS, coverage (Theorem 1)",
         "P-COQS, coverage (Corollary 1)",
