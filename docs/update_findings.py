@@ -32,7 +32,7 @@ MATTER_MOST = {
     ),
     "pcoqs.proposition-1.rank[scores=crowded,bound=printed]": (
         "the rank error exceeds τ\\* + M(Δ) with probability at most 0.01: α = 0.1, ρ = 0.5, "
-        "the default Δ, and scores chosen for it: 2010 of 20,000 within 4Δ above 1/2"
+        "Δ = 10⁻¹⁰, scores chosen for it"
     ),
     "pcoqs.remark-2[resolution=1/n]": (
         "at most L·Δ·n scores are expected in the fullest window: n = 1000, Δ = 1/n"

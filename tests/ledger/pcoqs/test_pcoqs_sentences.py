@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 from dpcp_audit.words.guarantees import ZCDP, PureDP
 from dpcp_audit.words.results import Verdict
+from dpcp_ledger.claims.papers_suite import listed_statements
 from dpcp_ledger.ldpcp import ldpcp_scores
 from dpcp_ledger.pcoqs import pcoqs_theorems, privacy, remarks, zcdp
 from dpcp_ledger.pcoqs.algorithm import noise_exceeds
@@ -110,6 +112,15 @@ def test_the_output_of_the_equivalences_witness_loses_what_the_pair_does(rho: fl
     here, there = found.witness["probability"], found.witness["neighbour_probability"]
     assert math.log(here / there) == pytest.approx(found.value, rel=1e-9)
     assert sorted(found.witness["scores"]).count(0.0) == 46
+
+
+def test_the_readme_and_the_statements_tell_the_delta_of_the_equivalences_instance() -> None:
+    pair, _ = privacy._pair_of(PCOQS(alpha=0.1, rho=1.0))
+    told = f"{max(pair.delta_at(1.0), pair.reversed().delta_at(1.0)):.3g}"
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert f"δ(1) = {told}" in readme
+    (note,) = (s.note for s in listed_statements() if s.rows == ("pcoqs.epsilon-equivalence",))
+    assert f"δ(1) is {told}" in note
 
 
 def test_the_witness_of_the_rank_error_is_reached_by_hand() -> None:
