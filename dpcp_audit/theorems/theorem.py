@@ -200,7 +200,9 @@ class FailureRate:
         if upper > self.theorem.allowed_failure:
             return outcome
         power = _without_any(outcome.power, self.theorem)
-        return replace(outcome, verdict=decide(outcome.evidence, power=power), power=power)
+        verdict = decide(outcome.evidence, power=power)
+        note = f"{outcome.note} No violation would be caught, because {power.detail}."
+        return replace(outcome, verdict=verdict, power=power, note=note)
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest failure probability that is refuted with probability 0.95.
