@@ -259,7 +259,9 @@ def _assigned(nodes: Iterable[ast.stmt]) -> dict[str, ast.expr] | None:
         target, value = node.targets[0], node.value
         pairs = [(target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            pairs = list(zip(target.elts, value.elts, strict=False))
+            if len(target.elts) != len(value.elts):
+                return None
+            pairs = list(zip(target.elts, value.elts, strict=True))
         for one, given in pairs:
             if not isinstance(one, ast.Name) or one.id in found:
                 return None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving import gathering, loop_forms
 from dpcp_audit.proving.arithmetic import kind
@@ -101,7 +101,7 @@ class Loops(Statements):
             raise self.refuse("a loop over records changes an entry in a way that is not followed")
         place, value = self.read(target.slice), self.read(node.value)
         of_one = isinstance(place, Records) and place.single and place.whole
-        at = (place.low, place.high) if of_one else None
+        at: Any = (place.low, place.high) if of_one else None
         at = (place, place) if is_whole(place) and is_known(place) else at
         if at is None or not -len(cells.items) <= at[0] <= at[1] < len(cells.items):
             raise self.refuse(
@@ -210,7 +210,7 @@ def _keeps_type(cells: Contents, value: Value) -> bool:
     if cells.kind == "array" and cells.of == "float":
         numbers = all(is_scalar(each) or isinstance(each, Statistic) for each in cells.items)
         return numbers and (is_scalar(value) or isinstance(value, Records))
-    of = {int} if cells.kind == "array" else {type(plain(each)) for each in cells.items}
+    of: set[type] = {int} if cells.kind == "array" else {type(plain(each)) for each in cells.items}
     known = all(is_scalar(each) for each in cells.items) and is_known(value)
     return known and of == {type(plain(value))} and of <= {int, float} and cells.of != "other"
 

@@ -22,7 +22,7 @@ import numpy as np
 from flint import ctx
 
 from dpcp_audit.proving import dp_sgd, gaps
-from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine, size_of
+from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
     FARTHEST_DRAW,
@@ -47,6 +47,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     is_whole,
     shape_of,
+    size_of,
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import (

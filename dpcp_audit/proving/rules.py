@@ -137,7 +137,8 @@ def whole_numbers(a: Records, of: Any, **given: Any) -> Value:
     """Return records rounded by a function that rises, if what it is computed from is known."""
     if a.ends is None or not a.floats:
         return NotImplemented
-    low, high = sorted(map(of, a.ends))
+    ends: list[Any] = sorted(map(of, a.ends))
+    low, high = ends
     return a.within(Fraction(low), Fraction(high), floats=False, whole=True, **given)
 
 

@@ -10,7 +10,7 @@ import sys
 import types
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -535,8 +535,10 @@ def _before(node: ast.stmt, above: dict[ast.AST, ast.AST]) -> Iterator[ast.stmt]
     low: ast.AST = node
     while low in above:
         high = above[low]
-        for block in (getattr(high, "body", None), getattr(high, "orelse", None)):
-            if isinstance(block, list) and low in block:
+        for name in ("body", "orelse"):
+            given = getattr(high, name, None)
+            block = cast("list[Any]", given) if isinstance(given, list) else []
+            if low in block:
                 yield from reversed(block[: block.index(low)])
         if isinstance(high, ast.FunctionDef | ast.Lambda):
             return

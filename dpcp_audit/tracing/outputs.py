@@ -343,7 +343,7 @@ def _form(output: tuple[Atom, ...]) -> str:
     ]
     if len(values) == 1 and not types:
         zero = isinstance(values[0], float) and not values[0]
-        plain = _UNMARKED_FORMS.get(type(values[0]), "of type float")
+        plain = _UNMARKED_FORMS.get(cast("Any", type(values[0])), "of type float")
         types.append("with a plus sign" if zero else plain)
     return ", ".join(dict.fromkeys([each for each in (container, *types) if each]))
 

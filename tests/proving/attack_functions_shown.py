@@ -435,3 +435,13 @@ def raised_in_a_threshold(scores, *, rng):
         if v > (T, 1 / int(rng.integers(2)))[0]:
             out = 1
     return out
+
+
+@attack("sides of unequal lengths raise an error where a count is above 0 alone")
+def unequal_sides(scores, *, rng):
+    count, out = np.count_nonzero(scores > 0.5), 0
+    if count > 0:
+        (v,) = count + rng.laplace(0.0, 1.0), 5
+        if v > T:
+            out = 1
+    return out

@@ -523,7 +523,7 @@ def interval_of_outputs(guarantee: PrivacyGuarantee, samples: Samples) -> Event:
         union = _best_event(guarantee, view_of(ScalarValue(), samples, ())).event
 
     def promised(event: Event) -> float:
-        ways = samples, samples[::-1]
+        ways = samples, (samples[1], samples[0])
         return max(promised_excess(guarantee, event, ordered) for ordered in ways)
 
     cuts: list[float] = union.cuts.tolist()
