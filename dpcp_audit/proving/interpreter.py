@@ -76,6 +76,9 @@ class Reader(Expressions):
         The module ``local_laws``, which reads a report of each record with a reader of its own.
     """
 
+    ends_in_errors = True
+    """An error that nothing catches is an output: what is private, not what covers."""
+
     def __init__(
         self, n: int | None, answers: ThresholdAnswers | None = None, reports: Any = None
     ) -> None:
@@ -91,7 +94,7 @@ class Reader(Expressions):
         """Begin another reading, on the path that these answers lead along."""
         self.answers = answers
         self.path = Path()
-        self.line, self.frame, self.depth = 0, 0, 0
+        self.line, self.frame, self.depth, self.tried = 0, 0, 0, 0
         self.file = ""
         self.each_record, self.for_some, self.quiet = False, False, False
         self.iterated: list[Value] = []
@@ -440,6 +443,8 @@ class Reader(Expressions):
 
 class PathReader(Reader):
     """The part of a reading of one path that keeps it to one."""
+
+    ends_in_errors = False
 
     def _do_Try(self, node: ast.Try) -> Ends:
         raise self.refuse("errors are caught, which may come from the data")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import importlib
 import sys
@@ -72,6 +73,9 @@ class Statements(Accumulation):
 
     answers: Any
     depth: int
+    tried: int
+    ends_in_errors: bool
+    each_record: bool
     returning: int
     shown: Refusal | None
     made: dict[tuple[int, str], int]
@@ -353,10 +357,16 @@ class Statements(Accumulation):
         Errors come from public values: where they are caught, all that was spent until then is
         spent, and what the body assigns, or changes in memory, is not known.
         """
-        drawn, start = self.answers.drawn, self.path.fork()
         if self.each_record or node.finalbody:
             raise self.refuse("errors are caught for each record, or with finally")
         self.doubt("errors are caught")
+        self.tried += 1
+        ends = self._tried(node)
+        self.tried -= 1
+        return ends
+
+    def _tried(self, node: ast.Try) -> Ends:
+        drawn, start = self.answers.drawn, self.path.fork()
         ends = self.block(node.body)
         if self.answers.drawn != drawn:
             raise self.refuse("errors are caught where noisy thresholds are compared")
@@ -398,7 +408,19 @@ class Statements(Accumulation):
         return caught
 
     def _do_Raise(self, node: ast.Raise) -> Ends:
-        raise self.refuse("an exception is raised here")
+        """Read an error of Python's that nothing catches: an output, of its type and its text."""
+        call = node.exc
+        name = call.func if isinstance(call, ast.Call) else None
+        caught = self.tried or self.depth != 1 or self.each_record or not self.ends_in_errors
+        if caught or node.cause is not None or not isinstance(name, ast.Name):
+            raise self.refuse("an exception is raised here")
+        error = self.read(name)
+        own = vars(builtins).get(name.id) is error and isinstance(error, type)
+        starred = any(isinstance(each, ast.Starred) for each in call.args)
+        if not own or not issubclass(error, Exception) or call.keywords or starred:
+            raise self.refuse("an exception is raised here")
+        says = [self.public(self.read(each), "the text of an error") for each in call.args]
+        return Ends(returned=(self.path, ("raises", name.id, *says)))
 
     def _do_Assert(self, node: ast.Assert) -> None:
         if not __debug__:

@@ -831,3 +831,28 @@ def zip_of_zips_that_are_filled(scores, *, rng):
         h[min(int(x * 20), 19)] += 1
         total += seen
     return total + rng.laplace(0, 1e-6)
+
+
+@attack("the text of an error tells the sum")
+def error_that_tells(scores, *, rng):
+    raise ValueError(np.sum(scores))
+
+
+@attack("an error is caught, and the sum returned")
+def raised_to_be_caught(scores, *, rng):
+    try:
+        raise ValueError("none")
+    except ValueError:
+        return np.sum(scores)
+
+
+@attack("the cause of an error tells the sum")
+def error_with_a_cause(scores, *, rng):
+    raise ValueError("none") from KeyError(np.sum(scores))
+
+
+@attack("an error is raised by a comparison without noise")
+def raised_by_the_sum(scores, *, rng):
+    if np.sum(scores) > 3:
+        raise ValueError("too large")
+    return rng.laplace(0.0, 1.0)

@@ -745,3 +745,20 @@ def caught_in_rounds(scores, *, rng):
 
 
 add(caught_in_rounds, "try")
+
+
+def at_least_ten(scores, *, rng):
+    if len(scores) < 10:
+        raise ValueError(f"at least 10 scores are needed, got {len(scores)}")
+    return np.sum(scores) + rng.laplace(0.0, 1.0)
+
+
+def error_of_a_noisy_value(scores, *, rng):
+    noisy = np.sum(scores) + rng.laplace(0.0, 1.0)
+    if noisy < 0:
+        raise ArithmeticError("less than nothing", noisy)
+    return noisy
+
+
+add(at_least_ten, "python")
+add(error_of_a_noisy_value, "python")
