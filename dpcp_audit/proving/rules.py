@@ -139,6 +139,8 @@ def whole_numbers(a: Records, of: Any, **given: Any) -> Value:
         return NotImplemented
     ends: list[Any] = sorted(map(of, a.ends))
     low, high = ends
+    if max(-low, high) > LARGEST:
+        return NotImplemented  # it may be no 64-bit number of NumPy's
     return a.within(Fraction(low), Fraction(high), floats=False, whole=True, **given)
 
 
@@ -163,10 +165,7 @@ def rounding(of: Callable[[float], float]) -> Callable[[Interpreter, Value], Val
         if isinstance(a, Records) and a.floats and a.ends is not None:
             low, high = sorted(map(of, a.ends))
             if type(low) is int:
-                made = {"entry_type": PYTHON, "floats": False, "whole": True}
-                return (
-                    a.within(Fraction(low), Fraction(high), **made) if a.single else NotImplemented
-                )
+                return whole_numbers(a, of, entry_type=PYTHON) if a.single else NotImplemented
             return a.within(Fraction(low), Fraction(high), ends=(low, high))
         return NotImplemented
 

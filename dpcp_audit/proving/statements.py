@@ -409,16 +409,18 @@ class Statements(Accumulation):
 
     def _do_Raise(self, node: ast.Raise) -> Ends:
         """Read an error of Python's that nothing catches: an output, of its type and its text."""
-        call = node.exc
-        name = call.func if isinstance(call, ast.Call) else None
+        call, refusal = node.exc, self.refuse("an exception is raised here")
         caught = self.tried or self.depth != 1 or self.each_record or not self.ends_in_errors
-        if caught or node.cause is not None or not isinstance(name, ast.Name):
-            raise self.refuse("an exception is raised here")
-        error = self.read(name)
+        if caught or node.cause is not None or not isinstance(call, ast.Call):
+            raise refusal
+        name = call.func
+        if not isinstance(name, ast.Name) or call.keywords:
+            raise refusal
+        error: Any = self.read(name)
         own = vars(builtins).get(name.id) is error and isinstance(error, type)
         starred = any(isinstance(each, ast.Starred) for each in call.args)
-        if not own or not issubclass(error, Exception) or call.keywords or starred:
-            raise self.refuse("an exception is raised here")
+        if not own or not issubclass(error, Exception) or starred:
+            raise refusal
         says = [self.public(self.read(each), "the text of an error") for each in call.args]
         return Ends(returned=(self.path, ("raises", name.id, *says)))
 

@@ -856,3 +856,15 @@ def raised_by_the_sum(scores, *, rng):
     if np.sum(scores) > 3:
         raise ValueError("too large")
     return rng.laplace(0.0, 1.0)
+
+
+@attack("a record beyond 2^63 is cast to int: NumPy's is another", bounds=(0.0, 1e19))
+def cast_beyond_64_bits(scores, *, rng):
+    places = np.minimum(scores.astype(int), 5)
+    return np.bincount(places, minlength=6) + rng.laplace(0.0, 2.0, size=6)
+
+
+@attack("whole numbers beyond 2^63 make an array of objects", bounds=(-1e20, 1e20))
+def listed_beyond_64_bits(scores, *, rng):
+    places = np.clip(np.array([math.floor(x) for x in scores]), 0, 1)
+    return np.bincount(places, minlength=2) + rng.laplace(0.0, 2.0, size=2)
