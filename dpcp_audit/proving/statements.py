@@ -11,7 +11,7 @@ import sys
 import types
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -560,9 +560,8 @@ def _before(node: ast.stmt, above: dict[ast.AST, ast.AST]) -> Iterator[ast.stmt]
     while low in above:
         high = above[low]
         for name in ("body", "orelse"):
-            given = getattr(high, name, None)
-            block = cast("list[Any]", given) if isinstance(given, list) else []
-            if low in block:
+            block: Any = getattr(high, name, None)
+            if block and not isinstance(block, ast.AST) and low in block:
                 yield from reversed(block[: block.index(low)])
         if isinstance(high, ast.FunctionDef | ast.Lambda):
             return
