@@ -471,9 +471,15 @@ def _advice(
     if "size" in missing:
         return "a function that takes 'size' is vectorised: set vectorised"
     if missing:
-        return f"give {missing[0]!r} a value in the target's options"
-    if any(name in options for name in refused):
-        return f"its options are {', '.join(accepted) or 'none'}"
+        return (
+            f"give {missing[0]!r} a value in the target's options: --option {missing[0]}=VALUE, "
+            f"or options={{{missing[0]!r}: VALUE}}"
+        )
+    wrong = next((name for name in refused if name in options), None)
+    if wrong is not None:
+        known = [name for name in accepted if name not in keywords or name in options]
+        near = difflib.get_close_matches(wrong, known, n=1)
+        return f"did you mean {near[0]!r}?" if near else f"its options are {', '.join(known) or 'none'}"
     if "size" in refused:
         return "a vectorised one takes the keyword 'size': add it, or leave vectorised out"
     return (

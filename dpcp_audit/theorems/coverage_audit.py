@@ -361,7 +361,7 @@ class CoverageAudit:
             n_values=max(1, round(_LAST_CASE * context.samples(self.draws))),
             significance=context.significance / 4,
         )
-        return side.power(shortfall, "where it varies as in split conformal prediction")
+        return side.power(shortfall, "if it varies between calibrations as that of split conformal prediction does")
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
         """Return a ``draws`` that refutes such a coverage, likewise; infinity where none does."""

@@ -145,7 +145,7 @@ def test_what_is_no_function_is_refused(function, words) -> None:
         (
             lambda scores, *, rng, epsilon=1: 1.0,
             {"options": {"epsilonn": 2}},
-            "unexpected keyword argument 'epsilonn'\nhint: its options are rng, epsilon",
+            "unexpected keyword argument 'epsilonn'\nhint: did you mean 'epsilon'?",
         ),
         (
             lambda scores: 1.0,

@@ -279,6 +279,7 @@ def add_display(parser: Parser) -> None:
         "--show",
         action="append",
         default=[],
+        type=str.lower,
         choices=[verdict.lower() for verdict in Verdict],
         metavar="VERDICT",
         help="print only claims with this verdict; reports contain all; repeatable",
