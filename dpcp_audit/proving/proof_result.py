@@ -17,7 +17,7 @@ from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.formatting import rounded, wrapped
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee
-from dpcp_audit.words.results import AnnotatedLine, SourceLocation, source_listing
+from dpcp_audit.words.results import PROVES_ONLY, AnnotatedLine, SourceLocation, source_listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -239,9 +239,7 @@ def exceeded(total: Total) -> str:
             )
         return "no finite ε bounds this: Gaussian noise, or what is shown with a small chance"
     proved, claimed = f"{float(total.value):.6g}", f"{float(total.limit):.6g}"
-    return (
-        f"the source proves only {total.unit} ≤ {proved}, but {total.unit} ≤ {claimed} is claimed"
-    )
+    return f"{PROVES_ONLY} {total.unit} ≤ {proved}, but {total.unit} ≤ {claimed} is claimed"
 
 
 def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> str:

@@ -22,6 +22,7 @@ from dpcp_audit.reports.sentences import (
     shown_estimate,
     shown_numbers,
     stopped_early,
+    undecided_by_proof,
     unsaid_stop,
 )
 from dpcp_audit.reports.severity import (
@@ -393,7 +394,8 @@ def _reason(finding: Mapping[str, Any]) -> str:
     """Return the reason why a claim is not decided or not proved, beside its sentence."""
     if finding["verdict"] != Verdict.INCONCLUSIVE:
         return printable(unsaid_stop(finding))
-    note = "" if finding.get("power") else finding.get("note") or ""
+    said = finding.get("power") or undecided_by_proof(finding)
+    note = "" if said else finding.get("note") or ""
     return printable(f"{note} {unsaid_stop(finding)}".strip())
 
 

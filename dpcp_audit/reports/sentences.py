@@ -25,7 +25,13 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
-from dpcp_audit.words.results import EvidenceKind, SourceLocation, Verdict, sizes_proved
+from dpcp_audit.words.results import (
+    PROVES_ONLY,
+    EvidenceKind,
+    SourceLocation,
+    Verdict,
+    sizes_proved,
+)
 from dpcp_audit.words.values import is_list, is_record
 
 if TYPE_CHECKING:
@@ -62,6 +68,8 @@ def sentence(finding: Mapping[str, Any]) -> str:
         parts = [unproved_sentence(finding)]
     elif finding["verdict"] == Verdict.INCONCLUSIVE and _of_what_is_revealed(evidence):
         parts = [_UNDECIDED, _next_step(finding)]
+    elif undecided_by_proof(finding):
+        parts = [_too_dear(finding), _refutes_nothing(finding), power_of(finding)]
     else:
         parts = [_found(finding), power_of(finding)]
     return " ".join(_capital(_line(part)) for part in parts if part)
@@ -85,6 +93,25 @@ def unproved_sentence(finding: Mapping[str, Any]) -> str:
     return f"Not proved for every input: {place}{unproved['reason']}.{hint}"
 
 
+def undecided_by_proof(finding: Mapping[str, Any]) -> bool:
+    """Return True if nothing refutes a claim and its proof ends at a loss above it.
+
+    Examples
+    --------
+    >>> stopped = {"reason": "the source proves only ε ≤ 2, but ε ≤ 1 is claimed"}
+    >>> found = {"quantity": "epsilon", "kind": "certified", "lower": 0.4, "value": 0.8,
+    ...          "upper": "inf", "claimed": 1.0}
+    >>> undecided_by_proof({"verdict": "INCONCLUSIVE", "evidence": found, "unproved": stopped})
+    True
+    """
+    evidence: PlainData | None = finding.get("evidence")
+    if not evidence or finding["verdict"] != Verdict.INCONCLUSIVE:
+        return False
+    reason = str((finding.get("unproved") or {}).get("reason"))
+    alone = only_above(evidence) or _of_what_is_revealed(evidence)
+    return reason.startswith(PROVES_ONLY) and not alone
+
+
 def note_of(finding: Mapping[str, Any]) -> str:
     """Return what a finding's number means, and what stopped its proof from the source."""
     return f"{finding.get('note') or ''} {unsaid_stop(finding)}".strip()
@@ -93,7 +120,7 @@ def note_of(finding: Mapping[str, Any]) -> str:
 def unsaid_stop(finding: Mapping[str, Any]) -> str:
     """Return what stopped a proof, without what the finding's sentence says of it already."""
     unproved: PlainData | None = finding.get("unproved")
-    if not unproved:
+    if not unproved or undecided_by_proof(finding):
         return ""
     if Verdict(finding["verdict"]) is not Verdict.REFUTED:
         return "" if only_above(finding["evidence"]) else unproved_sentence(finding)
@@ -227,10 +254,13 @@ def calls_of(finding: Mapping[str, Any]) -> int | None:
 
 def power_of(finding: Mapping[str, Any]) -> str:
     """Return the violations that a finding's check would have caught, and in how many samples."""
+    return power_sentence(finding.get("power"), calls_of(finding), counted_as=_samples_of(finding))
+
+
+def _samples_of(finding: Mapping[str, Any]) -> str:
+    """Return the noun for what a finding's number of calls counts."""
     witness: PlainData = finding.get("witness") or {}
-    traced = "path_seed" in witness and "spent" not in witness
-    samples = "traced path" if traced else "call"
-    return power_sentence(finding.get("power"), calls_of(finding), counted_as=samples)
+    return "traced path" if "path_seed" in witness and "spent" not in witness else "call"
 
 
 def power_sentence(
@@ -643,6 +673,39 @@ def _proved(finding: Mapping[str, Any]) -> str:
     if sizes := sizes_proved(given):
         return f"Proved from the source {sizes}."
     return f"Proved for every case, by {proof['method']}." if proof else "Proved for every case."
+
+
+def _too_dear(finding: Mapping[str, Any]) -> str:
+    """Return the bound at which a proof ends, with the noise of its line, and what would help."""
+    unproved: PlainData = finding["unproved"]
+    place: PlainData = unproved.get("location") or {}
+    where = f"{place['file']}:{place['line']}" if place else ""
+    drawn = {
+        str(noise).partition(" on ")[0]
+        for each in unproved.get("source") or ()
+        if (each["file"], each["line"]) == (place.get("file"), place.get("line"))
+        for noise in each["noise"]
+        if " noise of scale " in noise
+    }
+    start = f"{where}: " if where else ""
+    if len(drawn) == 1:
+        law, _, size = drawn.pop().partition(" ")
+        start = f"{where} adds {_LAWS.get(law, law)} {size}, and "
+    hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
+    return f"Undecided: {start}{unproved['reason']}.{hint}"
+
+
+def _refutes_nothing(finding: Mapping[str, Any]) -> str:
+    """Return that samples do not refute a claim, and what they show."""
+    shown, calls = shown_estimate(finding), calls_of(finding)
+    if not calls or not only_below(shown):
+        return _found(finding)
+    refutes = f"The {counted(calls, _samples_of(finding))} refute nothing"
+    if to_float(shown["lower"]) <= 0:
+        return f"{refutes}."
+    least = amount(Quantity(shown["quantity"]), end(shown, upper=False)[0], "≥")
+    sure = share(to_float(shown["confidence"]))
+    return f"{refutes}; they show {least}{_at(shown)} with {sure} confidence."
 
 
 def _next_step(finding: Mapping[str, Any]) -> str:

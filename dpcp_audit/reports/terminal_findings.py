@@ -20,6 +20,7 @@ from dpcp_audit.reports.sentences import (
     sentence,
     shown_estimate,
     shown_numbers,
+    undecided_by_proof,
     unsaid_stop,
 )
 from dpcp_audit.reports.severity import named, rules_of, source_of
@@ -92,7 +93,8 @@ def print_findings(
         print_indented(f"{_apart(finding)}{sentence(finding)}", console)
         if not verbose:
             _print_proof(finding, console)
-        if finding["verdict"] == "INCONCLUSIVE" and not finding.get("power") and not verbose:
+        unsaid = not finding.get("power") and not undecided_by_proof(finding)
+        if finding["verdict"] == "INCONCLUSIVE" and unsaid and not verbose:
             print_indented(finding["note"] or "", console)
         if verbose:
             _print_details(finding, console)

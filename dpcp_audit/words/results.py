@@ -873,6 +873,10 @@ class Claim:
             raise ValueError(f"id must be a non-empty word, got {self.id!r}")
 
 
+PROVES_ONLY = "the source proves only"
+"""The beginning of the reason of a proof that ends at a bound above the claim."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unproved:
     """Why a claim is not proved for every input from the source of its code.

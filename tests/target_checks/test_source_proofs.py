@@ -23,6 +23,7 @@ from support.quantiles_to_prove import (
 
 import dpcp_audit as dp
 from dpcp_audit.faces.cli.main import main
+from dpcp_audit.reports.sentences import sentence
 from dpcp_audit.words.results import Verdict
 
 FILE = Path(quantiles_to_prove.__file__)
@@ -103,6 +104,7 @@ def test_outputs_do_not_support_a_claim_of_which_a_proof_leaves_twice_as_much() 
     assert open_still.verdict is Verdict.INCONCLUSIVE
     assert open_still.entry["power"] is None
     assert "leaves a loss of up to 2 times the claim" in open_still.entry["note"]
+    assert sentence(open_still.entry).startswith("Undecided: ")
     alone = audited(spare_noise, dp.PureDP(1.0), draws=20_000, trace=False, prove=False)
     assert alone.verdict is Verdict.CONSISTENT
     nearly = audited(spare_noise, dp.PureDP(1.5), draws=20_000, trace=False)

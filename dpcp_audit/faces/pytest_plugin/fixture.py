@@ -29,7 +29,12 @@ from dpcp_audit.faces.pytest_plugin.session import (
     reference,
     worsening,
 )
-from dpcp_audit.reports.sentences import note_of, sentence, unproved_sentence
+from dpcp_audit.reports.sentences import (
+    note_of,
+    sentence,
+    undecided_by_proof,
+    unproved_sentence,
+)
 from dpcp_audit.reports.witness import short, telling
 from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
 from dpcp_audit.targets import Kind
@@ -319,7 +324,9 @@ class DPAudit:
                 f"{where}: inconclusive. {stopped} {_calls(audited.spec)} draws cannot detect "
                 f"noise that is too small by a factor of {audited.spec.detect:g}: raise draws"
             ).replace("  ", " ")
-            if "scope" in finding.claim.parameters:
+            if undecided_by_proof(found):
+                words = f"{where}: {sentence(found)}"
+            elif "scope" in finding.claim.parameters:
                 words = f"{where}: inconclusive, {outcome.note}"
             if self.session.strict:
                 _fail(words)

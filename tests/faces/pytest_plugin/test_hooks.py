@@ -167,6 +167,19 @@ def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
     strict.assert_outcomes(failed=1)
 
 
+def test_a_warning_names_the_noise_that_the_proof_finds_too_small(pytester) -> None:
+    tests = (
+        "import numpy as np\nfrom dpcp_audit import PureDP\n"
+        "def less(scores, *, rng): return np.sum(scores) + rng.laplace(0, 0.5)\n"
+        "def test_it(dp_audit): dp_audit.private(less, PureDP(1.0), n=20, draws=600, trace=False)\n"
+    )
+    result = run(pytester, "-Wdefault", "--dp-audit-false-alarm=1e-80", tests=tests)
+    result.assert_outcomes(passed=1)
+    said = "Undecided: test_it.py:* adds Laplace noise of scale 0.5, and the source"
+    result.stdout.fnmatch_lines([f"*Warning: test_it.py:*: less: {said}*", f"    {said}*"])
+    assert "raise draws" not in result.stdout.str()
+
+
 def test_draws_of_the_command_line_are_those_of_the_replay(pytester) -> None:
     tests = HALVED.replace("**SIZE", "**SIZE | {'trace': False}")
     result = run(pytester, "--dp-audit-draws=2400", tests=tests)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.console import Console
 from support.report_document import evidence, finding
 
 from dpcp_audit.audits.certificates import Hits, certify
@@ -19,6 +21,7 @@ from dpcp_audit.reports.sentences import (
     shown_estimate,
     shown_numbers,
 )
+from dpcp_audit.reports.terminal_findings import print_findings
 from dpcp_audit.words.formatting import number
 from dpcp_audit.words.guarantees import PureDP
 
@@ -36,6 +39,7 @@ LINE = {
     "joined": False,
 }
 TRACED = {"draws": [LINE], "leaks": [], "unfollowed": []}
+ONE = ["laplace noise of scale 1", "laplace noise of scale 1 on a sum"]
 
 
 def leak(hits: tuple[int, int], **witness: Any) -> dict[str, Any]:
@@ -261,6 +265,36 @@ def test_the_hint_of_a_proof_is_told_once() -> None:
         "Hint: a scale ≥ 2 would prove it."
     )
     assert "Not proved" not in note_of(told)
+
+
+@pytest.mark.parametrize(
+    ("read", "least", "said"),
+    [
+        (
+            ["laplace noise of scale 1", "laplace noise of scale 1 on a sum"],
+            0.4,
+            "mine.py:13 adds Laplace noise of scale 1, and the",
+        ),
+        (["laplace noise of scale 1", "gaussian noise of scale 2"], 0.4, "mine.py:13: the"),
+        ([], 0.0, "mine.py:13: the"),
+    ],
+)
+def test_where_nothing_refutes_the_end_of_the_proof_comes_first(
+    read: list[str], least: float, said: str
+) -> None:
+    stopped = {"reason": "the source proves only ε ≤ 2, but ε ≤ 1 is claimed", "location": PLACE}
+    stopped |= {"hint": "a scale ≥ 2 would prove it", "source": [PLACE | {"noise": read}]}
+    shown = evidence(kind="certified", value=0.5, lower=least, upper="inf", n_samples=2000)
+    told = finding("x", "INCONCLUSIVE", "INCONCLUSIVE", evidence=shown, unproved=stopped)
+    seen = "; they show ε ≥ 0.4 with 100 % confidence" if least else ""
+    assert sentence(told) == (
+        f"Undecided: {said} source proves only ε ≤ 2, but ε ≤ 1 is claimed. Hint: a scale ≥ 2 "
+        f"would prove it. The 2,000 calls refute nothing{seen}."
+    )
+    assert note_of(told) == told["note"]
+    stream = io.StringIO()
+    print_findings([told], Console(file=stream, width=200))
+    assert told["note"] not in stream.getvalue()
 
 
 def test_noise_that_another_line_uses_is_told_with_what_the_proof_says_of_its_use() -> None:
