@@ -142,7 +142,7 @@ def _follows_from_n(name: str, variants: Sequence[Mapping[str, Any]]) -> bool:
     for variant in variants:
         others = {key: of for key, of in variant.items() if key not in {name, "n"}}
         at_sizes = values.setdefault(repr(sorted(others.items())), {})
-        at_sizes.setdefault(variant.get("n"), set()).add(repr(variant.get(name)))
+        at_sizes.setdefault(repr(variant.get("n")), set()).add(repr(variant.get(name)))
     cases = values.values()
     one = all(len(found) == 1 for at_sizes in cases for found in at_sizes.values())
     return one and any(len(set[str]().union(*at_sizes.values())) > 1 for at_sizes in cases)

@@ -479,7 +479,8 @@ def _advice(
     if wrong is not None:
         known = [name for name in accepted if name not in keywords or name in options]
         near = difflib.get_close_matches(wrong, known, n=1)
-        return f"did you mean {near[0]!r}?" if near else f"its options are {', '.join(known) or 'none'}"
+        others = f"its options are {', '.join(known) or 'none'}"
+        return f"did you mean {near[0]!r}?" if near else others
     if "size" in refused:
         return "a vectorised one takes the keyword 'size': add it, or leave vectorised out"
     return (

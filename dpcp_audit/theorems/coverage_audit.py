@@ -361,7 +361,8 @@ class CoverageAudit:
             n_values=max(1, round(_LAST_CASE * context.samples(self.draws))),
             significance=context.significance / 4,
         )
-        return side.power(shortfall, "if it varies between calibrations as that of split conformal prediction does")
+        where = "if it varies between calibrations as that of split conformal does"
+        return side.power(shortfall, where)
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
         """Return a ``draws`` that refutes such a coverage, likewise; infinity where none does."""

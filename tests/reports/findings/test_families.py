@@ -310,6 +310,17 @@ def test_the_suite_of_theorems_is_mapped_over_n() -> None:
     assert {"uniform", "uniform, ρ=0.05", "beta(5,0.2), upper-end, ε=4"} <= shown
 
 
+def test_a_claim_may_hold_for_several_sizes() -> None:
+    """Its n is then a list."""
+    made = [
+        finding(f"mine[{size}]", "PROVED", "PROVED")
+        | {"parameters": {"n": [size, size + 1], "alpha": 0.1 * size}}
+        for size in (1, 2)
+    ]
+    (family,) = families(read(document(*made)).entries)
+    assert not family.figures
+
+
 IDS = ("ldpcp.krr", "ldpcp.shuffle[n=2452]", "histlap.privacy[scale=1/epsilon]")
 
 
