@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -576,17 +577,16 @@ def _limit(limit: float) -> str:
 
     Examples
     --------
-    >>> _limit(0.96875), _limit(1 - 2**-24), _limit(math.nextafter(1.0, 0.0))
-    ('0.9688', '0.9999999', '1')
+    >>> _limit(0.96875), _limit(0.999998), _limit(1 - 2**-24), _limit(math.nextafter(1.0, 0.0))
+    ('0.9688', '0.999998', '0.9999999', '1')
     """
-    shown = number(limit)
-    if _is_beside(limit) or float(f"{limit:.4g}") != float(f"{limit:.6g}"):
-        return shown
-    more = (f"{limit:.{digits}g}" for digits in range(7, 13))
-    return next(
-        (number(float(each), digits=12) for each in more if float(each) != float(f"{limit:.4g}")),
-        shown,
-    )
+    if not _is_beside(limit):
+        for digits in range(4, 13):
+            text = f"{limit:.{digits}g}"
+            exact = float(text) == limit
+            if exact or len(Decimal(text).normalize().as_tuple().digits) == digits:
+                return number(float(text), digits=digits)
+    return number(limit)
 
 
 def _is_beside(limit: float) -> bool:
