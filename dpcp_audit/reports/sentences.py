@@ -195,6 +195,13 @@ def only_above(evidence: Mapping[str, Any]) -> bool:
     return exact and lower == 0 < value == upper
 
 
+def _compares_nothing(evidence: Mapping[str, Any]) -> bool:
+    """Return True of printed numbers of which none was compared."""
+    whole = (to_float(evidence["lower"]), to_float(evidence["upper"])) == (0, 1)
+    empty = whole and not evidence.get("n_samples")
+    return empty and Quantity(evidence["quantity"]) is Quantity.MISPRINTS
+
+
 def stopped_early(evidence: Mapping[str, Any]) -> bool:
     """Return True if sampling ended when it refuted: the estimate of so few calls leans that way.
 
@@ -236,6 +243,8 @@ def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     """
     if only_below(shown):
         return interval({**shown, "partition_upper": None}).strip("()"), ""
+    if _compares_nothing(shown):
+        return number(None), ""
     digits = telling_digits(shown)
     if only_above(shown):
         return f"≤ {number(shown['value'], digits=digits)}", ""
@@ -282,7 +291,9 @@ def power_sentence(
         return ""
     tested = f"These {number(calls)} {counted_as}s" if calls else "This check"
     if math.isinf(to_float(power["smallest"])):
-        return f"{tested} would catch no violation."
+        detail = str(power.get("detail") or "")
+        why = f", {detail}" if detail.startswith("because ") else ""
+        return f"{tested} would catch no violation{why}."
     of = f", {power['detail']}," if power.get("detail") else ""
     if math.isclose(to_float(power["smallest"]), to_float(power["claimed"]), rel_tol=1e-9):
         return f"{tested} would catch anything beyond the claim{of}".rstrip(",") + "."
@@ -597,6 +608,8 @@ def _is_beside(limit: float) -> bool:
 def _found(finding: Mapping[str, Any]) -> str:
     """Return the estimate and the claim, in the claim's unit."""
     shown = shown_estimate(finding)
+    if _compares_nothing(shown):
+        return "Nothing was compared."
     quantity, claimed = Quantity(shown["quantity"]), shown.get("claimed")
     digits = telling_digits(shown)
     ends = _ends(shown, quantity, digits)

@@ -201,7 +201,7 @@ class FailureRate:
             return outcome
         power = _without_any(outcome.power, self.theorem)
         verdict = decide(outcome.evidence, power=power)
-        note = f"{outcome.note} No violation would be caught, because {power.detail}."
+        note = f"{outcome.note} No violation would be caught, {power.detail}."
         return replace(outcome, verdict=verdict, power=power, note=note)
 
     def smallest_violation(self, context: Context) -> Power:
@@ -312,7 +312,7 @@ def _without_any(power: Power, theorem: Theorem) -> Power:
     No wrong correction is refuted there, so that it is not CONSISTENT.
     """
     correction = getattr(theorem, "correction_name", "the correction")
-    detail = f"without any {correction} the bound would hold here too"
+    detail = f"because without any {correction} the bound would hold here too"
     return replace(power, smallest=math.inf, detail=detail)
 
 

@@ -478,6 +478,16 @@ def test_a_limit_beside_the_number_that_is_printed_is_told_apart(
     assert _event([interval], outside=outside) == words
 
 
+@pytest.mark.parametrize(("samples", "said"), [(0, "Nothing was compared."), (9, "Found ")])
+def test_of_no_printed_number_that_was_compared_no_share_is_told(samples: int, said: str) -> None:
+    shown = evidence(quantity="misprints", kind="certified", value=0.0, lower=0.0, upper=1.0)
+    shown |= {"claimed": 0.0, "n_samples": samples}
+    told = sentence(finding("x", "INCONCLUSIVE", "CONSISTENT", evidence=shown))
+    assert told.startswith(said)
+    assert ("[0 %, 100 %]" in told) == bool(samples)
+    assert bool(shown_numbers(shown)[1]) == bool(samples)
+
+
 def test_the_name_of_a_file_keeps_its_letter() -> None:
     assert _capital("mine.py:none returned None") == "mine.py:none returned None"
     assert _capital("found nothing") == "Found nothing"
