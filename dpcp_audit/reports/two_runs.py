@@ -74,7 +74,7 @@ def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> ShiftTest:
     differs = _differences(old["witness"], new["witness"])
     shift = _shift(before, after)
     if shift is None:
-        return ShiftTest(differs=differs, reason="the results hold too little for a test")
+        return ShiftTest(differs=differs, reason=_NO_TEST)
     certain = before["kind"] == after["kind"] == EvidenceKind.EXACT
     lower = old if shift.higher < shift.lower else new
     if lower["verdict"] == Verdict.PROVED:
@@ -174,13 +174,14 @@ _NOT_ASKED = frozenset({"location", "planned", "draws", "budget", "detect", "cal
 }
 """Keys of a target's check that say how it is tried, not what is asked."""
 _CASES = {
-    **dict.fromkeys(("value", "neighbour", "scores", "neighbour_scores", "others"), "the inputs"),
-    **dict.fromkeys(("event", "swapped", "complement", "feature"), "the events"),
-    **dict.fromkeys(("path_seed", "path_number", "path_of", "path_loss"), "the paths"),
-    "law": "the laws of the scores",
-    "n": "the numbers of scores",
+    **dict.fromkeys(("value", "neighbour", "scores", "neighbour_scores", "others"), "inputs"),
+    **dict.fromkeys(("event", "swapped", "complement", "feature"), "events"),
+    **dict.fromkeys(("path_seed", "path_number", "path_of", "path_loss"), "paths"),
+    "law": "laws of the scores",
+    "n": "numbers of scores",
 }
 """What keys of witnesses are, as people call it."""
+_NO_TEST = "the results hold too little for a test"
 _MOVED = frozenset({Movement.WORSE, Movement.BETTER})
 
 
@@ -443,12 +444,15 @@ def _remarks(
 ) -> Sequence[str]:
     asked = " and ".join(measured.asked)
     remarks = [f"asked with another {asked}"] if asked else []
-    if measured.reason:
+    known = dict.fromkeys(_CASES[key] for key in measured.differs if key in _CASES)
+    names = _listed(list(known)) if known else ""
+    if measured.reason == _NO_TEST:  # another case, or too few counts in a document
+        why = f"the two runs measured different {names}" if names else measured.reason
+        remarks.append(f"no p-value: {why}; only the verdicts can be compared")
+    elif measured.reason:
         remarks.append(measured.reason)
-    if measured.differs:
-        names = dict.fromkeys(_CASES[key] for key in measured.differs if key in _CASES)
-        which = f": {' and '.join(names)} differ" if names else ""
-        remarks.append(f"measured at another case{which}")
+    elif measured.differs:
+        remarks.append(f"measured at another case{f': the {names} differ' if names else ''}")
     claims = [_claimed(finding) for finding in (old, new)]
     if None not in claims and not agree(*(to_float(claim) for claim in claims)):
         remarks.append(f"the claim changed from {claims[0]} to {claims[1]}")
@@ -457,6 +461,12 @@ def _remarks(
     if new["error"] and not old["error"]:
         remarks.append(f"could not be checked: {new['error']}")
     return remarks
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence: "a, b and c"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _rank(change: Change) -> tuple[bool, bool, bool, str]:

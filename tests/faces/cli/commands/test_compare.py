@@ -182,6 +182,25 @@ def test_another_case_counts_only_when_asked_for() -> None:
         assert "another case: the numbers of scores differ" in change.remark
 
 
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({}, "the results hold too little for a test"),
+        ({"value": [1.0], "event": [[0, 1]]}, "the two runs measured different inputs and events"),
+        (
+            {"value": [1.0], "event": [[0, 1]], "path_seed": 3},
+            "the two runs measured different inputs, events and paths",
+        ),
+    ],
+)
+def test_without_a_p_value_the_reason_is_told(other: dict[str, Any], why: str) -> None:
+    untested = loss(1, 1) | {"sample": None}
+    old = one(untested, witness={"value": [0.0], "event": [[0, 2]], "path_seed": 1})
+    new = one(untested, witness={"value": [0.0], "event": [[0, 2]], "path_seed": 1} | other)
+    change = compared(old, new)[0]
+    assert change.remark == f"no p-value: {why}; only the verdicts can be compared"
+
+
 def test_what_was_proved_was_the_worst_case() -> None:
     """An exact number that covered every case cannot be exceeded by a luckier search."""
     low, high = evidence(value=1.0, lower=1.0, upper=1.0), evidence(value=1.5, lower=1.5)
