@@ -367,6 +367,8 @@ def _broken(finding: Mapping[str, Any]) -> str:
         likelier, rarer = 1 - rarer, 1 - likelier
     change = changed_records(witness, to_neighbour=on_neighbour)
     shows = _event(witness["event"], outside=outside)
+    if named := witness.get("output"):
+        shows = f"{'an output other than' if outside else 'the output'} {named}"
     times = (
         f"makes {shows} about {_ratio(likelier / rarer, evidence)} times as likely "
         f"({share(likelier)} against {share(rarer)})"

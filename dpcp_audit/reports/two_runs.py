@@ -175,7 +175,7 @@ _NOT_ASKED = frozenset({"location", "planned", "draws", "budget", "detect", "cal
 """Keys of a target's check that say how it is tried, not what is asked."""
 _CASES = {
     **dict.fromkeys(("value", "neighbour", "scores", "neighbour_scores", "others"), "inputs"),
-    **dict.fromkeys(("event", "swapped", "complement", "feature"), "events"),
+    **dict.fromkeys(("event", "output", "swapped", "complement", "feature"), "events"),
     **dict.fromkeys(("path_seed", "path_number", "path_of", "path_loss"), "paths"),
     "law": "laws of the scores",
     "n": "numbers of scores",

@@ -370,6 +370,10 @@ _VALUES = frozenset({Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED})
 """The kinds whose answers may be texts, None, sets, or any other value that equals its likes."""
 _MANY = 100
 """Answers of which at least two in three must be alike another one, if they are compared whole."""
+_TEXTS: dict[float, str] = {}
+"""Values that were coded in this process, by their codes: findings name them."""
+_LONGEST_TOLD = 40
+_MOST_TOLD = 10_000
 _PLAIN = frozenset({float, int, bool})
 """The types of most numbers, which need no further look."""
 _DIGITS = 16
@@ -397,7 +401,22 @@ def coded(answer: Any) -> _Coded | None:
 
 def _code(text: str) -> _Coded:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return _Coded(int.from_bytes(digest, "big") >> 12)
+    code = _Coded(int.from_bytes(digest, "big") >> 12)
+    if len(text) <= _LONGEST_TOLD and len(_TEXTS) < _MOST_TOLD:
+        _TEXTS[code] = text
+    return code
+
+
+def told(low: float, high: float) -> str:
+    """Return the value whose code alone is in (low, high], as Python writes it; "" if unknown.
+
+    Examples
+    --------
+    >>> code = coded(None)
+    >>> told(code - 0.5, code), told(0.0, 1.0)
+    ('None', '')
+    """
+    return next((text for code, text in _TEXTS.items() if high - 1 < low < code <= high), "")
 
 
 def _written(value: Any) -> str | None:

@@ -41,6 +41,7 @@ from dpcp_audit.audits.search.event_search import (
 )
 from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
 from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.targets.answers import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -310,11 +311,15 @@ class EventTest:
         return certificates.smallest_violation(guarantee, trials, significance=significance)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the test as plain data."""
+        """Return the test as plain data, with the value that is no number of an event of one."""
+        ends = self.event.as_intervals()
+        one = len(ends) == 1 and isinstance(self.event.feature, ScalarValue)
+        named = told(*ends[0]) if one else ""
         return {
             "event": self.event.as_data(),
             "swapped": self.swapped,
             "complement": self.complement,
+            **({"output": named} if named else {}),
         }
 
 

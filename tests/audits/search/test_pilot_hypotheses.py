@@ -28,6 +28,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     event_test,
     total_promise,
 )
+from dpcp_audit.targets.answers import coded
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 
 ATOMS = (np.repeat([0.0, 1.0], [80, 20]), np.repeat([0.0, 1.0], [30, 70]))
@@ -135,6 +136,16 @@ def test_the_simplest_event_that_keeps_most_of_the_promise_is_taken() -> None:
     assert _simplified(PureDP(0.5), turned, turned, (second, first)).excess == found.excess
     unkept = best._replace(excess=2 * best.excess)
     assert _simplified(PureDP(0.5), unkept, best, (first, second)) is unkept
+
+
+@pytest.mark.parametrize(("low", "named"), [(0.5, {"output": "None"}), (2.0, {}), (math.inf, {})])
+def test_an_event_of_one_coded_output_names_it(low: float, named: dict[str, str]) -> None:
+    code = coded(None)
+    assert code is not None
+    event = Event(np.array([code - low, code]), np.array([False, True, False]))
+    test = EventTest(event=event, swapped=False, complement=False, promise=0.0)
+    assert test.as_data().items() >= named.items()
+    assert ("output" in test.as_data()) == bool(named)
 
 
 def test_of_two_atoms_the_telling_one_is_selected() -> None:

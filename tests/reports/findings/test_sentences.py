@@ -116,6 +116,12 @@ def test_the_change_and_the_event_are_those_of_the_witness(
     assert words in sentence(leak((270, 42), **witness))
 
 
+def test_an_output_that_is_no_number_is_told_as_it_was_returned() -> None:
+    assert "makes the output None about" in sentence(leak((270, 42), output="None"))
+    other = leak((42, 270), output="'None'", complement=True)
+    assert "makes an output other than 'None' about" in sentence(other)
+
+
 def test_of_a_complement_the_outputs_outside_are_told() -> None:
     """Above 0.5 are 958 outputs of the scores and 730 of their neighbour."""
     hits = Hits(958, 730, 1000)
