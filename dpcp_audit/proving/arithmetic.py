@@ -494,7 +494,8 @@ def _multiple(
     """Return a statistic times a known number, or entry by entry times a known array."""
     if array is not None and broadcast(x.shape, array) != x.shape:
         raise reading.refuse(f"{name} with an array of the shape {array}")
-    line = x.scaled if size.square == 1 else reading.line
+    kept = size.square == 1 and (x.scaled or size.sign < 0)  # ε = 1 is a factor, a sign is none
+    line = x.scaled if kept else reading.line
     if array is None:
         return replace(in_range(reading, x.times(size, keeps_integers=True)), scaled=line)
     scaled = replace(in_range(reading, x.times(size)), scaled=line)

@@ -156,6 +156,20 @@ def _exponential(scores, *, rng) -> int:
     return rng.choice(9, p=weights / weights.sum())
 
 
+def _of_factor_one(scores, *, rng, epsilon=1.0) -> int:
+    utility = -np.abs(np.histogram(scores, bins=4, range=(0.0, 1.0))[0].cumsum() - 10)
+    logits = epsilon * utility
+    weights = np.exp(logits - logits.max())
+    return rng.choice(4, p=weights / weights.sum())
+
+
+def test_the_exponents_line_is_that_of_its_last_factor_even_if_this_is_one() -> None:
+    proof = dp.prove(_of_factor_one, dp.PureDP(1.0))
+    (charge,) = proof.ledger.paths[0]
+    start = _of_factor_one.__code__.co_firstlineno
+    assert charge.exponent == start + 2
+
+
 def test_lines_of_helpers_and_of_exponents_are_known() -> None:
     found = dp.prove(_by_a_helper, dp.PureDP(0.5)).annotated
     assert [each.text.strip() for each in found if each.cost] == [
