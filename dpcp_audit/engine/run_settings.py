@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import itertools
+import os
 import platform
 import shlex
 import subprocess
@@ -360,7 +361,8 @@ def provenance(settings: RunSettings, *, config: Path | None = None) -> Provenan
     ['dpcp-audit', 'dpcp_ledger']
     """
     revision, own = _git("rev-parse", "HEAD"), imported(settings)
-    named = inputs(settings) | ({} if config is None else _digests_of([_from_here(config)]))
+    checks = [] if config is None else [Path(os.path.relpath(config)).as_posix()]
+    named = inputs(settings) | _digests_of(checks)
     finished, command = end_of_run()
     return Provenance(
         finished=finished,

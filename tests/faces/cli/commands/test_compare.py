@@ -382,8 +382,11 @@ def test_the_summary_counts() -> None:
     assert summary(comparison).startswith("1 claim compared: 1 worse. 1 number could")
 
 
-def test_many_runs_are_a_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_runs_are_a_trend(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The oldest and the newest are tested, those between are shown, in every format."""
+    monkeypatch.setenv("COLUMNS", "200")
     hits = (200, 240, 220, 400)
     runs = [one(rate(each), "CONSISTENT" if each < 300 else "REFUTED") for each in hits]
     files = [tmp_path / f"{place}.json" for place in range(len(runs))]
