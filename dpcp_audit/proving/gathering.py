@@ -465,7 +465,7 @@ def is_shown(reader: Interpreter, value: Value) -> bool:
 
 
 def take_up(reader: Interpreter, value: Value) -> None:
-    """Let a list or a dictionary of public values take up one more, but no list of its own."""
+    """Add a public value to a list or dictionary; refuse a list, which may be filled later."""
     parts = [value]
     for each in parts:
         parts += each if isinstance(each, tuple) else ()

@@ -77,7 +77,7 @@ class Reader(Expressions):
     """
 
     ends_in_errors = True
-    """An error that nothing catches is an output: what is private, not what covers."""
+    """True where an uncaught error counts as an output: for privacy, but not for coverage."""
 
     def __init__(
         self, n: int | None, answers: ThresholdAnswers | None = None, reports: Any = None

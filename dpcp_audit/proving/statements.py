@@ -408,7 +408,7 @@ class Statements(Accumulation):
         return caught
 
     def _do_Raise(self, node: ast.Raise) -> Ends:
-        """Read an error of Python's that nothing catches: an output, of its type and its text."""
+        """Read a built-in error that nothing catches: an output, made of its type and its text."""
         call, refusal = node.exc, self.refuse("an exception is raised here")
         caught = self.tried or self.depth != 1 or self.each_record or not self.ends_in_errors
         if caught or node.cause is not None or not isinstance(call, ast.Call):
