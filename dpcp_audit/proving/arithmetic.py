@@ -19,6 +19,7 @@ from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
+    Crossed,
     Hidden,
     Noise,
     Noisy,
@@ -212,6 +213,7 @@ def kind(value: Value) -> str:
     names = {
         Shifted: "records plus a public number",
         SampledPlaces: "the places of a sample",
+        Crossed: "a table of records against several numbers",
         Shown: "noise where a count is above 0",
         RecordDraws: "a draw for each record",
         Together: "records that are taken together",
@@ -586,7 +588,9 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     else:
         ends = [(value, records.low), (value, records.high)]
     found = _bounded(reading, name, records, ends, monotone=records is a)
-    return replace(found, floats=found.floats or is_double(other), ends=_computed(name, a, b))
+    whole = records.whole and is_whole(other) and name in {"Add", "Sub", "Mult"}
+    floats = found.floats or is_double(other)
+    return replace(found, floats=floats, whole=whole, ends=_computed(name, a, b))
 
 
 def _computed(name: str, a: Value, b: Value) -> tuple[float, float] | None:

@@ -73,7 +73,7 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
     if shape is not None:
         return shape
     if is_known(value) and not (isinstance(value, np.ndarray) or is_plain(plain(value))):
-        if isinstance(value, tuple | str):
+        if isinstance(value, tuple | str | np.ufunc):
             return BoundMethod(value, name)
         raise reader.refuse(f"{name} of {type(value).__name__} is not followed")
     return BoundMethod(value, name)
@@ -124,6 +124,8 @@ def method(
         return objects.method(reader, owner, name, args, kw)
     if isinstance(owner, tuple) and not is_known(owner):
         raise reader.refuse("a method of a tuple")
+    if isinstance(owner, np.ufunc):
+        return function(reader, getattr(owner, name, None), args, kw)
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)

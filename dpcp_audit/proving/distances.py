@@ -657,6 +657,28 @@ class Together(Hidden):
     sources: tuple[Value, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Crossed(Hidden):
+    """A table of truth values: whether each record is below, or equal to, each of some numbers.
+
+    Parameters
+    ----------
+    records : Records
+        The records, along ``axis``; along the other one are public numbers.
+    entries : int
+        How many numbers there are.
+    axis : int
+        0 or 1.
+    disjoint : bool
+        True if at most one number is equal to a record; else all comparisons are by one order.
+    """
+
+    records: Records
+    entries: int
+    axis: int
+    disjoint: bool = False
+
+
 DATA = (Records, Statistic, Weights, Private, Hidden)
 RANDOM = (Noise, Noisy)
 _OBJECTS = (Generator, Distribution, Reference, Once, BoundMethod, Closure)

@@ -69,9 +69,10 @@ _SMALLEST = Fraction(1, 2**400)
 
 @dataclass(frozen=True, slots=True)
 class Column(Hidden):
-    """A number for each record, as a column."""
+    """A number for each record, as a column, or as a row: ``axis`` is that of the records."""
 
     of: Records | Shifted
+    axis: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,20 @@ def _number(value: Value) -> Fraction | None:
 
 def is_column(index: Value) -> bool:
     """Return True if an index is ``[:, None]``."""
+    return _axis_kept(index) == 0
+
+
+def adds_axis(index: Value) -> bool:
+    """Return True if an index is ``[:, None]`` or ``[None, :]``."""
+    return _axis_kept(index) is not None
+
+
+def _axis_kept(index: Value) -> int | None:
+    """Return the axis that an index with one new axis keeps; None of any other index."""
     two = isinstance(index, tuple) and len(index) == 2
-    return two and isinstance(index[0], slice) and index[0] == slice(None) and index[1] is None
+    new = [each is None for each in index] if two else []
+    whole = [isinstance(each, slice) and each == slice(None) for each in index] if two else []
+    return whole.index(True) if sorted(new) == sorted(whole) == [False, True] else None
 
 
 def element(reader: Interpreter, value: Value, index: Value) -> Value:
@@ -134,9 +147,10 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     if is_column(index) and isinstance(value, Norms) and not value.column:
         return replace(value, column=True)
     single = isinstance(value, Records) and (value.single or value.listed)
-    if not is_column(index) or not isinstance(value, Records | Shifted) or single:
+    axis = _axis_kept(index)
+    if axis is None or not isinstance(value, Records | Shifted) or single:
         raise reader.refuse("some entries of vectors for each record are taken out")
-    return Column(value)
+    return Column(value, axis)
 
 
 def outer(reader: Interpreter, a: Value, b: Value) -> Value:
@@ -180,7 +194,7 @@ def norm(
 def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return the result of an operator on a column, on rows or on norms."""
     first, other = (a, b) if isinstance(a, KINDS) else (b, a)
-    if isinstance(first, Column) and name == "Mult" and is_public(other):
+    if isinstance(first, Column) and not first.axis and name == "Mult" and is_public(other):
         return _rows(reader, first.of, other)
     for rows, norms in ((a, b), (b, a)):
         if isinstance(rows, Rows) and isinstance(norms, Norms) and rows.token == norms.token:

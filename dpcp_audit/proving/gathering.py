@@ -91,7 +91,7 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     """Return an entry, or a slice."""
     if isinstance(value, gaps.KINDS) or isinstance(index, gaps.KINDS):
         return gaps.element(reader, value, index)
-    columns = isinstance(value, Records | Shifted) and dp_sgd.is_column(index)
+    columns = isinstance(value, Records | Shifted) and dp_sgd.adds_axis(index)
     if isinstance(value, dp_sgd.KINDS) or columns:
         return dp_sgd.element(reader, value, index)
     if isinstance(value, Records):

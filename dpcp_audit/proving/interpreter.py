@@ -160,7 +160,10 @@ class Reader(Expressions):
             plainly = value.whole and value.shape == () and not value.moved
             return WHOLE if plainly else value.released
         if isinstance(value, Noisy):
-            if not self.use(value.noise.draw, value.token):
+            vector = self._vector_of(value)
+            if vector is not None:
+                self.release(vector)
+            elif not self.use(value.noise.draw, value.token):
                 self.charge(noise_rules.charge_of(self, value))
             return noise_rules.released(value)
         if isinstance(value, Difference):
@@ -170,6 +173,14 @@ class Reader(Expressions):
         if isinstance(value, tuple) and not is_known(value):
             return tuple(self.release(each) for each in value)
         return value
+
+    def _vector_of(self, value: Noisy) -> Noisy | None:
+        """Return the vector that a noisy number was made a part of on this path, or None."""
+        moved = self.path.used.get(value.noise.draw)
+        for key, (token, vector) in self.vectors.items():
+            if token == moved and any(each == value.token for each, *_ in key):
+                return vector
+        return None
 
     def public(self, value: Value, what: str, hint: str = "") -> Value:
         """Observe a value that must be public: of a condition, an index, a result."""

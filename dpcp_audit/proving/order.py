@@ -17,6 +17,7 @@ from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import SYMMETRIC, broadcast, decided_by_difference, kind, remedy
 from dpcp_audit.proving.distances import (
     SCALAR,
+    Crossed,
     Noise,
     Noisy,
     Private,
@@ -86,6 +87,9 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     for value in (a, b):
         if isinstance(value, Private):
             raise reading.refuse(value.reason, value.hint)
+    crossed = _crossed(reading, name, a, b)
+    if crossed is not None:
+        return crossed
     if isinstance(a, Records) or isinstance(b, Records):
         return replace(_records_compared(reading, name, a, b), entry_type=of_operator(a, b))
     found = _by_mechanism(reading, name, a, b)
@@ -127,6 +131,19 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
             raise reading.refuse("different records are compared")
         return a.within(Fraction(0), Fraction(1), boolean=True)
     records, other = (a, b) if isinstance(a, Records) else (b, a)
+    other = _beside_records(reading, other)
+    if shape_of(other) != ():
+        raise reading.refuse(f"records are compared with {kind(other)}, not with one number")
+    if reading.for_some and not (is_known(other) or isinstance(other, PublicFloat)):
+        raise reading.refuse(
+            "some of the records are compared with a number that may be too large for a double",
+            "make it a float before: float(...)",
+        )
+    return records.within(Fraction(0), Fraction(1), boolean=True)
+
+
+def _beside_records(reading: Interpreter, other: Value) -> Value:
+    """Return the public value that records are compared with."""
     other = reading.release(other)
     if is_data(other):
         raise Suspect(
@@ -135,14 +152,31 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
             "take a number that holds for all data, or add noise to it",
             reading.file,
         )
-    if not is_public(other) or shape_of(other) != ():
+    if not is_public(other):
         raise reading.refuse(f"records are compared with {kind(other)}, not with one number")
-    if reading.for_some and not (is_known(other) or isinstance(other, PublicFloat)):
-        raise reading.refuse(
-            "some of the records are compared with a number that may be too large for a double",
-            "make it a float before: float(...)",
-        )
-    return records.within(Fraction(0), Fraction(1), boolean=True)
+    return other
+
+
+def _crossed(reading: Interpreter, name: str, a: Value, b: Value) -> Crossed | None:
+    """Return the comparison of each record with each of some public numbers; None of any other.
+
+    The records are a column beside a vector, or a row, or a vector, beside a column.
+    """
+    for x, other in ((a, b), (b, a)):
+        row = isinstance(x, Records) and len(shape_of(other) or ()) == 2
+        records = x.of if isinstance(x, dp_sgd.Column) else x
+        if not row and not isinstance(x, dp_sgd.Column):
+            continue
+        y, axis = _beside_records(reading, other), 1 if row else x.axis
+        shape = shape_of(y) or ()
+        fits = len(shape) == 2 and shape[1] == 1 if axis else shape[:-1] in {(), (1,)} and shape
+        if not isinstance(records, Records) or records.single or records.listed or not fits:
+            raise reading.refuse("records are compared with a table of another shape")
+        disjoint = name == "Eq" and is_known(y) and len(set(map(float, y.flat))) == y.size
+        if min(shape) < 0 or not (disjoint or name in {"Lt", "LtE", "Gt", "GtE"}):
+            raise reading.refuse(f"{name} of records and several numbers at once")
+        return Crossed(records, shape[0] if axis else shape[-1], axis, disjoint)
+    return None
 
 
 def _identity(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -338,7 +372,9 @@ def _against(reader: Interpreter, a: Value, b: Value, choose: Any) -> Value:
         if value is None:
             return NotImplemented
         low, high = choose(x.low, value), choose(x.high, value)
-        return x.within(low, high, ordered=x.ordered, whole=x.whole and is_whole(other))
+        ends = x.ends and tuple(choose(each, float(plain(other))) for each in x.ends)
+        whole = x.whole and is_whole(other)
+        return x.within(low, high, ordered=x.ordered, whole=whole, ends=ends)
     if isinstance(x, Statistic):
         return _contracted(reader, x, other)
     return NotImplemented
@@ -382,20 +418,13 @@ def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None
         return PublicFloat(a.shape, math.ceil(max(each for each in ends if each is not None)))
     if not isinstance(a, Records):
         return NotImplemented
-    low, high = a.low, a.high
-    if a_min is not None:
-        least = rational_of(a_min)
-        if least is None:
+    found = a
+    for bound, choose in ((a_min, max), (a_max, min)):
+        found = found if bound is None else _against(reader, found, bound, choose)
+        if found is NotImplemented:
             return NotImplemented
-        low, high = max(low, least), max(high, least)
-    if a_max is not None:
-        most = rational_of(a_max)
-        if most is None:
-            return NotImplemented
-        low, high = min(low, most), min(high, most)
-    reader.note(f"records within [{float(low):.6g}, {float(high):.6g}]")
-    whole = a.whole and all(each is None or is_whole(each) for each in (a_min, a_max))
-    return a.within(low, high, ordered=a.ordered, whole=whole)
+    reader.note(f"records within [{float(found.low):.6g}, {float(found.high):.6g}]")
+    return found
 
 
 def _clipped_anywhere(reader: Interpreter, a: Shifted, a_min: Value, a_max: Value) -> Value:

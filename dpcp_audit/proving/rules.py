@@ -21,6 +21,7 @@ from dpcp_audit.proving.distances import (
     MOST_RECORDS,
     PYTHON,
     ROUNDED,
+    Crossed,
     Noise,
     Noisy,
     Private,
@@ -42,7 +43,7 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain, rational_of
+from dpcp_audit.proving.exact_numbers import Surd, exact_of, frozen, is_scalar, plain, rational_of
 from dpcp_audit.proving.thresholds import Above, Present
 
 if TYPE_CHECKING:
@@ -122,8 +123,8 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
         return int(a.holds)
     if isinstance(a, Statistic) and a.shape == () and a.integer:
         return replace(a, floats=False)
-    if isinstance(a, Noise) and a.shape == () and a.law.startswith(ROUNDED) and not a.moved:
-        return a
+    if isinstance(a, Noise) and a.shape == () and a.whole:
+        return a if not a.moved or not a.law.startswith(ROUNDED) else NotImplemented
     if isinstance(a, Records) and a.single and a.boolean:
         return a.within(a.low, a.high, entry_type=PYTHON, whole=True)
     if isinstance(a, Records) and a.single and a.whole:
@@ -209,6 +210,8 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
     if isinstance(a, dp_sgd.Rows):
         return dp_sgd.summed(reader, a, axis) if start == 0 else NotImplemented
+    if isinstance(a, Crossed):
+        return _each_counted(reader, a, axis) if is_scalar(start) and start == 0 else NotImplemented
     along = _is_table(a) and type(axis) is int and axis in {0, 1, -1}
     if along and is_scalar(start) and start == 0:
         return _along(reader, a, axis % 2)
@@ -256,8 +259,28 @@ def _size(value: Value) -> Fraction:
     return ZERO if exact is None else exact.size_above
 
 
+def _each_counted(reader: Interpreter, a: Crossed, axis: Value) -> Value:
+    """Return the number of records below, or equal to, each number."""
+    if type(axis) is not int or axis not in {a.axis, a.axis - 2}:
+        return NotImplemented
+    found = bins_of(reader, a.records, a.entries) if a.disjoint else None
+    found = _below_each(reader, a.records, (a.entries,)) if found is None else found
+    return replace(found, where=a.records.where, sample=a.records.sample)
+
+
+def _below_each(reader: Interpreter, a: Records, shape: tuple[int, ...]) -> Statistic:
+    """Return the number of records below each of some numbers: all move the same way."""
+    entries = Fraction(shape[0])
+    reader.note("counts of records below thresholds, each", ONE)
+    size = Fraction(a.count or reader.n or MOST_RECORDS)
+    says = "counts of records"
+    return statistic(shape, entries, entries, ONE, span=ONE, integer=True, says=says, size=size)
+
+
 def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A count of records: one record changes it by at most 1."""
+    if isinstance(a, Crossed):
+        return _each_counted(reader, a, axis)
     if are_records(a) and whole_axis(axis):
         reader.note("count of records", ONE)
         size = Fraction(a.count or reader.n or MOST_RECORDS)
@@ -273,19 +296,28 @@ def some_or_all(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     return NotImplemented
 
 
+def _number_averaged(reader: Interpreter, a: Records) -> int:
+    """Return the public number of the records that a mean is of."""
+    if reader.n is None or a.chosen:
+        raise reader.refuse(
+            "a mean over a number of records that is not public",
+            "add noise to the sum and to the count",
+        )
+    return a.count or reader.n
+
+
 def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A mean over n records: the sum's change over n."""
     if isinstance(a, dp_sgd.Rows):
         return dp_sgd.summed(reader, a, axis, mean=True)
+    if isinstance(a, Crossed):
+        counts, n = _each_counted(reader, a, axis), _number_averaged(reader, a.records)
+        shares = counts if counts is NotImplemented else counts.times(Surd.of(Fraction(1, n)))
+        return shares if counts is NotImplemented else replace(shares, floats=True)
     if not whole_axis(axis):
         return NotImplemented
     if are_records(a):
-        if reader.n is None or a.chosen:
-            raise reader.refuse(
-                "a mean over a number of records that is not public",
-                "add noise to the sum and to the count",
-            )
-        distance = reader.one_record(a) / (a.count or reader.n)
+        distance = reader.one_record(a) / _number_averaged(reader, a)
         reader.note("mean over records", distance)
         size = max(abs(a.low), abs(a.high))
         return number(distance, "a mean over records", size=size, floats=True)
@@ -361,18 +393,7 @@ def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") 
         return counted(reader, a)
     if shape is None or len(shape) != 1 or shape[0] < 0 or not is_known(side):
         return NotImplemented
-    entries = Fraction(shape[0])
-    reader.note("counts of records below thresholds, each", ONE)
-    return statistic(
-        shape,
-        entries,
-        entries,
-        ONE,
-        span=ONE,
-        integer=True,
-        says="counts of records",
-        size=Fraction(a.count or reader.n or MOST_RECORDS),
-    )
+    return _below_each(reader, a, shape)
 
 
 def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = None) -> Value:  # noqa: A002
@@ -412,6 +433,18 @@ def bin_counts(reader: Interpreter, x: Value, weights: Value = None, minlength: 
         reason = "how many bins there are depends on the records, or a bin has no place"
         raise reader.refuse(reason, "clip the bins to 0, ..., k - 1, and give minlength=k")
     return bins_of(reader, x, int(minlength))
+
+
+def bin_numbers(reader: Interpreter, x: Value, bins: Value, right: Value = False) -> Value:  # noqa: FBT002
+    """``np.digitize``: the place of each record among public numbers, which rises with it."""
+    bins = reader.gathered(bins)
+    known = is_known(bins) and isinstance(right, bool) and len(shape_of(bins) or ()) == 1
+    if not are_records(x) or not x.floats or x.ends is None or not known:
+        return NotImplemented
+    if not np.all(np.diff(bins) >= 0):  # or one is NaN
+        raise reader.refuse("the edges of bins do not increase")
+    low, high = (int(np.digitize(each, plain(bins), right=right)) for each in sorted(x.ends))
+    return x.within(Fraction(low), Fraction(high), floats=False, whole=True)
 
 
 def exponential(reader: Interpreter, a: Value) -> Value:

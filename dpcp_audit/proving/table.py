@@ -143,10 +143,12 @@ TABLE: tuple[Rule, ...] = (
     ),
     Rule("np.outer", dp_sgd.outer, "Abadi and others 2016, Algorithm 1"),
     Rule("np.linalg.norm", dp_sgd.norm, "Abadi and others 2016, Algorithm 1"),
+    Rule("np.digitize", rules.bin_numbers, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
     Rule("np.bincount", rules.bin_counts, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
     Rule("np.cumsum", rules.cumulated, _SENSITIVITY, "same"),
     Rule("np.argmax", rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
     Rule("print", rules.printed, "printing is release"),
+    *_public("np.maximum.accumulate np.minimum.accumulate", "same"),
     *_public(
         "np.sqrt np.fabs np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh "
         "np.sign np.isnan np.isfinite np.add np.subtract np.multiply np.divide "
@@ -163,7 +165,7 @@ TABLE: tuple[Rule, ...] = (
     *_public(
         "np.linspace np.arange np.cumprod np.argsort np.flip "
         "np.unique np.repeat np.append np.full_like np.zeros_like np.ones_like np.stack "
-        "str repr format np.shape np.interp np.digitize np.isclose np.allclose pow np.logspace "
+        "str repr format np.shape np.interp np.isclose np.allclose pow np.logspace "
         "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero bin hex "
         "np.cos np.sin np.arctan np.arctan2 np.exp2 np.hypot np.floor_divide np.mod np.bitwise_and "
         "np.bitwise_or np.bitwise_xor np.average np.tril np.triu np.roll np.vstack "
@@ -199,12 +201,12 @@ _HOMES = {
 def _found() -> Iterator[tuple[Any, Rule]]:
     modules = _modules()
     for rule in TABLE:
-        home, _, name = rule.name.rpartition(".")
+        home, _, name = rule.name.removesuffix(".accumulate").rpartition(".")
         if modules[home] is None:
             continue  # not loaded: no function uses it
         function = getattr(modules[home], name)
         if _is_genuine(function, _HOMES[home]):  # else patched before this module was loaded
-            yield function, rule
+            yield function.accumulate if rule.name.endswith(".accumulate") else function, rule
 
 
 def _is_genuine(function: Any, home: str) -> bool:

@@ -322,3 +322,107 @@ def sample_of_a_private_number(scores, *, rng):
 @attack("a sample does not lower ρ as it lowers ε", ZCDP(0.0625), n=8)
 def sample_of_gaussian(scores, *, rng):
     return np.sum(rng.choice(scores, 4, replace=False)) + rng.normal(0, 1.0)
+
+
+@attack("one record moves all eleven counts, not ten", n=8)
+def column_counts_at_ten_elevenths(scores, *, rng):
+    return (scores[:, None] <= np.linspace(0, 1, 11)).sum(axis=0) + rng.laplace(0, 10.0, 11)
+
+
+@attack("the numbers are equal as doubles: one record is counted twice", n=8)
+def column_equal_doubles(scores, *, rng):
+    counts = (scores[:, None] == np.array([2**53, 2**53 + 1, 1])).sum(axis=0)
+    return counts + rng.laplace(0, 2.0, 3)
+
+
+@attack("a number is there twice: one record is counted twice", n=8)
+def column_equal_twice(scores, *, rng):
+    return (scores[:, None] == np.array([0.5, 0.5])).sum(axis=0) + rng.laplace(0, 2.0, 2)
+
+
+@attack("the sum over the numbers is one entry for each record", n=8)
+def column_summed_over_the_numbers(scores, *, rng):
+    return (scores[:, None] <= np.linspace(0, 1, 4)).sum(axis=1) + rng.laplace(0, 1.0, 8)
+
+
+@attack("the sum over all moves by every number", n=8)
+def column_summed_over_all(scores, *, rng):
+    return (scores[:, None] <= np.linspace(0, 1, 4)).sum() + rng.laplace(0, 1.0)
+
+
+@attack("records against records", n=8)
+def column_of_records(scores, *, rng):
+    return (scores[:, None] <= scores[None, :]).sum(axis=0) + rng.laplace(0, 8.0, 8)
+
+
+@attack("the numbers come from the data", n=8)
+def column_of_sorted(scores, *, rng):
+    return (scores[:, None] <= np.sort(scores)[::2]).sum(axis=0) + rng.laplace(0, 8.0, 4)
+
+
+@attack("unlike numbers count a record in many cells", n=8)
+def column_unequal(scores, *, rng):
+    return (scores[:, None] != np.arange(4)).sum(axis=0) + rng.laplace(0, 2.0, 4)
+
+
+@attack("as many numbers as records are compared one by one, and each shows one record", n=8)
+def vector_against_vector(scores, *, rng):
+    return (scores <= np.linspace(0, 1, 8)).sum() * 8 + rng.laplace(0, 1.0)
+
+
+@attack("a table of two rows of numbers", n=8)
+def column_against_a_table(scores, *, rng):
+    return (scores[None, :] <= np.ones((2, 8)) * 0.5).sum(axis=0) + rng.laplace(0, 2.0, 8)
+
+
+@attack("a record at the upper end is in a bin of its own, which the length shows", n=8)
+def digitized_with_an_open_end(scores, *, rng):
+    cells = np.digitize(scores, np.linspace(0.0, 1.0, 11)) - 1
+    return np.bincount(cells, minlength=10) + rng.laplace(0.0, 2.0, 10)
+
+
+@attack("edges that fall: the places fall with the records", n=8)
+def digitized_downwards(scores, *, rng):
+    cells = np.digitize(scores, np.linspace(1.0, 0.0, 11))
+    return np.bincount(cells, minlength=2) + rng.laplace(0.0, 2.0, 2)
+
+
+@attack("edges from the data", n=8)
+def digitized_by_data(scores, *, rng):
+    cells = np.digitize(scores, np.sort(scores))
+    return np.bincount(cells, minlength=9) + rng.laplace(0.0, 2.0, 9)
+
+
+@attack("the same noisy list is released, and its draws hide other counts", n=8)
+def list_of_noise_used_for_others(scores, *, rng):
+    draws = [rng.laplace(0.0, 2.0) for _ in range(4)]
+    first = [c + d for c, d in zip(np.histogram(scores, 4, (0.0, 1.0))[0], draws)]
+    total = sum(first)
+    second = [c + d for c, d in zip(np.histogram(scores > 0.5, 4, (0.0, 1.0))[0], draws)]
+    return total, second
+
+
+@attack("the largest of the noisy list is released for one argmax, and the list, too", n=8)
+def list_after_its_argmax(scores, *, rng):
+    noisy = [c + rng.laplace(0.0, 2.0) for c in (scores[:, None] <= np.linspace(0, 1, 9)).sum(0)]
+    return int(np.argmax(noisy)), noisy
+
+
+@attack("a list of noisy counts is summed in one branch alone", n=8)
+def list_summed_in_one_branch(scores, *, rng):
+    noisy = [np.sum(scores <= t) + rng.laplace(0.0, 2.0) for t in (0.2, 0.4, 0.6)]
+    coin = rng.random()
+    total = sum(noisy) if coin < 0.5 else 0.0
+    return total, noisy[0]
+
+
+@attack("partial maxima of the counts without noise", n=8)
+def accumulated_without_noise(scores, *, rng):
+    return np.maximum.accumulate(np.histogram(scores, 4, (0.0, 1.0))[0])
+
+
+@attack("whole noise times a number is on a coarser grid", n=8)
+def whole_noise_of_python_tripled(scores, *, rng):
+    p = 1.0 - math.exp(-1.0)
+    noise = int(rng.geometric(p)) - int(rng.geometric(p))
+    return int(np.sum(scores <= 0.5)) + 3 * noise

@@ -762,3 +762,49 @@ def error_of_a_noisy_value(scores, *, rng):
 
 add(at_least_ten, "python")
 add(error_of_a_noisy_value, "python")
+
+
+def counts_of_a_column(scores, *, rng):
+    grid = np.linspace(0.0, 1.0, 21)
+    utility = -np.abs((scores[:, None] <= grid).sum(axis=0) - math.ceil(0.9 * (len(scores) + 1)))
+    return grid[rng.choice(len(grid), p=special.softmax(utility / 2))]
+
+
+def shares_of_a_row(scores, *, rng):
+    grid = np.linspace(0.0, 1.0, 11)
+    shares = np.mean(scores[None, :] < grid[:, None], axis=1)
+    noisy = np.maximum.accumulate(shares + rng.laplace(0.0, 11 / len(scores), 11))
+    return grid[np.argmax(noisy >= 0.9)]
+
+
+def values_counted(scores, *, rng):
+    rounded = np.round(np.clip(scores, 0, 1) * 10)
+    counts = (rounded == np.arange(11)[:, np.newaxis]).sum(axis=1)
+    return counts + rng.laplace(0.0, 2.0, 11)
+
+
+def digitized(scores, *, rng):
+    cells = np.digitize(np.clip(scores, 0, 1), np.linspace(0.0, 1.0, 11)[1:-1])
+    return np.bincount(cells, minlength=10) + rng.laplace(0.0, 2.0, 10)
+
+
+def list_used_twice(scores, *, rng):
+    noisy = [c + rng.laplace(0.0, 2.0) for c in np.histogram(scores, 10, (0.0, 1.0))[0]]
+    total, below = sum(noisy), 0.0
+    for place, count in enumerate(noisy):
+        below += count
+        if below >= 0.9 * total:
+            return (place + 1) / 10
+    return 1.0
+
+
+def whole_noise_of_python(scores, *, rng):
+    p = 1.0 - math.exp(-1.0)
+    noise = int(rng.geometric(p)) - int(rng.geometric(p))
+    return int(np.sum(np.asarray(scores) <= 0.5)) + noise
+
+
+for each in (counts_of_a_column, shares_of_a_row, values_counted, digitized):
+    add(each, "records against several numbers")
+add(list_used_twice, "python")
+add(whole_noise_of_python, "python")

@@ -61,12 +61,19 @@ OF_RECORDS = {
     "rows of scaled counts": lambda x: (
         (np.histogram(x, EDGES)[0][1:] * np.array([2.0, 3, -4, 5, 6, 7])).reshape(3, 2).sum(axis=-1)
     ),
+    "column against numbers": lambda x: (x[:, None] <= EDGES).sum(axis=0),
+    "numbers against a row": lambda x: (EDGES[:, None] < x[None, :]).sum(axis=-1),
+    "records against a column": lambda x: np.count_nonzero(x > EDGES[:, None], axis=1),
+    "values counted": lambda x: (np.round(x * 2)[:, None] == np.arange(-6, 5)).sum(axis=0),
+    "selection against numbers": lambda x: (x[x > 0.3][:, None] <= EDGES).sum(axis=0),
+    "digitized": lambda x: np.bincount(np.digitize(np.clip(x, 0, 1), [0.2, 0.4, 0.4]), minlength=4),
     "one count": lambda x: np.histogram(x, EDGES)[0][3],
     "some counts": lambda x: np.histogram(x, EDGES)[0][1:4],
 }
 WITH_SIZE = {
     "order statistic": lambda x: np.sort(x)[2],
     "share": lambda x: np.sum(x > 0.3) / len(x),
+    "shares": lambda x: np.mean(x[:, None] <= EDGES, axis=0),
 }
 
 
@@ -75,7 +82,7 @@ def bound_of(rule, n, bounds, relation):  # noqa: ANN201
     reader = Reader(n if relation == "substitution" else None)
     reader.path.frames[0] = Frame({}, None)
     low, high = (Fraction(repr(each)) for each in bounds)
-    return function(reader, rule, [Records(low, high, next(tokens))], {})
+    return function(reader, rule, [Records(low, high, next(tokens), ends=bounds)], {})
 
 
 def distances(a, b):  # noqa: ANN201
@@ -169,6 +176,8 @@ TIGHT = {
     "squares": 1,
     "affine": 2,
     "list of counts": 8,
+    "column against numbers": 8,
+    "values counted": 2,
 }
 
 
