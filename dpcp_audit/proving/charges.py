@@ -71,6 +71,8 @@ MECHANISMS = {
     "laplace noise": "Laplace noise: Dwork, McSherry, Nissim and Smith 2006, Proposition 1",
     "geometric noise": "geometric noise: Ghosh, Roughgarden and Sundararajan 2012",
     "exponential mechanism": "exponential mechanism: McSherry and Talwar 2007",
+    "discrete Gaussian": "discrete Gaussian noise: Canonne, Kamath and Steinke 2020, Theorem 4",
+    "staircase noise": "staircase noise: Geng, Kairouz, Oh and Viswanath 2015",
 }
 """The source of each mechanism, by a part of its words in a charge."""
 
@@ -92,7 +94,8 @@ class Charge:
     law : str
         "gaussian", of which ``size`` is the squared l2 distance over σ²; "laplace", of one number,
         "pure" or "range" (a bound of the loss, of the range of the loss), or "aligned" (a part of a
-        bound of the loss of the whole function): ``size`` is ε; or "rare" (an event): δ.
+        bound of the loss of the whole function): ``size`` is ε; or "rare" (an event): δ. "discrete"
+        is Gaussian noise of whole numbers, of which ρ is known as that of Gaussian noise.
     size : Fraction
         An upper bound.
     line : int
@@ -126,7 +129,7 @@ class Charge:
         """Return the charge for every number of the part's vector, ``layers`` times."""
         if self.part is None:
             return self
-        if self.law == "gaussian":
+        if self.law in SQUARED:
             return replace(self, size=layers * self.part.l2_squared * rate * rate, part=None)
         if self.law == "rare":
             return replace(self, size=layers * math.floor(self.part.l1) * rate, part=None)
@@ -136,11 +139,13 @@ class Charge:
         """Return the charge for so many times the noise."""
         if self.law == "rare":
             return self  # more noise makes it no rarer
-        power = 2 if self.law == "gaussian" else 1
+        power = 2 if self.law in SQUARED else 1
         rate, scale = self.rate / times, self.scale * float(times)
         return replace(self, size=self.size / times**power, rate=rate, scale=scale)
 
 
+SQUARED = {"gaussian", "discrete"}
+"""Laws of which the size is a squared distance over σ²."""
 Account = Counter[Charge]
 
 
@@ -152,7 +157,7 @@ def _rational(number: Callable[[], arb]) -> Fraction:
 
 def pure_epsilon(charge: Charge) -> Fraction | None:
     """Return ε; None where there is none."""
-    return None if charge.law in {"gaussian", "rare"} else charge.size
+    return None if charge.law in {*SQUARED, "rare"} else charge.size
 
 
 def amplified(epsilon: Fraction, share: Fraction) -> Fraction:
@@ -173,7 +178,7 @@ def rho(charge: Charge) -> Fraction | None:
     """Return ρ of zCDP, as tight as it is known; None where there is none."""
     if charge.law == "rare":
         return None
-    if charge.law == "gaussian":
+    if charge.law in SQUARED:
         return charge.size / 2
     epsilon = charge.size
     if charge.law == "laplace":
@@ -198,7 +203,7 @@ def _laplace_moment(alpha: arb, epsilon: arb) -> arb:
 
 def renyi(charge: Charge, order: Fraction) -> Fraction | None:
     """Return a bound of the Rényi divergence of order α; None where there is none."""
-    if charge.law == "gaussian":
+    if charge.law in SQUARED:
         return order * charge.size / 2
     if not charge.size or charge.law == "rare":
         return None if charge.size else Fraction(0)
@@ -237,7 +242,7 @@ def mu_squared(charge: Charge) -> Fraction | None:
     ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε): its trade-off function consists of chords of the
     Gaussian one.
     """
-    if charge.law in {"gaussian", "rare"}:
+    if charge.law in {*SQUARED, "rare"}:
         return charge.size if charge.law == "gaussian" else None
     from scipy.special import expit, ndtri
 
@@ -511,6 +516,7 @@ _CONVERTED = {
     "2019, Theorems 4 and 5",
     (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
     (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
+    (ApproxDP, "discrete"): "δ(ε) of ρ-zCDP: Canonne, Kamath and Steinke 2020, Proposition 12",
     (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",
 }
 
@@ -527,6 +533,8 @@ def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
             return account_rules(ledger, PureDP(claim.epsilon))
         sampled = all(each.sample is not None for account in accounts for each in account)
         added = _SUMS[GaussianDP] if laws == {"gaussian"} and not sampled else _CONVOLVED
+        added = _SUMS[ZCDP] if "discrete" in laws else added
+        laws -= {"gaussian"} if "discrete" in laws else set()
     else:
         added = _SUMS[kind]
     several = [added] * any(
@@ -634,6 +642,9 @@ def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
     if pure.within:
         return Total("δ", Fraction(0), decimal(claim.delta), pure.shares)
     whole = _sum(ledger, rho, "ρ", Fraction(0))
+    if any(each.law == "discrete" for account in accounts for each in account):
+        found = None if whole.value is None else delta_of_rho(whole.value, epsilon)
+        return Total("δ", found, decimal(claim.delta), whole.shares)
     account = settled(union(ledger.accounts()))
     squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
     found = None if squares is None else _gaussian_delta(squares, epsilon)
@@ -641,6 +652,31 @@ def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
         composed = delta_of(account, claim.epsilon)
         found = composed if found is None else min(found, composed)
     return Total("δ", found, decimal(claim.delta), whole.shares)
+
+
+def delta_of_rho(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """Return δ at ε of what is ρ-zCDP, from above, at an order α near the best one.
+
+    Of D_α ≤ αρ it is exp((α - 1)(αρ - ε))·(1 - 1/α)^α/(α - 1) (Canonne, Kamath and Steinke 2020,
+    Proposition 12).
+    """
+    if not rho:
+        return Fraction(0)
+
+    def logarithm(order: float) -> float:
+        above = (order - 1) * (order * float(rho) - float(epsilon))
+        return above + order * math.log1p(-1 / order) - math.log(order - 1)
+
+    middle = max(1.0, float(epsilon / rho + 1) / 2)
+    orders = [1 + middle * 2 ** (step / 128) for step in range(-640, 256)]
+    best = Fraction(min(orders, key=logarithm))
+
+    def delta() -> arb:
+        order = ball(best)
+        above = (order - 1) * (order * ball(rho) - ball(epsilon))
+        return (above + order * (1 - 1 / order).log()).exp() / (order - 1)
+
+    return min(Fraction(1), _rational(delta))
 
 
 def _gaussian_square(charge: Charge) -> Fraction | None:

@@ -8,7 +8,9 @@ References
 ----------
 Holohan, Braghin, Mac Aonghusa and Levacher 2019, "Diffprivlib: the IBM differential privacy
 library". Laplace noise of four uniforms: Holohan and Braghin 2021, "Secure random sampling in
-differential privacy". Gaussian noise: Balle and Wang 2018.
+differential privacy". Gaussian noise: Balle and Wang 2018. Discrete Gaussian noise: Canonne, Kamath
+and Steinke 2020, Algorithms 1 to 3. Staircase noise: Geng, Kairouz, Oh and Viswanath 2015, "The
+staircase mechanism in differential privacy"; Geng and Viswanath 2016, Algorithm 1.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
@@ -28,7 +30,7 @@ import os
 import random
 import sys
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,12 +38,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import ctx
 
-from dpcp_audit.proving.arithmetic import FIXED, LARGEST, kind, noisy
+from dpcp_audit.proving import noise_rules
+from dpcp_audit.proving.arithmetic import COARSE, FIXED, LARGEST, kind, noisy, require_fine
+from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
+    DISCRETE,
     UNKNOWN,
     Hidden,
     Noise,
     Private,
+    Public,
     Statistic,
     Value,
     is_known,
@@ -73,21 +79,28 @@ _LAWS = {
     "Geometric": "two-sided geometric",
     "GeometricTruncated": "two-sided geometric",
     "GeometricFolded": "two-sided geometric",
+    "GaussianDiscrete": DISCRETE,
+    "Staircase": "staircase",
 }
 _BOUNDED = {"LaplaceTruncated", "LaplaceFolded", "GeometricTruncated", "GeometricFolded"}
 """Noise of a law, of which a function with public bounds is released."""
 _WHOLE = "two-sided geometric"
-"""The law of whole numbers: of any other number its mechanisms raise an error."""
+_OF_WHOLE = {_WHOLE, DISCRETE}
+"""The laws of whole numbers: of any other number their mechanisms raise an error."""
 _RARE = Fraction(1, 2**40)
 """The rate of geometric noise below which a draw may be as large as doubles that skip numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mechanism(Hidden):
-    """A mechanism: the name of its class, and its scale from below; of geometric noise its rate."""
+    """A mechanism: the name of its class, and its scale from below; of geometric noise its rate.
+
+    Of staircase noise the scale is the sensitivity, at each multiple of which ``epsilon`` is lost.
+    """
 
     name: str
     scale: Surd
+    epsilon: Fraction = Fraction(0)
 
 
 def maker(target: Any) -> Callable[[Any, list[Value], dict[str, Value]], Value] | None:
@@ -121,33 +134,37 @@ def _construct(
         made = cls(**{each: plain(value) for each, value in given.items()})
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
-    return Mechanism(name, _scale(reader, _LAWS[name], vars(made) | given))
+    held = vars(made) | given
+    scale = _scale(reader, _LAWS[name], held)
+    return Mechanism(name, scale, _finite(reader, "epsilon", held["epsilon"]).size_above)
 
 
 def _scale(reader: Interpreter, law: str, held: dict[str, Value]) -> Surd:
     """Return the scale of noise, from below; of geometric noise its rate."""
-    numbers: list[Surd] = []
-    for each in ("epsilon", "delta", "sensitivity"):
-        exact = exact_of(held[each])
-        if exact is None:
-            raise reader.refuse(f"{each} is not a finite number")
-        numbers.append(exact)
+    numbers = [_finite(reader, each, held[each]) for each in ("epsilon", "delta", "sensitivity")]
     epsilon, delta, sensitivity = numbers
     if epsilon.sign < 0 or sensitivity.sign <= 0:
         raise reader.refuse("a sensitivity of 0 stands for no noise at all")
     for each, number in (("epsilon", epsilon), ("sensitivity", sensitivity)):
         if not _RARE**2 <= number.square <= _RARE**-2:
             raise reader.refuse(f"{each} so small or large that doubles under- or overflow")
-    if law == "normal":
+    if law in {"normal", DISCRETE}:
         return Surd.of(Fraction(float(held["_scale"])))  # of an infinite one it is an error
     if law == _WHOLE:
         rate = epsilon.times(sensitivity.inverse())
         if rate.square < _RARE**2:
             raise reader.refuse("geometric noise so large that whole numbers wrap around")
         return rate
-    if not delta.sign:
-        return sensitivity.times(epsilon.inverse())
+    if law == "staircase" or not delta.sign:
+        return sensitivity if law == "staircase" else sensitivity.times(epsilon.inverse())
     return _laplace_scale(reader, [each.rational for each in numbers])
+
+
+def _finite(reader: Interpreter, name: str, value: Value) -> Surd:
+    exact = exact_of(value)
+    if exact is None:
+        raise reader.refuse(f"{name} is not a finite number")
+    return exact
 
 
 def _laplace_scale(reader: Interpreter, parts: list[Fraction | None]) -> Surd:
@@ -174,6 +191,8 @@ def method(
     if is_public(value):
         return UNKNOWN
     law = _LAWS[owner.name]
+    if law == "staircase":
+        return _staircase(reader, owner, _number(reader, law, value))
     noise = Noise((next(tokens),), law, owner.scale, (), reader.line)
     reader.rules.add(f"diffprivlib's {owner.name} draws {law} noise: Holohan and others 2019")
     found = noisy(reader, _number(reader, law, value), noise)
@@ -183,14 +202,29 @@ def method(
     return UNKNOWN
 
 
+def _staircase(reader: Interpreter, owner: Mechanism, x: Statistic) -> Public:
+    """Charge ε for each sensitivity by which a number may move: a whole step of the density.
+
+    Whatever γ is, the density at y + d is at least e^-ε of that at y for |d| ≤ sensitivity.
+    """
+    require_fine(reader, x, COARSE * owner.scale.size_above)
+    reader.noised.add(x.name)
+    steps = math.ceil(x.l1 / noise_rules.below(owner.scale))
+    cost, scale = owner.epsilon * steps, float(owner.scale)
+    reader.note(f"staircase noise of steps of {scale:.6g} on {x.says}", noise=True)
+    charge = Charge("pure", cost, reader.line, "staircase noise", scale=scale)
+    reader.charge(replace(charge, where=x.where, sample=x.sample))
+    return Public(())
+
+
 def _number(reader: Interpreter, law: str, value: Value) -> Statistic:
     """Return a value that the mechanism takes: any other raises an error."""
     if isinstance(value, Private):
         raise reader.refuse(value.reason, value.hint)
     if not isinstance(value, Statistic) or value.shape != ():
         raise reader.refuse(f"randomise of {kind(value)}, which is not a number")
-    if law == _WHOLE and (not value.integer or value.floats or value.size is None):
-        raise reader.refuse("geometric noise on a value that may not be a whole number", "int(...)")
+    if law in _OF_WHOLE and (not value.integer or value.floats or value.size is None):
+        raise reader.refuse(f"{law} noise on a value that may not be a whole number", "int(...)")
     if value.size is not None and value.size > LARGEST:
         raise reader.refuse("numbers are so large that doubles round whole numbers")
     return value
@@ -372,7 +406,7 @@ def _is_numpys(node: ast.AST) -> bool:
 
 _MADE_BY_PYTHON = 1 << 9
 """The flag of types that a class statement makes (Py_TPFLAGS_HEAPTYPE): of C's own few have it."""
-_NUMPYS = dict(vars(np))
+_NUMPYS, _FRESH = dict(vars(np)), np.random.default_rng
 """What NumPy's names mean when the verifier is loaded."""
 
 
@@ -382,7 +416,9 @@ def _is_own(name: str, numpy: Any) -> bool:
         return False
     value: Any = _NUMPYS[name]
     if type(value) is types.ModuleType:
-        return value is sys.modules.get(f"numpy.{name}")
+        own = value is sys.modules.get(f"numpy.{name}")
+        fresh = value.default_rng is _FRESH and not isinstance(_FRESH, types.FunctionType)
+        return own and (name != "random" or fresh)
     if type(value) is float:
         return value == {"pi": math.pi, "e": math.e, "inf": math.inf}.get(name)
     of_c = not type(value).__flags__ & _MADE_BY_PYTHON

@@ -25,6 +25,7 @@ from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
+    DISCRETE,
     FARTHEST_DRAW,
     NUMPY,
     ROUNDED,
@@ -344,11 +345,12 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     size = noise.scale.size_above
     if noise.whole and not x.integer:
         raise reader.refuse("whole-number noise is added to a statistic that is not a whole number")
-    if noise.law.removeprefix(ROUNDED) == "normal":
-        rate = 1 / _below(noise.scale)
+    if noise.law.removeprefix(ROUNDED) in {"normal", DISCRETE}:
+        rate = 1 / below(noise.scale)
         cost, law = x.l2_squared / noise.scale.square, "gaussian"
+        law = "discrete" if noise.law == DISCRETE else law
     elif noise.law.removeprefix(ROUNDED) == "laplace":
-        rate = 1 / _below(noise.scale)
+        rate = 1 / below(noise.scale)
         cost, law = x.l1 * rate, "laplace" if x.shape == () else "pure"
     elif noise.law == "two-sided geometric":
         rate = noise.scale.size_above
@@ -380,7 +382,8 @@ def released(value: Noisy) -> Public:
     return replace(found, size=math.ceil(size + far * noise.scale.size_above))
 
 
-def _below(scale: Surd) -> Fraction:
+def below(scale: Surd) -> Fraction:
+    """Return a rational at or below a scale."""
     rational = scale.rational
     return abs(rational) if rational is not None else 1 / scale.inverse().size_above
 
@@ -412,7 +415,7 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
         return WHOLE
     token = next(tokens)
     reader.use(noise.draw, token)
-    cost = x.span / _below(noise.scale)
+    cost = x.span / below(noise.scale)
     law = "range" if noise.law == "gumbel" else "pure"
     reader.charge(
         Charge(law, cost, value.line, f"noisy maximum, {noise.law} noise", scale=float(noise.scale))

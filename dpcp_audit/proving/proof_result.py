@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving.charges import decimal, total
+from dpcp_audit.proving.charges import SQUARED, decimal, total
 from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words import validate as _validate
@@ -252,7 +252,7 @@ def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> s
     if over.value is None:
         return "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
     charges = {each for path in ledger.paths for each in path if each.size}
-    gaussian = {each.law for each in charges} == {"gaussian"}
+    gaussian = {each.law for each in charges} <= SQUARED
     scaled = all(each.scale or each.exponent for each in charges)
     if not over.limit or not scaled or not (gaussian or over.unit == "ε"):
         return ""
@@ -287,7 +287,7 @@ def _enough(
         if not all(total(cheaper, each).within for each in claims):
             continue
         if alone:
-            symbol = "σ" if all(each.law == "gaussian" for each in which) else "a scale"
+            symbol = "σ" if all(each.law in SQUARED for each in which) else "a scale"
             return f"{symbol} ≥ {printed}"
         if len(choices) == len(which):
             return f"the exponent divided by {printed}"

@@ -3,10 +3,12 @@
 import numpy as np
 from diffprivlib.mechanisms import (
     Gaussian,
+    GaussianDiscrete,
     Geometric,
     Laplace,
     LaplaceBoundedDomain,
     LaplaceTruncated,
+    Staircase,
 )
 from proving.specimen_tables import Table
 
@@ -176,3 +178,120 @@ def rounded_delta(scores):
 @attack("a scale that underflows to 0", dp.PureDP(1.0))
 def underflowing_scale(scores):
     return Laplace(epsilon=3.0, sensitivity=5e-324).randomise(scores.mean() * 1e-323)
+
+
+# ---------------------------------------------------------------------- whole numbers, and stairs
+
+SEEDED_STAIRS = Staircase(epsilon=1.0, sensitivity=0.05, random_state=3)
+
+
+@attack("μ of discrete Gaussian noise is not that of Gaussian noise", dp.GaussianDP(10.0))
+def discrete_as_gaussian(scores):
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01)
+    return mechanism.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("δ of discrete Gaussian noise on a count that moves by two", CURVE)
+def discrete_for_two(scores):
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01)
+    return mechanism.randomise(2 * int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("discrete Gaussian noise has no pure ε", dp.PureDP(100.0))
+def discrete_as_pure(scores):
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01)
+    return mechanism.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("an error shows whether a sum is a whole number", dp.ZCDP(1.0))
+def discrete_of_a_sum(scores):
+    return GaussianDiscrete(epsilon=1.0, delta=0.01).randomise(scores.sum())
+
+
+@attack("a sum is rounded before: neighbours may be a whole number apart", dp.ZCDP(0.01))
+def discrete_of_a_rounded_sum(scores):
+    return GaussianDiscrete(epsilon=1.0, delta=0.01).randomise(round(scores.sum() / 10))
+
+
+@attack("no sensitivity, no discrete noise", dp.ZCDP(1.0))
+def discrete_without_sensitivity(scores):
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01, sensitivity=0)
+    return mechanism.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("infinite ε is no discrete noise", dp.ZCDP(1.0))
+def discrete_of_infinite_epsilon(scores):
+    mechanism = GaussianDiscrete(epsilon=float("inf"), delta=0.01)
+    return mechanism.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("a seed is given to discrete noise", dp.ZCDP(1.0))
+def discrete_seeded(scores):
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01, random_state=7)
+    return mechanism.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("the scale is assigned inside", dp.ZCDP(1.0))
+def discrete_scale_changed(scores):
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01)
+    mechanism._scale = 0.1
+    return mechanism.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+@attack("discrete noise is taken away again", dp.ZCDP(1.0))
+def discrete_taken_away(scores):
+    count = int(np.count_nonzero(scores > 0.5))
+    noisy = GaussianDiscrete(epsilon=1.0, delta=0.01).randomise(count)
+    return noisy, noisy - count
+
+
+@attack("a step of half the distance", dp.PureDP(1.0))
+def half_a_step(scores):
+    return Staircase(epsilon=1.0, sensitivity=0.025).randomise(scores.mean())
+
+
+@attack("a step that is a little too short costs twice", dp.PureDP(1.9))
+def short_step(scores):
+    return Staircase(epsilon=1.0, sensitivity=0.0499).randomise(scores.mean())
+
+
+@attack("two steps for one ε", dp.PureDP(1.0))
+def stairs_twice(scores):
+    mechanism = Staircase(epsilon=1.0, sensitivity=1.0)
+    return mechanism.randomise(scores.sum()), mechanism.randomise(scores.sum())
+
+
+@attack("several numbers are no number", dp.PureDP(1.0))
+def stairs_on_an_array(scores):
+    return Staircase(epsilon=1.0, sensitivity=1.0).randomise(np.cumsum(scores))
+
+
+@attack("a seed is given to the stairs", dp.PureDP(1.0))
+def seeded_stairs(scores):
+    mechanism = Staircase(epsilon=1.0, sensitivity=0.05, random_state=2)
+    return mechanism.randomise(scores.mean())
+
+
+@attack("stairs that were made before, of a known seed", dp.PureDP(1.0))
+def stairs_made_before(scores):
+    return SEEDED_STAIRS.randomise(scores.mean())
+
+
+@attack("γ is read from the data", dp.PureDP(1.0))
+def gamma_from_data(scores):
+    return Staircase(epsilon=1.0, sensitivity=0.05, gamma=scores.mean()).randomise(scores.mean())
+
+
+@attack("the sensitivity of the stairs is read from the data", dp.PureDP(1.0))
+def step_from_data(scores):
+    return Staircase(epsilon=1.0, sensitivity=float(np.ptp(scores))).randomise(scores.mean())
+
+
+@attack("an order statistic moves by the whole range", dp.PureDP(1.0))
+def stairs_on_a_quantile(scores):
+    return Staircase(epsilon=1.0, sensitivity=0.05).randomise(np.quantile(scores, 0.9))
+
+
+@attack("a step of no width is no noise", dp.PureDP(1.0))
+def no_step(scores):
+    return Staircase(epsilon=1.0, sensitivity=0).randomise(scores.mean())

@@ -5,11 +5,13 @@ import numpy as np
 from diffprivlib.mechanisms import (
     Gaussian,
     GaussianAnalytic,
+    GaussianDiscrete,
     Geometric,
     GeometricTruncated,
     Laplace,
     LaplaceFolded,
     LaplaceTruncated,
+    Staircase,
 )
 
 import dpcp_audit as dp
@@ -77,7 +79,41 @@ def imported_inside(scores):
     return Geometric(epsilon=1.0, sensitivity=1).randomise(int(np.count_nonzero(scores > 0.5)))
 
 
+def discrete_gaussian(scores):
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01)
+    return mechanism.randomise(int(np.count_nonzero(scores > 0.5)))
+
+
+def discrete_bins(scores):
+    counts, _ = np.histogram(scores, bins=4, range=(0, 1))
+    mechanism = GaussianDiscrete(epsilon=1.0, delta=0.01)
+    return [mechanism.randomise(int(each)) for each in counts]
+
+
+def staircase(scores):
+    return Staircase(epsilon=1.0, sensitivity=0.05).randomise(scores.mean())
+
+
+def staircase_of_other_widths(scores):
+    return Staircase(epsilon=0.5, sensitivity=1, gamma=0.9).randomise(2 * scores.sum())
+
+
+def staircases_and_a_branch(scores):
+    mechanism = Staircase(epsilon=0.5, sensitivity=1.0)
+    if mechanism.randomise(float(np.count_nonzero(scores > 0.5))) > 10:
+        return mechanism.randomise(scores.sum())
+    return 0.0
+
+
+SIGMA = float(vars(GaussianDiscrete(epsilon=1.0, delta=0.01))["_scale"])
 RIGHT = [
+    (discrete_gaussian, dp.ZCDP(0.2), 0.5 / SIGMA**2),
+    (discrete_gaussian, dp.RenyiDP(4, 0.8), 2.0 / SIGMA**2),
+    (discrete_gaussian, dp.ApproxDP(1.0, 0.05), None),
+    (discrete_bins, dp.ZCDP(0.4), 1.0 / SIGMA**2),
+    (staircase, dp.PureDP(1.0), 1.0),
+    (staircase_of_other_widths, dp.PureDP(1.0), 1.0),
+    (staircases_and_a_branch, dp.PureDP(1.0), 1.0),
     (imported_inside, dp.PureDP(1.0), 1.0),
     (mean, dp.PureDP(1.0), 1.0),
     (mean_as_attribute, dp.PureDP(1.0), 1.0),

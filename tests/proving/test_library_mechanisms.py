@@ -6,12 +6,14 @@ import os
 import random
 import secrets
 import types
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import dpcp_audit as dp
+from dpcp_audit.proving.charges import decimal, delta_of_rho
 
 mechanisms = pytest.importorskip("diffprivlib.mechanisms")
 right = pytest.importorskip("proving.correct_functions_libraries")
@@ -157,6 +159,79 @@ def test_noise_has_the_law_that_is_assumed(name) -> None:
     mechanism, law = LAWS[name]
     drawn = [mechanism.randomise(2.0) - 2.0 for _ in range(4_000)]
     assert stats.kstest(drawn, law.cdf).pvalue > 1e-7
+
+
+GAMMA, STEP, DECAY = 0.3, 2.0, math.exp(-0.8)
+
+
+def stair_density(x: np.ndarray) -> np.ndarray:
+    """The staircase of ε = 0.8, in steps of 2, of which the first 30 % are higher."""
+    whole, inside = np.divmod(np.abs(x), STEP)
+    height = (1 - DECAY) / (2 * STEP * (GAMMA + DECAY * (1 - GAMMA)))
+    return height * DECAY ** (whole + (inside >= GAMMA * STEP))
+
+
+def stair_cdf(x: np.ndarray) -> np.ndarray:
+    whole, inside = np.divmod(np.abs(x), STEP)
+    height = (1 - DECAY) / (2 * STEP * (GAMMA + DECAY * (1 - GAMMA)))
+    low = np.minimum(inside, GAMMA * STEP) + DECAY * np.maximum(inside - GAMMA * STEP, 0)
+    beyond = height * DECAY**whole * low + (1 - DECAY**whole) / 2
+    return 0.5 + np.sign(x) * beyond
+
+
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_staircase_noise_has_the_law_that_is_assumed() -> None:
+    """False alarm at most 1e-7, by the p-value of a Kolmogorov test."""
+    mechanism = mechanisms.Staircase(epsilon=0.8, sensitivity=STEP, gamma=GAMMA)
+    drawn = [mechanism.randomise(2.0) - 2.0 for _ in range(4_000)]
+    assert stats.kstest(drawn, stair_cdf).pvalue > 1e-7
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_staircase_loses_epsilon_for_each_step(steps) -> None:
+    """Also where the shift is a little more than a step, as the next one is begun."""
+    x = np.linspace(-9, 9, 20_001) + 1e-7
+    for shift, most in ((steps * STEP - 1e-9, steps), (steps * STEP + 0.01, steps + 1)):
+        loss = np.max(np.log(stair_density(x) / stair_density(x + shift)))
+        assert loss == pytest.approx(0.8 * most, rel=1e-9)
+
+
+def test_the_cost_of_a_staircase_is_of_whole_steps() -> None:
+    found = dp.prove(wrong.short_step, dp.PureDP(2.0), n=N)
+    assert found.proved
+    assert found.total == 2.0
+
+
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_discrete_gaussian_noise_has_the_law_that_is_assumed() -> None:
+    """False alarm at most 1e-7: each of nine counts is binomial, at 6 standard deviations."""
+    mechanism = mechanisms.GaussianDiscrete(epsilon=1.0, delta=0.01)
+    sigma = vars(mechanism)["_scale"]
+    places = np.arange(-200, 201)
+    law = np.exp(-(places**2) / (2 * sigma**2))
+    law /= law.sum()
+    drawn = np.array([mechanism.randomise(3) - 3 for _ in range(4_000)])
+    for place in range(-4, 5):
+        chance = law[place + 200]
+        error = math.sqrt(len(drawn) * chance * (1 - chance))
+        assert abs(np.sum(drawn == place) - len(drawn) * chance) < 6 * error
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
+@pytest.mark.parametrize(("sigma", "moved"), [(0.7, 1), (2.0, 1), (2.0, 3), (9.0, 4)])
+def test_the_delta_of_rho_is_above_that_of_discrete_gaussian_noise(epsilon, sigma, moved) -> None:
+    """By the exact law: δ(ε) = Σ max(0, p(k) - e^ε·p(k - Δ)). It is the least over all orders."""
+    places = np.arange(-400, 401)
+    law = np.exp(-(places**2) / (2 * sigma**2))
+    law /= law.sum()
+    exact = np.maximum(law[moved:] - math.exp(epsilon) * law[:-moved], 0).sum()
+    rho = Fraction(moved**2) / (2 * decimal(sigma) ** 2)
+    found = float(delta_of_rho(rho, decimal(epsilon)))
+    assert found >= exact
+    order = 1 + np.logspace(-4, 4, 20_001)
+    bounds = (order - 1) * (order * float(rho) - epsilon) + order * np.log1p(-1 / order)
+    best = np.exp(np.min(bounds - np.log(order - 1)))
+    assert found == pytest.approx(min(1.0, best), rel=1e-3)
 
 
 @pytest.mark.statistical(false_alarm=1e-7)
