@@ -36,6 +36,7 @@ from dpcp_audit.proving.distances import (
     Value,
     Weights,
     affine_of,
+    in_both,
     is_data,
     is_known,
     is_public,
@@ -389,7 +390,7 @@ def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statis
                 size=y.size,
                 floats=y.floats,
             )
-            found = in_range(reading, x.plus(shift))
+            found = in_range(reading, x.plus(replace(shift, cell=y.cell)))
             topped = name == "Sub" and x is a and y.peak == x.name
             return replace(found, topped=topped)
     raise reading.refuse(f"{name} of statistics of the shapes {a.shape} and {b.shape}")
@@ -557,7 +558,9 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         if not a.goes_with(b):
             raise reading.refuse("entries of different records are combined")
         if name in {"BitAnd", "BitOr", "BitXor"} and a.boolean and b.boolean:
-            return a.within(Fraction(0), Fraction(1), boolean=True)
+            found = a.within(Fraction(0), Fraction(1), boolean=True)
+            both = name == "BitAnd" and not a.chosen
+            return replace(found, cell=in_both(a.cell, b.cell)) if both else found
         ends = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
         found = _bounded(reading, name, a, ends, monotone=False)
         return replace(found, floats=found.floats or b.floats)

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.proving.distances import Refusal, disjoint
+from dpcp_audit.proving.distances import Refusal, disjoint, moved_together
 from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words.guarantees import (
@@ -58,7 +58,7 @@ from dpcp_audit.words.guarantees import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcp_audit.proving.distances import Part, Subsample
+    from dpcp_audit.proving.distances import Cell, Part, Subsample
 
 
 _BITS = 192
@@ -112,6 +112,8 @@ class Charge:
         The sample of the records of which the value is a statistic, and which nothing else shows.
     exponent : int
         The line of the weights that an exponential mechanism chooses by; 0 of other noise.
+    cell : Cell or None
+        The cell that the records lie in that it depends on.
     """
 
     law: str
@@ -124,6 +126,7 @@ class Charge:
     where: int = -1
     sample: Subsample | None = None
     exponent: int = 0
+    cell: Cell | None = None
 
     def of_vector(self, layers: int, rate: Fraction) -> Charge:
         """Return the charge for every number of the part's vector, ``layers`` times."""
@@ -307,10 +310,16 @@ class Ledger:
 
 def _by_record(path: Account) -> list[Account]:
     """Return one account for each set of records that are charged alike."""
-    return [
-        Counter({each: count for each, count in path.items() if each.where & some})
-        for some in disjoint(each.where for each in path)
-    ]
+    charges = list(path)
+    found: dict[frozenset[tuple[Charge, int]], Account] = {}
+    for some in moved_together([each.cell for each in charges]):
+        for records in disjoint(each.where for each in path):
+            account: Account = Counter()
+            for each in (charges[place] for place in some):
+                if each.where & records:
+                    account[replace(each, cell=None)] += path[each]
+            found[frozenset(account.items())] = account
+    return list(found.values())
 
 
 def union(paths: Iterable[Account]) -> Account:
@@ -645,11 +654,11 @@ def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
     if any(each.law == "discrete" for account in accounts for each in account):
         found = None if whole.value is None else delta_of_rho(whole.value, epsilon)
         return Total("δ", found, decimal(claim.delta), whole.shares)
-    account = settled(union(ledger.accounts()))
+    whole_paths = [settled(each) for each in _by_record(union(ledger.paths))]
     squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
     found = None if squares is None else _gaussian_delta(squares, epsilon)
-    if found is None or all(each.sample is not None for each in account):
-        composed = delta_of(account, claim.epsilon)
+    if found is None or all(each.sample is not None for some in whole_paths for each in some):
+        composed = max(delta_of(each, claim.epsilon) for each in whole_paths)
         found = composed if found is None else min(found, composed)
     return Total("δ", found, decimal(claim.delta), whole.shares)
 

@@ -36,7 +36,7 @@ from dpcp_audit.proving.exact_numbers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
     from dpcp_audit.proving.exact_numbers import ExponentialQuotient
@@ -60,6 +60,68 @@ class Subsample:
     token: int
     share: Fraction
     added: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The records of which a column lies between two ends, of which the higher one is outside.
+
+    An end is a number and a side: (v, 0) lies below v, and (v, 1) above it, so that the records
+    with v itself are those between the two. ``replaced`` tells whether neighbours differ in a
+    record that is replaced by another, and so may leave one cell for another.
+    """
+
+    column: str
+    low: tuple[Fraction | float, int]
+    high: tuple[Fraction | float, int]
+    replaced: bool
+
+    @classmethod
+    def of(cls, column: str, name: str, end: Fraction, *, replaced: bool) -> Cell | None:
+        """Return the records of which a column is in a relation to a number; None if not known."""
+        ends = {
+            "Eq": ((end, 0), (end, 1)),
+            "Lt": ((-math.inf, 0), (end, 0)),
+            "LtE": ((-math.inf, 0), (end, 1)),
+            "Gt": ((end, 1), (math.inf, 0)),
+            "GtE": ((end, 0), (math.inf, 0)),
+        }
+        return cls(column, *ends[name], replaced) if name in ends else None
+
+
+def in_both(a: Cell | None, b: Cell | None) -> Cell | None:
+    """Return a cell in which all records lie that are in two; of two columns one, the labels."""
+    if a is None or b is None:
+        return b if a is None else a
+    if a.column != b.column:
+        return min(a, b, key=lambda each: each.column)
+    return replace(a, low=max(a.low, b.low), high=min(a.high, b.high))
+
+
+_MOST_CELLS, _MOST_TOGETHER = 100, 5_000
+"""Cells of a column that are told apart, and what one record can move of several columns."""
+
+
+def moved_together(cells: Sequence[Cell | None]) -> list[frozenset[int]]:
+    """Return the places of what one record can move: that in whose cells it lies, or lay before.
+
+    Of cells of two columns, a record may lie in any of both.
+    """
+    found = [frozenset(place for place, each in enumerate(cells) if each is None)]
+    for column in sorted({each.column for each in cells if each is not None}):
+        mine = [(place, e) for place, e in enumerate(cells) if e is not None and e.column == column]
+        ends = {end for _, each in mine for end in (each.low, each.high)}
+        one = {
+            frozenset(place for place, each in mine if each.low <= end < each.high) for end in ends
+        }
+        whole = frozenset(place for place, _ in mine)
+        if any(each.replaced for _, each in mine):
+            one = {a | b for a in one for b in one} if len(one) <= _MOST_CELLS else {whole}
+        one = {whole} if whole in one else one
+        if len(found) * len(one) > _MOST_TOGETHER:
+            return [frozenset(range(len(cells)))]
+        found = [a | b for a in found for b in one]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +166,8 @@ class Statistic:
         True if the largest entry is 0.
     sample : Subsample or None
         The sample that it is a statistic of, and of nothing else.
+    cell : Cell or None
+        The cell that the records lie in that it depends on.
     scaled : int
         The line of its last factor; 0 without one.
     counts : bool
@@ -126,6 +190,7 @@ class Statistic:
     peak: int | None = None
     topped: bool = False
     sample: Subsample | None = None
+    cell: Cell | None = None
     scaled: int = field(default=0, compare=False)
     counts: bool = False
     name: int = field(default_factory=lambda: next(tokens))
@@ -151,6 +216,7 @@ class Statistic:
             floats=self.floats,
             topped=self.topped and factor.sign > 0,
             sample=self.sample,
+            cell=self.cell,
             scaled=self.scaled,
         )
 
@@ -177,7 +243,8 @@ class Statistic:
             floats=floats,
         )
         sample = self.sample if self.sample == other.sample else None
-        return replace(found, sample=sample, scaled=self.scaled or other.scaled)
+        cell = self.cell if self.cell == other.cell else None
+        return replace(found, sample=sample, cell=cell, scaled=self.scaled or other.scaled)
 
 
 def statistic(
@@ -205,7 +272,7 @@ def statistic(
 
 def larger_of(a: Statistic, b: Statistic) -> Statistic:
     """Return a statistic for either of two of the same shape, with the larger distances."""
-    return statistic(
+    found = statistic(
         a.shape,
         max(a.l1, b.l1),
         max(a.l2_squared, b.l2_squared),
@@ -217,6 +284,7 @@ def larger_of(a: Statistic, b: Statistic) -> Statistic:
         size=None if a.size is None or b.size is None else max(a.size, b.size),
         floats=a.floats and b.floats,
     )
+    return replace(found, cell=a.cell if a.cell == b.cell else None)
 
 
 def disjoint(masks: Iterable[int]) -> list[int]:
@@ -375,6 +443,11 @@ class Records:
         The sample of the records that these are.
     itself : bool
         True if each entry is the record itself, and no function of it.
+    column : str
+        What each entry is of a record, where it is that itself: "score" or "label".
+    cell : Cell or None
+        If ``chosen``, a cell in which the chosen records lie; else one outside of which entries are
+        False or 0.
     bit : bool
         True if each entry is 0 or 1; so is every truth value.
     entry_type : str
@@ -401,6 +474,8 @@ class Records:
     floats: bool = True
     sample: Subsample | None = None
     itself: bool = False
+    column: str = "score"
+    cell: Cell | None = None
     bit: bool = False
     entry_type: str = "NumPy"
     whole: bool = False
@@ -449,7 +524,8 @@ class Records:
         """Return an entry-wise function of these records with other bounds, no longer sorted."""
         plainly = dict.fromkeys(("ordered", "boolean", "listed", "itself", "bit", "whole"), False)
         floats = self.floats and not changes.get("boolean")
-        given = plainly | {"floats": floats, "ends": None} | changes
+        cell = self.cell if self.chosen else None
+        given = plainly | {"floats": floats, "ends": None, "cell": cell} | changes
         return replace(self, low=low, high=high, **given)
 
 
@@ -527,7 +603,7 @@ class Weights:
     """The exponential of a statistic, entry by entry, up to one common factor.
 
     ``total`` is their sum; ``normalised`` weights add up to 1; of ``topped`` ones the largest is 1.
-    ``line`` is that of the exponential.
+    ``line`` is that of the exponential, ``cell`` that of the statistic.
     """
 
     shape: Shape
@@ -537,6 +613,7 @@ class Weights:
     total: bool = False
     topped: bool = False
     line: int = 0
+    cell: Cell | None = None
 
 
 @dataclass(frozen=True, slots=True)

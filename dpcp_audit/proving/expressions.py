@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from dpcp_audit.proving.distances import (
     Statistic,
     Suspect,
     Value,
+    in_both,
     is_data,
     is_iterator,
     is_known,
@@ -290,8 +292,8 @@ class Expressions(Loops):
             if whole and name not in {"In", "NotIn", "Is", "IsNot"} and not shape_of(y):
                 raise self.refuse("a list or a tuple is compared", "compare arrays: np.array(...)")
 
-    def _both(self, first: Value, second: Value) -> Value:
-        """Return a conjunction of comparisons."""
+    def _both(self, first: Value, second: Value, *, all_hold: bool = True) -> Value:
+        """Return a conjunction of comparisons, or of records a disjunction."""
         if first is True:
             return second
         if isinstance(first, Records) or isinstance(second, Records):
@@ -300,7 +302,13 @@ class Expressions(Loops):
                 raise self.refuse("a chain of comparisons of arrays")
             if len(single) == 2 and single[0].order != single[1].order:
                 raise self.refuse("different records are compared")
-            return one_of(self._reader, single[0], first, second)
+            found = one_of(self._reader, single[0], first, second)
+            if found.chosen:
+                return found
+            cell = None
+            for each in single if all_hold else ():
+                cell = in_both(cell, each.cell)
+            return replace(found, cell=cell)
         if is_data(first) or is_data(second):
             raise self.refuse("a chain of comparisons of counts, or of draws for each record")
         if is_known(first) and is_known(second) and is_scalar(first):
@@ -318,7 +326,7 @@ class Expressions(Loops):
                     isinstance(second, bool) or (isinstance(second, Records) and second.boolean)
                 ):
                     raise self.refuse("a condition on a record and on something else")
-                value = self._both(value, second)
+                value = self._both(value, second, all_hold=isinstance(node.op, ast.And))
                 continue
             known = self.truth(value)
             if known is not None:

@@ -3,6 +3,7 @@
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ from dpcp_audit.proving.distances import (
     is_known,
     is_public,
     is_whole,
+    moved_together,
     number,
     require_doubles,
     require_one,
@@ -184,7 +186,9 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
         return dp_sgd.at(reader, value, index)
     if isinstance(index, Records):
         if index.boolean and index.order == value.order and not (value.single or index.single):
-            return value.within(value.low, value.high, chosen=True, order=next(tokens))
+            cell = value.cell if value.chosen else index.cell
+            made = {"chosen": True, "order": next(tokens), "cell": cell}
+            return value.within(value.low, value.high, **made)
         raise reader.refuse(
             "records are selected by something other than a condition on each record"
         )
@@ -234,7 +238,7 @@ def _coordinate(reader: Interpreter, value: Statistic, index: Value) -> Statisti
         return one
     place = _place(reader, int(index), value.shape[0])  # pyright: ignore[reportGeneralTypeIssues]
     part = Part(value.name, value.l1, value.l2_squared, (place,), Fraction(1))
-    return replace(one, part=part, where=value.where)
+    return replace(one, part=part, where=value.where, cell=value.cell)
 
 
 MISSING = object()
@@ -329,8 +333,9 @@ def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
     shape = (len(items),)
     linf = max(each.linf for each in parts)
     l1, squares = Fraction(0), Fraction(0)
-    for some in disjoint(each.where for each in parts):
-        moved = [each.linf for each in parts if each.where & some]
+    together = moved_together([each.cell for each in parts])
+    for some, records in itertools.product(together, disjoint(each.where for each in parts)):
+        moved = [parts[place].linf for place in some if parts[place].where & records]
         l1 = max(l1, sum(moved, Fraction(0)))
         squares = max(squares, sum((each * each for each in moved), Fraction(0)))
     places = {each.part.index for each in parts if each.part is not None}
@@ -346,7 +351,7 @@ def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
     for each in parts:
         where |= each.where
     sizes = [_size(each) for each in items]
-    return statistic(
+    found = statistic(
         shape,
         l1,
         squares,
@@ -357,6 +362,8 @@ def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
         size=None if None in sizes else max(each for each in sizes if each is not None),
         floats=any(each.floats for each in parts),
     )
+    cells = {each.cell for each in parts}
+    return replace(found, cell=cells.pop() if len(cells) == 1 else None)
 
 
 def _size(value: Value) -> Fraction | None:

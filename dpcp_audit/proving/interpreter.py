@@ -37,6 +37,7 @@ from dpcp_audit.proving.distances import (
     SampledPlaces,
     Together,
     Value,
+    in_both,
     is_data,
     is_iterator,
     is_known,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcp_audit.proving.charges import Charge
+    from dpcp_audit.proving.distances import Cell
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.proving.statements import Ends
@@ -337,6 +339,7 @@ class Reader(Expressions):
             ends=value.ends,
             order=next(tokens) if tests else records.order,
             chosen=records.chosen or bool(tests),
+            cell=_cell_of(records, tests) if records.chosen or tests else value.cell,
             listed=True,
         )
 
@@ -450,6 +453,16 @@ class Reader(Expressions):
         if name not in self._captured:
             self.path.frames.pop(name, None)
         return value
+
+
+def _cell_of(records: Records, tests: list[Value]) -> Cell | None:
+    """Return the cell of the records of a comprehension that are chosen; None where all are."""
+    if records.chosen:
+        return records.cell
+    cell = None
+    for test in tests:
+        cell = in_both(cell, test.cell)
+    return cell
 
 
 class PathReader(Reader):

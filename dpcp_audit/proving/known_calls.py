@@ -221,6 +221,10 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
         raise reader.refuse(f"{rule.name} of a list that is not an array", "use NumPy's function")
 
 
+_OF_ENTRIES = {"sum", "np.sum", "math.fsum", "np.count_nonzero"}
+"""Functions of an array that are the same with and without an entry that is 0 or False."""
+
+
 def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) -> Value:
     """Return a statistic of records as one of these records only; records as an array."""
     if not all(map(is_public, args)):
@@ -235,7 +239,9 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
     if len(records) != 1 or len(args) - len(records) != sum(map(is_public, args)):
         return found
     if isinstance(found, Statistic):
-        return replace(found, where=records[0].where, sample=records[0].sample)
+        one = records[0]
+        cell = one.cell if one.chosen or rule.name in _OF_ENTRIES else None
+        return replace(found, where=one.where, sample=one.sample, cell=cell)
     return found
 
 

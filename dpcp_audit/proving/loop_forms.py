@@ -495,8 +495,11 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
         )
     reader.rules.add("permute-and-flip: McKenna and Sheldon 2020, Theorem 1")
     reader.charge(
-        Charge("pure", weights.span, last.lineno, "permute-and-flip", exponent=weights.line)
-    )
+        Charge(
+            "pure", weights.span, last.lineno, "permute-and-flip",
+            exponent=weights.line, cell=weights.cell,
+        )
+    )  # fmt: skip
     variables = reader.path.frames[reader.frame].variables
     variables |= dict.fromkeys(
         steps, Private(last.lineno, "it tells of the coins of permute-and-flip")

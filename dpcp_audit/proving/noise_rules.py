@@ -322,7 +322,7 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
         raise reader.refuse("several choices by one law")
     reader.public(given["a"], "the candidates of a choice")
     says = "exponential mechanism"
-    reader.charge(Charge("range", p.span, reader.line, says, exponent=p.line))
+    reader.charge(Charge("range", p.span, reader.line, says, exponent=p.line, cell=p.cell))
     return _candidate(given["a"])
 
 
@@ -365,7 +365,8 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     factor = Fraction(0) if part is None else part.factor * rate
     says = f"{noise.law} noise"
     scale = float(noise.scale)
-    return Charge(law, cost, value.line, says, part, factor, scale, x.where, x.sample)
+    charge = Charge(law, cost, value.line, says, part, factor, scale, x.where, x.sample)
+    return replace(charge, cell=x.cell)
 
 
 _FARTHEST = 2**60
@@ -417,9 +418,8 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
     reader.use(noise.draw, token)
     cost = x.span / below(noise.scale)
     law = "range" if noise.law == "gumbel" else "pure"
-    reader.charge(
-        Charge(law, cost, value.line, f"noisy maximum, {noise.law} noise", scale=float(noise.scale))
-    )
+    says, scale = f"noisy maximum, {noise.law} noise", float(noise.scale)
+    reader.charge(Charge(law, cost, value.line, says, scale=scale, cell=x.cell))
     return WHOLE
 
 
@@ -440,4 +440,5 @@ def exponentials(reader: Interpreter, x: Statistic) -> Weights:
 def softened(reader: Interpreter, x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
     require_fine(reader, x, COARSE)
-    return Weights(x.shape, x.span, next(tokens), topped=x.topped, line=x.scaled or reader.line)
+    line = x.scaled or reader.line
+    return Weights(x.shape, x.span, next(tokens), topped=x.topped, line=line, cell=x.cell)

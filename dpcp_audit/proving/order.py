@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import dp_sgd, gaps
-from dpcp_audit.proving.arithmetic import SYMMETRIC, broadcast, decided_by_difference, kind, remedy
+from dpcp_audit.proving.arithmetic import (
+    LARGEST,
+    SYMMETRIC,
+    broadcast,
+    decided_by_difference,
+    kind,
+    remedy,
+)
 from dpcp_audit.proving.distances import (
     SCALAR,
+    Cell,
     Crossed,
     Noise,
     Noisy,
@@ -121,6 +129,9 @@ def _by_mechanism(reading: Interpreter, name: str, a: Value, b: Value) -> Value 
     return above(reading, name, a, b) if answer is None else answer
 
 
+_MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
+
+
 def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Records:
     if name in {"In", "NotIn"}:
         raise reading.refuse("records are looked through")
@@ -139,7 +150,15 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
             "some of the records are compared with a number that may be too large for a double",
             "make it a float before: float(...)",
         )
-    return records.within(Fraction(0), Fraction(1), boolean=True)
+    found = records.within(Fraction(0), Fraction(1), boolean=True)
+    if records.chosen or not records.itself or not is_known(other):
+        return found
+    name = name if records is a else _MIRRORED.get(name, name)
+    end, replaced = plain(other), reading.n is not None
+    if type(end) not in {int, float, np.int64, np.float64} or not abs(end) <= LARGEST:
+        return found
+    cell = Cell.of(records.column, name, Fraction(end), replaced=replaced)
+    return replace(found, cell=cell)
 
 
 def _beside_records(reading: Interpreter, other: Value) -> Value:
@@ -347,7 +366,8 @@ def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
     if isinstance(value, Statistic) and len(value.shape) == 1:
         says = f"the largest or smallest of {value.says}"
         found = number(value.linf, says, size=value.size, floats=value.floats)
-        return replace(found, peak=value.name if which is max else None)
+        peak = value.name if which is max else None
+        return replace(found, peak=peak, cell=value.cell)
     return NotImplemented
 
 
@@ -392,7 +412,8 @@ def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
         return NotImplemented
     sizes = [x.size, *(_largest(each) for each in bounds if each is not None)]
     size = None if None in sizes else max(each for each in sizes if each is not None)
-    return statistic(x.shape, x.l1, x.l2_squared, x.linf, says=x.says, size=size, floats=x.floats)
+    kept: dict[str, Any] = {"says": x.says, "size": size, "floats": x.floats}
+    return replace(statistic(x.shape, x.l1, x.l2_squared, x.linf, **kept), cell=x.cell)
 
 
 def _largest(value: Value) -> Fraction | None:
@@ -447,5 +468,5 @@ def absolute(reader: Interpreter, a: Value) -> Value:
         return a.within(ZERO if a.low <= 0 <= a.high else min(ends), max(ends))
     if isinstance(a, Statistic):
         kept: dict[str, Any] = {"says": a.says, "size": a.size, "floats": a.floats}
-        return statistic(a.shape, a.l1, a.l2_squared, a.linf, **kept)
+        return replace(statistic(a.shape, a.l1, a.l2_squared, a.linf, **kept), cell=a.cell)
     return NotImplemented

@@ -385,7 +385,7 @@ def by_condition(condition: Value, x: Value, y: Value) -> Value:
 
 def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") -> Value:
     """Counts of records below public numbers: each moves by at most 1, all the same way."""
-    if not (isinstance(a, Records) and a.ordered and not a.chosen):
+    if not (isinstance(a, Records) and a.ordered):
         return NotImplemented
     v = reader.public(reader.gathered(v), "a threshold", FIXED)
     shape = shape_of(v)

@@ -7,6 +7,7 @@ import pytest
 from proving import (
     attack_functions_arrays,
     attack_functions_beside,
+    attack_functions_cells,
     attack_functions_clipping,
     attack_functions_data,
     attack_functions_filled,
@@ -56,6 +57,7 @@ ATTACKS = [
     *attack_functions_types.ATTACKS,
     *attack_functions_records.ATTACKS,
     *attack_functions_beside.ATTACKS,
+    *attack_functions_cells.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
 
