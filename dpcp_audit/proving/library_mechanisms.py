@@ -19,23 +19,16 @@ staircase mechanism in differential privacy"; Geng and Viswanath 2016, Algorithm
 from __future__ import annotations
 
 import abc
-import ast
-import builtins
 import functools
 import importlib
 import importlib.metadata
-import linecache
 import math
-import os
-import random
 import sys
-import types
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from flint import ctx
 
 from dpcp_audit.proving import noise_rules
@@ -55,16 +48,11 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain
-from dpcp_audit.proving.sources import (
-    codes_in,
-    compiled_module,
-    is_plain,
-    starts_at,
-)
+from dpcp_audit.proving.unchanged_code import changed_in
 from dpcp_audit.stats.enclosures import ball, lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from dpcp_audit.proving.paths import Interpreter
 
@@ -233,29 +221,6 @@ def _number(reader: Interpreter, law: str, value: Value) -> Statistic:
 # ---------------------------------------------------------------------- the library's own code
 
 
-_MEANT = {name: dict(vars(importlib.import_module(name))) for name in ("random", "secrets")}
-"""What the names of these modules mean when the verifier is loaded."""
-_BASES = {each: each.__bases__ for each in (random.Random, random.SystemRandom)}
-_ENTROPY = os.urandom
-_OF_EVERY_CLASS = set(vars(type("_", (), {"__doc__": ""}))) | {
-    "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
-    "__abstractmethods__", "_abc_impl", "__parameters__", "__dict__", "_randbelow",
-}  # fmt: skip
-"""The attributes of a class that does nothing of its own, or that draws no whole numbers."""
-
-
-def _changed_since(module: types.ModuleType) -> str:
-    """Return a name of a module whose value has changed since import; "" where none has."""
-    now, meant = vars(module), _MEANT[module.__name__]
-    names = sorted(now.keys() ^ meant.keys()) or [
-        name for name in meant if now[name] is not meant[name]
-    ]
-    if any(each.__bases__ != bases for each, bases in _BASES.items()):
-        return "the bases of a class"
-    of_c = type(_ENTROPY) is types.BuiltinFunctionType and _ENTROPY.__module__ in {"posix", "nt"}
-    return next(iter(names), "") if of_c and os.urandom is _ENTROPY else "os.urandom"
-
-
 def _check_library(reader: Interpreter, cls: type) -> None:
     """Refuse a class of which anything means something else than in the installed library."""
     try:
@@ -273,153 +238,8 @@ def _check_library(reader: Interpreter, cls: type) -> None:
         own = module.__name__ in {"random", "secrets"}
         if not own and not Path(str(module.__file__)).resolve().is_relative_to(home):
             raise reader.refuse(f"{module.__name__} is not of the installed diffprivlib")
-        changed = changed_in(module) or (own and _changed_since(module))
+        changed = changed_in(module)
         if changed:
             raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
     if not version.startswith(_VERSION):
         raise reader.refuse(f"diffprivlib {version} is not known", f"it is known as {_VERSION}")
-
-
-def changed_in(module: types.ModuleType) -> str:
-    """Return a name of a module that means something else than its file says; "" where none does.
-
-    What it imports, its functions and the methods of its classes are compared, and the functions
-    of NumPy that it uses.
-    """
-    file = str(module.__file__)
-    linecache.checkcache(file)
-    tree, compiled = compiled_module(file, "".join(linecache.getlines(file)))
-    codes, space = list(codes_in(compiled)), vars(module)
-    bound: set[str] = set()
-    for node in tree.body:
-        for name, holds in _bindings(node, space, codes):
-            if not holds:
-                return name
-            bound.add(name)
-    shadowed = {name for name in vars(builtins).keys() & space.keys() if not name.startswith("__")}
-    if shadowed - bound:
-        return min(shadowed - bound)
-    used = {each.attr for each in ast.walk(tree) if _is_numpys(each)}  # type: ignore[attr-defined]
-    return next((f"np.{name}" for name in sorted(used) if not _is_own(name, space["np"])), "")
-
-
-def _bindings(
-    node: ast.stmt, space: dict[str, Any], codes: list[types.CodeType]
-) -> Iterator[tuple[str, bool]]:
-    """Return the names that a statement of a module binds, and whether they are bound so now."""
-    if isinstance(node, ast.FunctionDef):
-        yield node.name, _runs(space.get(node.name), node, space, codes)
-    elif isinstance(node, ast.ClassDef):
-        yield from _methods(node, space, codes)
-    elif isinstance(node, ast.Import):
-        for alias in node.names:
-            name = alias.name if alias.asname else alias.name.split(".")[0]
-            yield alias.name, space.get(alias.asname or name) is sys.modules.get(name)
-    elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
-        home = sys.modules.get(node.module or "")
-        for alias in node.names:
-            value = space.get(alias.asname or alias.name)
-            agrees = value is getattr(home, alias.name, None)
-            yield alias.name, agrees and _is_of(home, alias.name, value)
-    elif isinstance(node, ast.Assign) and _is_arithmetic(node.value, space):
-        code = compile(ast.Expression(node.value), "", "eval")
-        number = eval(code, {"__builtins__": {}}, space)  # noqa: S307  (of numbers alone)
-        for name in _targets(node):
-            value = space.get(name)
-            yield name, type(value) is type(number) and value == number
-
-
-def _methods(
-    node: ast.ClassDef, space: dict[str, Any], codes: list[types.CodeType]
-) -> Iterator[tuple[str, bool]]:
-    """Return the names that a class binds, and whether they are bound so now."""
-    cls = space.get(node.name)
-    held: dict[str, Any] = dict(vars(cls)) if isinstance(cls, type) else {}
-    said = [ast.unparse(each).rpartition(".")[2] for each in node.bases] or ["object"]
-    bases = cls.__bases__ if isinstance(cls, type) else ()
-    yield f"the bases of {node.name}", [each.__name__ for each in bases] == said
-    for each in node.body:
-        if isinstance(each, ast.FunctionDef):
-            yield (
-                f"{node.name}.{each.name}",
-                _runs(held.pop(each.name, None), each, space, codes, cls),
-            )
-        for name in _targets(each):
-            held.pop(name, None)
-    yield from ((f"{node.name}.{name}", name in _OF_EVERY_CLASS) for name in held)
-
-
-def _targets(node: ast.stmt) -> list[str]:
-    """Return the names that a statement assigns."""
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return [each.id for each in targets if isinstance(each, ast.Name)]
-
-
-_BISECT = "bisect_right"
-"""The name of the function that ``random`` imports as bisect."""
-
-
-def _is_of(home: Any, name: str, value: Any) -> bool:
-    """Return True if a value may be what a module calls so: no function of another program's."""
-    if isinstance(value, types.FunctionType):
-        folder = Path(getattr(home, "__file__", None) or "/none").parent
-        return Path(value.__code__.co_filename).is_relative_to(folder)
-    if isinstance(value, types.BuiltinFunctionType | type):
-        return value.__name__ in {name, _BISECT}
-    return type(value).__module__ in {"builtins", "numpy"} and not callable(value)
-
-
-def _is_arithmetic(node: ast.expr, space: dict[str, Any]) -> bool:
-    """Return True if an expression is of numbers, and of functions of C."""
-    names = [space.get(each.id) for each in ast.walk(node) if isinstance(each, ast.Name)]
-    kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load)
-    numbers = all(isinstance(each, (*kinds, ast.Call)) for each in ast.walk(node))
-    known = (int, float, types.BuiltinFunctionType)
-    return numbers and all(isinstance(each, known) for each in names)
-
-
-def _runs(
-    value: Any,
-    node: ast.FunctionDef,
-    space: dict[str, Any],
-    codes: list[types.CodeType],
-    cls: Any = None,
-) -> bool:
-    """Return True if a function, or a method of any kind, runs the code of its definition."""
-    if type(value) is property:
-        value = value.fget
-    elif type(value) in {staticmethod, classmethod}:
-        value = value.__func__
-    if type(value) is not types.FunctionType or not starts_at(node, value.__code__):
-        return False
-    seen = [each.cell_contents for each in value.__closure__ or ()]
-    if value.__globals__ is not space or any(each is not cls for each in seen):
-        return False  # super() sees the class itself
-    given = {*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()}
-    said = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
-    return value.__code__ in codes and len(given) <= len(said) and all(map(is_plain, given))
-
-
-def _is_numpys(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "np"
-
-
-_MADE_BY_PYTHON = 1 << 9
-"""The flag of types that a class statement makes (Py_TPFLAGS_HEAPTYPE): of C's own few have it."""
-_NUMPYS, _FRESH = dict(vars(np)), np.random.default_rng
-"""What NumPy's names mean when the verifier is loaded."""
-
-
-def _is_own(name: str, numpy: Any) -> bool:
-    """Return True if a name of NumPy still has the value it had at import, compiled from C."""
-    if numpy is not np or name not in _NUMPYS or vars(np).get(name) is not _NUMPYS[name]:
-        return False
-    value: Any = _NUMPYS[name]
-    if type(value) is types.ModuleType:
-        own = value is sys.modules.get(f"numpy.{name}")
-        fresh = value.default_rng is _FRESH and not isinstance(_FRESH, types.FunctionType)
-        return own and (name != "random" or fresh)
-    if type(value) is float:
-        return value == {"pi": math.pi, "e": math.e, "inf": math.inf}.get(name)
-    of_c = not type(value).__flags__ & _MADE_BY_PYTHON
-    return of_c and callable(value) and getattr(value, "__name__", "") == name
