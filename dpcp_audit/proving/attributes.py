@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, gathering, library_mechanisms, noise_rules, objects
+from dpcp_audit.proving import (
+    dp_sgd,
+    gaps,
+    gathering,
+    library_mechanisms,
+    noise_rules,
+    objects,
+    opendp_measurements,
+)
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     UNKNOWN,
@@ -74,7 +82,8 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
         return shape
     if is_known(value) and not (isinstance(value, np.ndarray) or is_plain(plain(value))):
         if isinstance(value, tuple | str | np.ufunc):
-            return BoundMethod(value, name)
+            own = isinstance(value, np.ufunc)
+            return getattr(value, name, None) if own else BoundMethod(value, name)
         raise reader.refuse(f"{name} of {type(value).__name__} is not followed")
     return BoundMethod(value, name)
 
@@ -116,6 +125,8 @@ def method(
         raise reader.refuse("a method of a list of records, or of one", "use NumPy's function")
     if isinstance(owner, library_mechanisms.Mechanism):
         return library_mechanisms.method(reader, owner, name, args, kw)
+    if isinstance(owner, opendp_measurements.Handle) and name == "invoke":
+        return opendp_measurements.measured(reader, owner, args, kw)
     if isinstance(owner, Distribution):
         return noise_rules.variates(reader, owner, args, kw)
     if isinstance(owner, Reference) and gathering.kind_of(reader, owner) in {"list", "shown"}:
@@ -124,8 +135,6 @@ def method(
         return objects.method(reader, owner, name, args, kw)
     if isinstance(owner, tuple) and not is_known(owner):
         raise reader.refuse("a method of a tuple")
-    if isinstance(owner, np.ufunc):
-        return function(reader, getattr(owner, name, None), args, kw)
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 
 _BITS = 192
+SQUARED = frozenset({"gaussian", "concentrated"})
+"""Laws of which the size falls with the square of the noise: it is twice ρ."""
 _MOST_PATHS = 12
 """Accounts of different paths that are kept apart; more are covered by one that contains all."""
 
@@ -92,10 +94,10 @@ class Charge:
     Parameters
     ----------
     law : str
-        "gaussian", of which ``size`` is the squared l2 distance over σ²; "laplace", of one number,
+        "gaussian", of which ``size`` is the squared l2 distance over σ²; "concentrated", of which
+        it is twice the ρ, and nothing else is known; "laplace", of one number,
         "pure" or "range" (a bound of the loss, of the range of the loss), or "aligned" (a part of a
-        bound of the loss of the whole function): ``size`` is ε; or "rare" (an event): δ. "discrete"
-        is Gaussian noise of whole numbers, of which ρ is known as that of Gaussian noise.
+        bound of the loss of the whole function): ``size`` is ε; or "rare" (an event): δ.
     size : Fraction
         An upper bound.
     line : int
@@ -147,8 +149,6 @@ class Charge:
         return replace(self, size=self.size / times**power, rate=rate, scale=scale)
 
 
-SQUARED = {"gaussian", "discrete"}
-"""Laws of which the size is a squared distance over σ²."""
 Account = Counter[Charge]
 
 
@@ -525,7 +525,7 @@ _CONVERTED = {
     "2019, Theorems 4 and 5",
     (RenyiDP, "pure"): "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
     (GaussianDP, "laplace"): "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)",
-    (ApproxDP, "discrete"): "δ(ε) of ρ-zCDP: Canonne, Kamath and Steinke 2020, Proposition 12",
+    (ApproxDP, "concentrated"): "δ(ε) of ρ-zCDP: Canonne, Kamath and Steinke 2020, Proposition 12",
     (ApproxDP, "gaussian"): "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8",
 }
 
@@ -542,8 +542,8 @@ def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
             return account_rules(ledger, PureDP(claim.epsilon))
         sampled = all(each.sample is not None for account in accounts for each in account)
         added = _SUMS[GaussianDP] if laws == {"gaussian"} and not sampled else _CONVOLVED
-        added = _SUMS[ZCDP] if "discrete" in laws else added
-        laws -= {"gaussian"} if "discrete" in laws else set()
+        added = _SUMS[ZCDP] if "concentrated" in laws else added
+        laws -= {"gaussian"} if "concentrated" in laws else set()
     else:
         added = _SUMS[kind]
     several = [added] * any(
@@ -651,7 +651,7 @@ def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
     if pure.within:
         return Total("δ", Fraction(0), decimal(claim.delta), pure.shares)
     whole = _sum(ledger, rho, "ρ", Fraction(0))
-    if any(each.law == "discrete" for account in accounts for each in account):
+    if any(each.law == "concentrated" for account in accounts for each in account):
         found = None if whole.value is None else delta_of_rho(whole.value, epsilon)
         return Total("δ", found, decimal(claim.delta), whole.shares)
     whole_paths = [settled(each) for each in _by_record(union(ledger.paths))]

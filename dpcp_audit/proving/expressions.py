@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import arithmetic, attributes, gaps, gathering, order
+from dpcp_audit.proving import arithmetic, attributes, gaps, gathering, opendp_measurements, order
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     PYTHON,
@@ -189,6 +189,8 @@ class Expressions(Loops):
 
     def operate(self, name: str, a: Value, b: Value) -> Value:
         """Return the result of an operator."""
+        if opendp_measurements.Handle in {type(a), type(b)}:
+            return opendp_measurements.chained(self._reader, name, a, b)
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Once):
                 raise self.refuse(f"{name} of an iterator")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules
+from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules, opendp_measurements
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import MECHANISMS, Rules
 from dpcp_audit.proving.distances import (
@@ -426,6 +426,8 @@ class Reader(Expressions):
             )
         if isinstance(function, BoundMethod):
             return attributes.method(self, function.owner, function.name, args, kw)
+        if isinstance(function, opendp_measurements.Handle):
+            return opendp_measurements.measured(self, function, args, kw)
         return calls.function(self, function, args, kw)
 
     def inline(

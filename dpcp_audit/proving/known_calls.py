@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import library_mechanisms, noise_rules, objects
+from dpcp_audit.proving import library_mechanisms, noise_rules, objects, opendp_measurements
 from dpcp_audit.proving.arithmetic import in_range, is_double, kind
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -66,7 +66,7 @@ from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.validate import is_array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from fractions import Fraction
 
     from dpcp_audit.proving.paths import Interpreter
@@ -127,7 +127,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
         noise_rules.refuse_seeds(reader)
         reader.doubt("a global generator is drawn from")
         return noise_rules.draw(reader, generator, name, args, kw)
-    special = SPECIAL.get(target) or library_mechanisms.maker(target)
+    special = _special(reader, target)
     if special is not None:
         return special(reader, args, kw)
     rule = rule_of(target)
@@ -142,6 +142,12 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
         raise reader.refuse(f"{named} is not known, and has no Python source to read")
     source = source_of(target, reader.line)
     return reader.inline(source, source.node, defaults_of(target, reader.line), args, kw)
+
+
+def _special(reader: Interpreter, target: Value) -> Callable[..., Value] | None:
+    """Return the reader of calls of a function that has one of its own."""
+    found = SPECIAL.get(target) or library_mechanisms.maker(target)
+    return found or opendp_measurements.maker(reader, target)
 
 
 _TELLING = {"str", "repr", "format", "print"}

@@ -348,7 +348,7 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     if noise.law.removeprefix(ROUNDED) in {"normal", DISCRETE}:
         rate = 1 / below(noise.scale)
         cost, law = x.l2_squared / noise.scale.square, "gaussian"
-        law = "discrete" if noise.law == DISCRETE else law
+        law = "concentrated" if noise.law == DISCRETE else law
     elif noise.law.removeprefix(ROUNDED) == "laplace":
         rate = 1 / below(noise.scale)
         cost, law = x.l1 * rate, "laplace" if x.shape == () else "pure"

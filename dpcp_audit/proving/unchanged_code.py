@@ -48,13 +48,13 @@ _STATE = {
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What a file defines, and the functions and the names of NumPy that it uses."""
+    """What a file defines, and the builtins and the names with an attribute that it uses."""
 
     made: dict[str, Any]
     tree: ast.Module
     codes: list[types.CodeType]
     builtins: list[str]
-    numpys: list[str]
+    used: list[tuple[str, str]]
 
 
 def changed_in(module: types.ModuleType) -> str:
@@ -73,13 +73,8 @@ def changed_in(module: types.ModuleType) -> str:
                 return name
         elif name not in now or name not in said.made or not compared.alike(value, said.made[name]):
             return name
-    numpy, used = now.get("np", np), vars(builtins)
-    strange = [
-        *_strangers(said.tree, now),
-        *(name for name in said.builtins if not _is_of_c(used[name])),
-        *(f"np.{name}" for name in said.numpys if not _is_own(name, numpy)),
-    ]
-    return next(iter(strange), "")
+    changed = [name for name in said.builtins if not _is_of_c(vars(builtins)[name])]
+    return next(iter([*changed, *_strangers(said, now)]), "")
 
 
 @lru_cache(maxsize=64)
@@ -90,12 +85,17 @@ def _made_anew(name: str, file: str, text: str) -> _File:
         ast.Module(list(_definitions(tree.body)), []), file, "exec", dont_inherit=True
     )
     made = types.ModuleType(name)
-    vars(made).update({"__file__": file, "__package__": name.rpartition(".")[0]})
+    package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
+    vars(made).update({"__file__": file, "__package__": package})
     exec(compiled, vars(made))  # noqa: S102  (as the import did)
     codes = list(codes_in(compiled))
     used = {each for code in (compiled, *codes) for each in code.co_names}
-    numpys = {each.attr for each in ast.walk(tree) if _is_numpys(each)}  # type: ignore[attr-defined]
-    return _File(vars(made), tree, codes, sorted(used & vars(builtins).keys()), sorted(numpys))
+    named = {
+        (each.value.id, each.attr)
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)
+    }
+    return _File(vars(made), tree, codes, sorted(used & vars(builtins).keys()), sorted(named))
 
 
 def _definitions(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -141,13 +141,12 @@ class _Compared:
         """Return True if a function has a definition of the file, and its defaults and closure."""
         if now.__code__ != made.__code__ or now.__globals__ is not self.space:
             return False
-        held: list[list[Any]] = [
-            [each.cell_contents for each in one.__closure__ or ()]
-            + [one.__defaults__, one.__kwdefaults__, vars(one).get("__wrapped__")]
-            for one in (now, made)
-        ]
-        if now.__builtins__ is not made.__builtins__:
-            return False
+        held: list[list[Any]] = []
+        for one in (now, made):
+            cells = [each.cell_contents for each in one.__closure__ or ()]
+            space = getattr(one, "__builtins__")  # noqa: B009  (type checkers differ)
+            given = [one.__defaults__, one.__kwdefaults__, vars(one).get("__wrapped__")]
+            held.append([*cells, *given, space])
         return now.__code__ in self.codes and self.alike(*held)
 
     def _classes(self, now: type, made: type) -> bool:
@@ -204,15 +203,23 @@ def _address(function: Any) -> int | None:
 # ---------------------------------------------------------------------- what a module uses
 
 
-def _strangers(tree: ast.Module, space: dict[str, Any]) -> Iterator[str]:
-    """Yield the imported names that are a function of another program."""
-    for node in tree.body:
+def _strangers(said: _File, space: dict[str, Any]) -> Iterator[str]:
+    """Yield the imported names, and the attributes of modules, that are another program's."""
+    for node in said.tree.body:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
-            home = sys.modules.get(node.module or "")
+            package = f"{said.made['__package__']}." if node.level else ""
+            home = sys.modules.get(f"{package}{node.module or ''}")
             for alias in node.names:
                 value = space.get(alias.asname or alias.name)
                 if alias.name != "*" and not _is_of(home, alias.name, value):
                     yield alias.name
+    for name, attribute in said.used:
+        home = space.get(name)
+        value = vars(home).get(attribute) if type(home) is types.ModuleType else None
+        if name == "np" and not _is_own(attribute, space.get("np", np)):
+            yield f"np.{attribute}"
+        elif type(value) is types.FunctionType and not _is_of(home, attribute, value):
+            yield f"{name}.{attribute}"
 
 
 _RENAMED = {"bisect_right", "Structure", "Union"}
@@ -223,15 +230,12 @@ def _is_of(home: Any, name: str, value: Any) -> bool:
     """Return True if a value may be what a module calls so: no function of another program's."""
     if isinstance(value, types.FunctionType):
         folder = Path(getattr(home, "__file__", None) or "/none").parent
-        return Path(value.__code__.co_filename).is_relative_to(folder)
+        file = value.__code__.co_filename
+        return file.startswith("<frozen ") or Path(file).is_relative_to(folder)
     if isinstance(value, types.BuiltinFunctionType | type):
         return value.__name__ in {name, *_RENAMED}
     plainly = type(value).__module__ in {"builtins", "numpy"} and not callable(value)
     return plainly or type(value).__module__ in {"typing", "_ctypes"}
-
-
-def _is_numpys(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "np"
 
 
 _MADE_BY_PYTHON = 1 << 9

@@ -1,0 +1,94 @@
+"""Measurements of OpenDP: proofs of right functions, no proof of wrong ones, and their maps."""
+
+import builtins
+import ctypes
+import importlib.metadata
+
+import numpy as np
+import pytest
+
+import dpcp_audit as dp
+
+pytest.importorskip("opendp.prelude")
+right = pytest.importorskip("proving.correct_functions_opendp")
+wrong = pytest.importorskip("proving.attack_functions_opendp")
+
+from opendp import _convert, _data, _lib, core, domains, measurements, mod, typing  # noqa: E402
+
+N = 20
+KEPT = isinstance
+
+
+@pytest.mark.parametrize("row", right.RIGHT, ids=lambda row: row[0].__name__)
+def test_a_right_function_is_proved_at_the_noise_that_it_needs(row) -> None:
+    function, claim, expected = row
+    found = dp.prove(function, claim, n=N)
+    assert found.proved, (found.place, found.reason)
+    assert expected is None or found.total == pytest.approx(expected, rel=1e-12)
+    assert not dp.prove(function, claim, n=N, options={"less": 0.99}).proved
+
+
+@pytest.mark.parametrize("row", wrong.OPENDP, ids=lambda row: row.name)
+def test_a_wrong_function_is_not_proved(row) -> None:
+    assert not dp.prove(row.function, row.claim, n=N).proved
+
+
+def no_noise(*_: object) -> object:
+    return lambda value: value
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"),
+    [
+        (measurements, "make_laplace", no_noise),
+        (measurements, "make_laplace", measurements.make_gaussian),
+        (measurements, "make_laplace", wrong.make_laplace),
+        (measurements.make_laplace, "__defaults__", (None, "ZeroConcentratedDivergence")),
+        (measurements.make_laplace, "__code__", measurements.make_noise.__code__),
+        (measurements, "py_to_c", no_noise),
+        (mod.Measurement, "__call__", lambda self, value: value),
+        (mod.Measurement, "__getattribute__", object.__getattribute__),
+        (core, "measurement_invoke", lambda this, arg: arg),
+        (core, "unwrap", lambda result, kind: result),
+        (_convert, "py_to_c", no_noise),
+        (_convert, "_check_and_cast_scalar", lambda expected, value: 0.0),
+        (_data, "slice_as_object", no_noise),
+        (domains, "atom_domain", domains.vector_domain),
+        (typing.RuntimeType, "parse", classmethod(lambda cls, *given: "f32")),
+        (_lib.lib, "opendp_core__measurement_invoke", no_noise),
+        (
+            _lib.lib,
+            "opendp_measurements__make_laplace",
+            _lib.lib["opendp_measurements__make_noise"],
+        ),
+        (_lib, "lib_path", "/tmp/other.so"),  # noqa: S108
+        (ctypes, "cast", lambda value, kind: value),
+        (ctypes.c_double, "from_param", classmethod(lambda cls, value: 1.0)),
+        (np.ctypeslib, "as_ctypes", lambda array: array),
+        (np, "ascontiguousarray", np.zeros_like),
+        (builtins, "isinstance", lambda value, kind: bool(KEPT(value, kind))),
+        (importlib.metadata, "version", lambda name: "0.14.1"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_patched_library_proves_nothing(owner, name, value, monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, value, raising=False)
+        found = dp.prove(right.mean, dp.PureDP(1.0), n=N)
+    assert not found.proved
+    assert dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+
+
+def test_a_function_of_c_with_a_check_of_errors_proves_nothing() -> None:
+    function = _lib.lib.opendp_core__measurement_invoke
+    function.errcheck = lambda result, *_: result
+    try:
+        assert not dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+    finally:
+        del function.errcheck
+    assert dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+
+
+def test_a_changed_table_of_types_proves_nothing(monkeypatch) -> None:
+    monkeypatch.setitem(_convert.ATOM_MAP, "f64", ctypes.c_float)
+    assert not dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
