@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps
+from dpcp_audit.proving import class_rows, dp_sgd, gaps
+from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
@@ -131,7 +132,20 @@ def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
     if isinstance(a, dp_sgd.KINDS) or isinstance(b, dp_sgd.KINDS):
         return dp_sgd.binary(reading, name, a, b)
+    if isinstance(a, ClassRows) or isinstance(b, ClassRows):
+        return _of_class_rows(reading, name, a, b)
     return gaps.binary(reading, name, a, b)
+
+
+def _of_class_rows(reading: Interpreter, name: str, a: Value, b: Value) -> ClassRows:
+    """Return an operator of every class probability and a known number."""
+    rows, other = (a, b) if isinstance(a, ClassRows) else (b, a)
+    if rational_of(other) is not None and not rows.records.single:
+        pair = (rows.records, other) if rows is a else (other, rows.records)
+        found = _of_records(reading, name, *pair)
+        if isinstance(found, Records):
+            return replace(rows, records=found)
+    raise reading.refuse(f"{name} of class probabilities is not followed")
 
 
 def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -218,6 +232,8 @@ def kind(value: Value) -> str:
         Shown: "noise where a count is above 0",
         RecordDraws: "a draw for each record",
         Together: "records that are taken together",
+        ClassRows: "the rows of class probabilities",
+        class_rows.AllPlaces: "the places of all records",
         Records: "records",
         Private: "the records",
         Weights: "weights",

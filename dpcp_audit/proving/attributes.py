@@ -20,6 +20,7 @@ from dpcp_audit.proving import (
     opendp_measurements,
 )
 from dpcp_audit.proving.arithmetic import kind
+from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
@@ -99,7 +100,7 @@ def _shape_attribute(reader: Interpreter, value: Value, name: str) -> Value | No
     if isinstance(value, Records) and name in {"size", "shape"} and not value.single:
         size = reader.call(len, [value], {})
         return size if name == "size" else (size,)
-    if isinstance(value, dp_sgd.Rows) and name == "shape":
+    if isinstance(value, dp_sgd.Rows | ClassRows) and name == "shape":
         return reader.call(len, [value.records], {}), value.entries
     if isinstance(value, gaps.Edges | gaps.Gaps) and name in {"size", "shape"}:
         return gaps.size(value) if name == "size" else (gaps.size(value),)

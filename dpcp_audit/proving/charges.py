@@ -552,6 +552,8 @@ def account_rules(ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
     )
     if kind is GaussianDP and laws - {"gaussian"}:
         laws |= {"laplace"}
+    if any(len(moved_together([each.cell for each in path])) > 1 for path in ledger.paths):
+        several.append("disjoint parts of the records: McSherry 2009, Theorem 4")
     return several + [said for (of, law), said in _CONVERTED.items() if of is kind and law in laws]
 
 

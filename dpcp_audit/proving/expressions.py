@@ -12,6 +12,7 @@ import numpy as np
 
 from dpcp_audit.proving import arithmetic, attributes, gaps, gathering, opendp_measurements, order
 from dpcp_audit.proving import known_calls as calls
+from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     PYTHON,
     SCALAR,
@@ -438,6 +439,8 @@ class Expressions(Loops):
         """Return an entry of a value, at the place that an expression gives."""
         if value is np.r_:
             return self._joined(node)
+        if isinstance(value, ClassRows):
+            return gathering.element(self._reader, value, self.read(node))
         return gathering.element(self._reader, value, self.read_index(node))
 
     def _joined(self, node: ast.expr) -> Value:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps
+from dpcp_audit.proving import class_rows, dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import LARGEST, kind
+from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     NUMPY,
     PYTHON,
@@ -93,6 +94,8 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     """Return an entry, or a slice."""
     if isinstance(value, gaps.KINDS) or isinstance(index, gaps.KINDS):
         return gaps.element(reader, value, index)
+    if isinstance(value, ClassRows):
+        return class_rows.element(reader, value, index)
     columns = isinstance(value, Records | Shifted) and dp_sgd.adds_axis(index)
     if isinstance(value, dp_sgd.KINDS) or columns:
         return dp_sgd.element(reader, value, index)
@@ -416,7 +419,7 @@ def _at_their_places(reader: Interpreter, records: Records) -> int:
 
 def beside(reader: Interpreter, records: Records, value: Value) -> Value:
     """Return what ``zip`` takes beside records: other functions of the same, or known numbers."""
-    if isinstance(value, Together):
+    if isinstance(value, Together | ClassRows):
         beside(reader, records, value.records)
         return value
     if isinstance(value, Records):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules, opendp_measurements
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import MECHANISMS, Rules
+from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
@@ -360,6 +361,8 @@ class Reader(Expressions):
         """Return the entry of one record; of what is taken together a tuple."""
         if isinstance(records, Together):
             return tuple(map(cls.single, records.items))
+        if isinstance(records, ClassRows):
+            return replace(records, records=cls.single(records.records))
         plainly = isinstance(records, Records)
         return replace(records, ordered=False, single=True, listed=False) if plainly else records
 

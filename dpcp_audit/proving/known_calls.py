@@ -16,6 +16,7 @@ import numpy as np
 
 from dpcp_audit.proving import library_mechanisms, noise_rules, objects, opendp_measurements
 from dpcp_audit.proving.arithmetic import in_range, is_double, kind
+from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     NUMPY,
     PYTHON,
@@ -487,10 +488,10 @@ def returned_by(
     reader: Interpreter,
     function: Any,
     source: FunctionSource,
-    first: Value,
+    first: Value | tuple[ClassRows, Records],
     options: Mapping[str, Any],
 ) -> Value:
-    """Read the function's body on this first argument, and return its value."""
+    """Read the function's body on this first argument, or on rows and labels; return its value."""
     node = source.node
     reader.line, reader.file = node.lineno, source.file
     given = dict(defaults_of(function, node.lineno))
@@ -507,14 +508,16 @@ def returned_by(
         raise Refusal(node.lineno, "more than one argument may be the generator")
     args: list[Value] = []
     kw: dict[str, Value] = {}
+    rows = isinstance(first, tuple) and isinstance(first[0], ClassRows)
+    data = first if rows else (first,)
     for position, (name, parameter) in enumerate(signature.parameters.items()):
         value = given.get(name)
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} and (
-            position == 0 or name in GENERATORS or parameter.kind is parameter.VAR_KEYWORD
+            position < len(data) or name in GENERATORS or parameter.kind is parameter.VAR_KEYWORD
         ):
             raise Refusal(node.lineno, f"the records or the generator may be in {name}")
-        if position == 0:
-            value = first
+        if position < len(data):
+            value = data[position]
         elif name in GENERATORS and name not in options:
             value = Generator(name)
         elif name not in given:

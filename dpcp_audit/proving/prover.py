@@ -28,6 +28,7 @@ from dpcp_audit.proving.charges import (
     of_group,
     of_shuffled,
 )
+from dpcp_audit.proving.class_rows import inputs as class_inputs
 from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Leak, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import all_records, records_of_clients, returned_by
@@ -68,6 +69,7 @@ def prove(
     neighbours: Literal["substitution", "add-remove"] | Relation = "substitution",
     domain: int | None = None,
     clients: int | None = None,
+    classes: int | None = None,
     unit: Literal["record", "client"] = "record",
     group: int = 1,
     shuffle_n: int | None = None,
@@ -100,6 +102,9 @@ def prove(
     clients : int, optional
         For a federated function ``f(clients, *, rng)``, the number of clients. The n records are
         divided as by ``numpy.array_split``.
+    classes : int, optional
+        For a calibrator ``f(probabilities, labels, *, rng)``, the number K of classes: rows of K
+        numbers in [0, 1], and labels 0, ..., K - 1. Neighbours differ in a row and its label.
     unit : str
         The unit that neighbours differ in: "record", or "client", where all records of one client
         are replaced by as many others.
@@ -155,6 +160,7 @@ def prove(
         bounds=(low, high),
         domain=domain,
         clients=clients,
+        classes=_classes(classes, domain, clients),
         of_clients=_of_clients(unit, clients, n, relation),
         group=group,
         shuffle_n=shuffle_n,
@@ -198,6 +204,15 @@ def _provable_claims(
             hint="any two values of a user are neighbours already",
         )
     return tuple(_provable(each, local=local) for each in guarantees)
+
+
+def _classes(classes: int | None, domain: int | None, clients: int | None) -> int | None:
+    """Return the number of classes; refuse it beside what is of other functions."""
+    if classes is not None:
+        _validate.integer(classes=classes, at_least=2)
+        if domain is not None or clients is not None:
+            raise UsageError("classes is of rows and labels", hint="leave domain and clients out")
+    return classes
 
 
 def _of_clients(unit: str, clients: int | None, n: int, relation: Relation) -> bool:
@@ -268,6 +283,7 @@ class ProofInputs:
     bounds: tuple[float, float]
     domain: int | None = None
     clients: int | None = None
+    classes: int | None = None
     of_clients: bool = False
     group: int = 1
     shuffle_n: int | None = None
@@ -275,6 +291,8 @@ class ProofInputs:
     def first(self) -> Any:
         """Return the value that the function is read on: the records, or those of each client."""
         low, high = map(decimal, self.bounds)
+        if self.classes is not None:
+            return class_inputs(self.classes)
         if self.clients is None:
             return all_records((low, high))
         return records_of_clients((low, high), self.n, self.clients)
@@ -312,7 +330,11 @@ class ProofInputs:
     @property
     def assumed(self) -> tuple[str, ...]:
         """What is assumed of the inputs, and how neighbours differ."""
-        low, high = self.bounds
+        low, high = (0.0, 1.0) if self.classes is not None else self.bounds
+        what, beside = "a finite number", "in a NumPy array of floats"
+        if self.classes is not None:
+            what = f"a row of {self.classes} finite numbers"
+            beside = f"and a label of 0, ..., {self.classes - 1}, in NumPy arrays"
         if self.domain is not None:
             said = (f"a user's value is one of 0, ..., {self.domain - 1}, an int of Python",)
             users = f"{self.shuffle_n} users report once each, and their reports are shuffled"
@@ -331,7 +353,7 @@ class ProofInputs:
             differs = f"all records of {one} are replaced by as many others"
         return (
             f"{number}; {differs}",
-            f"every record is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
+            f"every record is {what} in [{low:g}, {high:g}], {beside}",
         )
 
 

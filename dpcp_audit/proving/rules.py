@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcp_audit.proving import dp_sgd, gaps, noise_rules, thresholds
 from dpcp_audit.proving.arithmetic import FIXED, LARGEST, in_range, is_double, kind
+from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     MOST_RECORDS,
     PYTHON,
@@ -329,6 +330,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 def length(reader: Interpreter, a: Value) -> Value:
     """The number of records: public under substitution, else it moves by one."""
+    a = a.records if isinstance(a, ClassRows) else a
     if are_records(a):
         if reader.n is None or a.chosen:
             size = Fraction(a.count or reader.n or MOST_RECORDS)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gathering, noise_rules, order, rules
+from dpcp_audit.proving import class_rows, dp_sgd, gathering, noise_rules, order, rules
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
@@ -141,6 +141,7 @@ TABLE: tuple[Rule, ...] = (
         Rule(f"np.{of.__name__}", rules.rounding(of), _WHOLE, _ENTRYWISE)
         for of in (np.rint, np.round, np.floor, np.ceil)
     ),
+    Rule("np.arange", class_rows.places, "one place of each record"),
     Rule("np.outer", dp_sgd.outer, "Abadi and others 2016, Algorithm 1"),
     Rule("np.linalg.norm", dp_sgd.norm, "Abadi and others 2016, Algorithm 1"),
     Rule("np.digitize", rules.bin_numbers, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
@@ -163,7 +164,7 @@ TABLE: tuple[Rule, ...] = (
         "scalar",
     ),
     *_public(
-        "np.linspace np.arange np.cumprod np.argsort np.flip "
+        "np.linspace np.cumprod np.argsort np.flip "
         "np.unique np.repeat np.append np.full_like np.zeros_like np.ones_like np.stack "
         "str repr format np.shape np.interp np.isclose np.allclose pow np.logspace "
         "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero bin hex "

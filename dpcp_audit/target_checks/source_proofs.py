@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.search.record_pairs import ClientPairs
+from dpcp_audit.audits.search.record_pairs import ClientPairs, RecordPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.proving.charges import decimal
@@ -314,6 +314,8 @@ def inputs_of(spec: CheckSpec) -> dict[str, Any]:
         found: dict[str, Any] = {"domain": spec.target.domain, "shuffle_n": spec.shuffle_n}
     else:
         found = {"bounds": spec.target.bounds, "neighbours": spec.neighbours}
+    if takes is Takes.RECORDS:
+        found |= {"bounds": (0.0, 1.0), "classes": spec.target.domain}
     if takes is Takes.CLIENTS:
         found |= {"clients": spec.clients, "unit": str(spec.unit)}
     return found | {"group": spec.group}
@@ -324,7 +326,7 @@ def _sizes(spec: CheckSpec) -> tuple[int, ...]:
     if spec.neighbours is not Relation.SUBSTITUTION or spec.target.kind.takes is Takes.VALUE:
         return ()
     pairs = pair_space(spec)
-    scores = pairs.scores if isinstance(pairs, ClientPairs) else pairs
+    scores = pairs.scores if isinstance(pairs, ClientPairs | RecordPairs) else pairs
     fewest = spec.clients if isinstance(pairs, ClientPairs) else 1
     assert isinstance(scores, ScorePairs)  # noqa: S101  (the kind is one of scores)
     return tuple(sorted({each for each in scores.sizes if each >= fewest}))
@@ -369,6 +371,9 @@ def _unfit_claim(spec: CheckSpec, guarantee: PrivacyGuarantee) -> str:
         Relation.ADD_REMOVE,
     ):
         return "of whole clients it proves substitution alone"
+    if takes is Takes.RECORDS:
+        known = spec.target.domain is not None and spec.pair is None
+        return "" if known else "of rows and labels it takes a number of classes, on all pairs"
     finite = all(map(math.isfinite, spec.target.bounds))
     if takes not in {Takes.SCORES, Takes.CLIENTS} or spec.pair is not None or not finite:
         return "it takes functions of scores between finite bounds, on all pairs"

@@ -63,3 +63,8 @@ def raises(scores, *, rng) -> float:
 
 def constant(scores, *, rng) -> float:
     return 0.5
+
+
+def counts_of_classes(probabilities, labels, *, rng):
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+    return [np.count_nonzero(scores[labels == k] < 0.5) + rng.laplace(0.0, 2.0) for k in range(3)]

@@ -11,6 +11,7 @@ import pytest
 from support import quantiles_to_prove
 from support.quantiles_to_prove import (
     constant,
+    counts_of_classes,
     drawn_again,
     enough_noise,
     less_noise,
@@ -44,6 +45,12 @@ def audited(function: Any, *claims: Any, **settings: Any) -> Any:
         (quantile, dp.ApproxDP(5.0, 1e-3), {}),
         (enough_noise, dp.ZCDP(0.5), {"neighbours": "add-remove"}),
         (noisy_histogram, dp.PureDP(1.0), {"kind": "vector"}),
+        (counts_of_classes, dp.PureDP(1.0), {"kind": "calibrator", "domain": 3}),
+        (
+            counts_of_classes,
+            dp.PureDP(0.5),
+            {"kind": "calibrator", "domain": 3, "neighbours": "add-remove"},
+        ),
     ],
 )
 def test_a_correct_function_is_proved_for_every_input(function, claim, settings) -> None:
@@ -55,6 +62,21 @@ def test_a_correct_function_is_proved_for_every_input(function, claim, settings)
     if isinstance(claim, dp.GaussianDP):
         assert (found.estimate.value, found.estimate.claimed) == (1.0, claim.mu)
     assert all(premise.holds for premise in found.proof.premises)
+
+
+def test_a_calibrator_of_an_unknown_number_of_classes_is_sampled() -> None:
+    found = audited(counts_of_classes, dp.PureDP(1.0), kind="calibrator", trace=False)
+    assert found.estimate.n_samples
+
+
+def test_prove_of_the_command_line_takes_calibrators(capsys) -> None:
+    target = [f"{FILE}:counts_of_classes", "--kind=calibrator", "--pure-dp=1"]
+    assert main(["prove", *target, "--domain=3"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("PROVED: counts_of_classes")
+    assert "a row of 3 finite numbers in [0, 1], and a label of 0, ..., 2" in shown
+    assert main(["prove", *target]) == 2
+    assert "prove takes K classes" in capsys.readouterr().err
 
 
 def test_a_proof_names_its_sizes_its_account_and_its_assumptions() -> None:

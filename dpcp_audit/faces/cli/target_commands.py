@@ -369,14 +369,15 @@ def _require_provable(spec: CheckSpec) -> None:
 
     takes = spec.target.kind.takes
     whole = spec.coverage is None or spec.target.kind is Kind.QUANTILE
-    if not whole or takes not in {Takes.SCORES, Takes.CLIENTS, Takes.VALUE}:
+    if not whole or takes is Takes.ROWS:
         raise UsageError(
-            "prove takes --kind quantile, vector, federated, randomizer or local, and claims of "
-            "privacy; of --kind quantile also claims of coverage",
+            "prove takes --kind quantile, vector, federated, calibrator, randomizer or local, and "
+            "claims of privacy; of --kind quantile also claims of coverage",
             hint="dpcp-audit check tests all other kinds and claims",
         )
-    if takes is Takes.VALUE and spec.target.domain is None:
-        raise UsageError("prove takes one user's value of a finite domain", hint="give --domain K")
+    if takes in {Takes.VALUE, Takes.RECORDS} and spec.target.domain is None:
+        what = "one user's value of a finite domain" if takes is Takes.VALUE else "K classes"
+        raise UsageError(f"prove takes {what}", hint="give --domain K")
     array = spec.target.given_as is DataForm.ARRAY
     if spec.target.vectorised or not array or spec.target.randomness is RandomStyle.SEED:
         raise UsageError(
