@@ -533,8 +533,6 @@ FARTHEST_DRAW = 2**10
 """Size, in scales, of a draw: the logarithm of a double above 0 is at least -745."""
 ROUNDED = "rounded "
 """The prefix of the name of a noise law that was rounded to whole numbers."""
-DISCRETE = "discrete Gaussian"
-"""The law of whole numbers k that is proportional to exp(-k²/(2σ²))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,7 +544,7 @@ class Noise:
     draw : tuple of int
         Names the draw, and the place in it of an entry that was taken out.
     law : str
-        "normal", "laplace", "gumbel", "exponential", "two-sided geometric", ``DISCRETE``, or
+        "normal", "laplace", "gumbel", "exponential", "two-sided geometric", or
         "uniform" (on [0, 1), with no public number added); "rounded laplace", "rounded normal" of
         whole numbers; of another law a draw hides nothing.
     scale : Surd
@@ -580,7 +578,7 @@ class Noise:
     @property
     def whole(self) -> bool:
         """Return True if it is a whole number, which only such a statistic may be."""
-        return "geometric" in self.law or self.law.startswith(ROUNDED) or self.law == DISCRETE
+        return "geometric" in self.law or self.law.startswith(ROUNDED)
 
     @property
     def negative(self) -> Noise:

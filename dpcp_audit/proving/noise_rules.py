@@ -25,7 +25,6 @@ from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine
 from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
-    DISCRETE,
     FARTHEST_DRAW,
     NUMPY,
     ROUNDED,
@@ -345,10 +344,9 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     size = noise.scale.size_above
     if noise.whole and not x.integer:
         raise reader.refuse("whole-number noise is added to a statistic that is not a whole number")
-    if noise.law.removeprefix(ROUNDED) in {"normal", DISCRETE}:
+    if noise.law.removeprefix(ROUNDED) == "normal":
         rate = 1 / below(noise.scale)
         cost, law = x.l2_squared / noise.scale.square, "gaussian"
-        law = "concentrated" if noise.law == DISCRETE else law
     elif noise.law.removeprefix(ROUNDED) == "laplace":
         rate = 1 / below(noise.scale)
         cost, law = x.l1 * rate, "laplace" if x.shape == () else "pure"

@@ -2,6 +2,7 @@
 
 import numpy as np
 from diffprivlib.mechanisms import (
+    Exponential,
     Gaussian,
     GaussianDiscrete,
     Geometric,
@@ -9,6 +10,10 @@ from diffprivlib.mechanisms import (
     LaplaceBoundedDomain,
     LaplaceTruncated,
     Staircase,
+    PermuteAndFlip,
+    Snapping,
+    Staircase,
+    Uniform,
 )
 from proving.specimen_tables import Table
 
@@ -295,3 +300,134 @@ def stairs_on_a_quantile(scores):
 @attack("a step of no width is no noise", dp.PureDP(1.0))
 def no_step(scores):
     return Staircase(epsilon=1.0, sensitivity=0).randomise(scores.mean())
+
+
+@attack("uniform noise has no pure ε", dp.PureDP(5.0))
+def uniform_as_pure(scores):
+    return Uniform(delta=0.01, sensitivity=0.05).randomise(scores.mean())
+
+
+@attack("uniform noise twice, at the δ of one", dp.ApproxDP(1.0, 0.01))
+def uniform_twice(scores):
+    mechanism = Uniform(delta=0.01, sensitivity=0.05)
+    return mechanism.randomise(scores.mean()), mechanism.randomise(scores.mean())
+
+
+@attack("uniform noise narrower than the distance", dp.ApproxDP(1.0, 0.5))
+def uniform_too_narrow(scores):
+    return Uniform(delta=0.4, sensitivity=0.01).randomise(scores.mean())
+
+
+@attack("a seeded staircase", dp.PureDP(1.0))
+def seeded_staircase(scores):
+    return Staircase(epsilon=1.0, sensitivity=0.05, random_state=1).randomise(scores.mean())
+
+
+@attack("a distance just above a step of the staircase costs the next one", dp.PureDP(1.5))
+def above_a_step(scores):
+    return Staircase(epsilon=1.0, sensitivity=0.049).randomise(scores.mean())
+
+
+@attack("a staircase without geometric tails, as 1 - exp(-ε) is 1", dp.PureDP(50.0))
+def staircase_without_tails(scores):
+    return Staircase(epsilon=40.0, sensitivity=0.05).randomise(scores.mean())
+
+
+@attack("its bounds for floating-point numbers are not proved here", dp.PureDP(1.0))
+def snapped(scores):
+    mechanism = Snapping(epsilon=1.0, sensitivity=0.05, lower=0.0, upper=1.0)
+    return mechanism.randomise(scores.mean())
+
+
+@attack("discrete Gaussian noise has no pure ε", dp.PureDP(9.0))
+def discrete_as_pure(scores):
+    return GaussianDiscrete(epsilon=1.0, delta=0.01).randomise(int(np.sum(scores > 0.5)))
+
+
+@attack("discrete Gaussian noise is no Gaussian noise", dp.GaussianDP(5.0))
+def discrete_as_gaussian(scores):
+    return GaussianDiscrete(epsilon=1.0, delta=0.01).randomise(int(np.sum(scores > 0.5)))
+
+
+@attack("a utility moves by three", dp.PureDP(1.4))
+def utility_of_three(scores):
+    count = int(np.count_nonzero(scores > 0.5))
+    return Exponential(epsilon=1.0, sensitivity=1, utility=[3 * count, 10]).randomise()
+
+
+@attack("a utility that moves both ways is said to move one way", dp.PureDP(1.0))
+def not_monotonic(scores):
+    counts = np.histogram(scores, bins=4, range=(0, 1))[0].tolist()
+    return Exponential(epsilon=1.0, sensitivity=1, utility=counts, monotonic=True).randomise()
+
+
+@attack("two choices for one", dp.PureDP(1.0))
+def chosen_twice(scores):
+    count = int(np.count_nonzero(scores > 0.5))
+    mechanism = PermuteAndFlip(epsilon=1.0, sensitivity=1, utility=[count, 20 - count])
+    return mechanism.randomise(), mechanism.randomise()
+
+
+@attack("candidates are made of the data", dp.PureDP(1.0))
+def candidates_of_data(scores):
+    utility = [int(np.count_nonzero(scores > 0.5)), 10]
+    candidates = [float(scores.min()), float(scores.max())]
+    return Exponential(
+        epsilon=1.0, sensitivity=1, utility=utility, candidates=candidates
+    ).randomise()
+
+
+@attack("candidates are changed after the mechanism is made", dp.PureDP(1.0))
+def candidates_changed(scores):
+    utility, candidates = [int(np.count_nonzero(scores > 0.5)), 10], [0.0, 1.0]
+    mechanism = Exponential(epsilon=1.0, sensitivity=1, utility=utility, candidates=candidates)
+    candidates[0] = float(scores.max())
+    return mechanism.randomise()
+
+
+@attack("a candidate is a list that is filled afterwards", dp.PureDP(1.0))
+def candidate_filled(scores):
+    kept = [0.0]
+    utility, candidates = [int(np.count_nonzero(scores > 0.5)), 10], [kept, kept]
+    mechanism = Exponential(epsilon=1.0, sensitivity=1, utility=utility, candidates=candidates)
+    kept.append(float(scores.max()))
+    return mechanism.randomise()
+
+
+@attack("the length of the utility is changed, which raises an error", dp.PureDP(1.0))
+def utility_grows(scores):
+    utility = [int(np.count_nonzero(scores > 0.5)), 10]
+    mechanism = Exponential(epsilon=1.0, sensitivity=1, utility=utility)
+    utility.append(float("inf"))
+    return mechanism.randomise()
+
+
+@attack("a measure of the candidates", dp.PureDP(1.0))
+def measured(scores):
+    utility = [int(np.count_nonzero(scores > 0.5)), 10]
+    weights = [float(scores.max()), 1.0]
+    return Exponential(epsilon=1.0, sensitivity=1, utility=utility, measure=weights).randomise()
+
+
+@attack("the probabilities are shown", dp.PureDP(1.0))
+def probabilities(scores):
+    utility = [int(np.count_nonzero(scores > 0.5)), 10]
+    return Exponential(epsilon=1.0, sensitivity=1, utility=utility)._probabilities
+
+
+@attack("the utility is shown", dp.PureDP(1.0))
+def utility_shown(scores):
+    utility = [int(np.count_nonzero(scores > 0.5)), 10]
+    mechanism = Exponential(epsilon=1.0, sensitivity=1, utility=utility)
+    return mechanism.randomise(), repr(mechanism)
+
+
+@attack("the records are the utility", dp.PureDP(1.0))
+def records_as_utility(scores):
+    return Exponential(epsilon=1.0, sensitivity=1, utility=scores.tolist()).randomise()
+
+
+@attack("a number of candidates by the data", dp.PureDP(1.0))
+def utility_by_data(scores):
+    utility = [1.0] * int(np.count_nonzero(scores > 0.5))
+    return Exponential(epsilon=1.0, sensitivity=1, utility=utility).randomise()

@@ -1,6 +1,7 @@
 """Mechanisms of diffprivlib: proofs of right functions, no proof of wrong ones, and their laws."""
 
 import importlib.metadata
+import itertools
 import math
 import os
 import random
@@ -10,6 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import dpcp_audit as dp
@@ -27,6 +30,12 @@ def test_a_right_function_is_proved(row) -> None:
     found = dp.prove(function, claim, n=N)
     assert found.proved, (found.place, found.reason)
     assert expected is None or found.total == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("row", right.AT_ONCE, ids=lambda row: row[0].__name__)
+def test_a_function_with_too_little_noise_is_not_proved(row) -> None:
+    function, claim, _ = row
+    assert not dp.prove(function, claim, n=N, options={"less": 0.99}).proved
 
 
 @pytest.mark.parametrize("row", wrong.LIBRARIES, ids=lambda row: row.name)
@@ -244,3 +253,83 @@ def test_geometric_noise_has_the_rate_that_is_assumed() -> None:
         chance = (1 - rate) / (1 + rate) * rate ** abs(place)
         error = math.sqrt(len(drawn) * chance * (1 - chance))
         assert abs(np.sum(drawn == place) - len(drawn) * chance) < 6 * error
+
+
+def staircase(x: np.ndarray, epsilon: float, gamma: float) -> np.ndarray:
+    """Return the distribution function of staircase noise of sensitivity 1."""
+    low, step = math.exp(-epsilon), np.floor(np.abs(x))
+    part, first = np.abs(x) - step, gamma + (1 - gamma) * math.exp(-epsilon)
+    within = np.minimum(part, gamma) + low * np.maximum(part - gamma, 0)
+    inside = 1 - low**step * (1 - (1 - low) * within / first)
+    return 0.5 + np.sign(x) * inside / 2
+
+
+OTHERS = {
+    "uniform": (
+        mechanisms.Uniform(delta=0.1, sensitivity=1.0),
+        lambda x: np.clip(x / 10 + 0.5, 0, 1),
+    ),
+    "staircase": (
+        mechanisms.Staircase(epsilon=0.8, sensitivity=1.0, gamma=0.3),
+        lambda x: staircase(x, 0.8, 0.3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_noise_that_is_charged_at_once_has_the_law_that_is_assumed(name) -> None:
+    """False alarm at most 1e-7 each, by the p-value of a Kolmogorov test."""
+    mechanism, law = OTHERS[name]
+    drawn = [mechanism.randomise(2.0) - 2.0 for _ in range(4_000)]
+    assert stats.kstest(drawn, law).pvalue > 1e-7
+
+
+def permuted(weights: np.ndarray) -> np.ndarray:
+    """Return the law of permute-and-flip with these chances to be accepted, of three."""
+    found = np.zeros(3)
+    for first, second, third in itertools.permutations(range(3)):
+        rest = 1 - weights[[first, second]]
+        found[first] += weights[first] / 6
+        found[second] += rest[0] * weights[second] / 6
+        found[third] += rest.prod() * weights[third] / 6
+    return found / found.sum()
+
+
+@pytest.mark.parametrize("name", ["Exponential", "PermuteAndFlip", "GaussianDiscrete"])
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_whole_numbers_have_the_law_that_is_assumed(name) -> None:
+    """False alarm at most 1e-7: each of at most seven counts is binomial, at 6 deviations."""
+    weights = np.exp(np.array([-1.0, 0.0, -2.0]) / 2)
+    chances, start = weights / weights.sum(), 0
+    if name == "GaussianDiscrete":
+        mechanism, start = mechanisms.GaussianDiscrete(epsilon=1.0, delta=0.1), -3
+        weights = np.exp(-(np.arange(-60, 61) ** 2) / (2 * mechanism._scale**2))
+        chances = (weights / weights.sum())[57:64]
+        drawn = np.array([mechanism.randomise(0) for _ in range(4_000)])
+    else:
+        chances = permuted(weights) if name == "PermuteAndFlip" else chances
+        made = getattr(mechanisms, name)(epsilon=1.0, sensitivity=1, utility=[1, 2, 0])
+        drawn = np.array([made.randomise() for _ in range(4_000)])
+    for place, chance in enumerate(chances, start):
+        error = math.sqrt(len(drawn) * chance * (1 - chance))
+        assert abs(np.sum(drawn == place) - len(drawn) * chance) < 6 * error
+
+
+UTILITIES = st.lists(st.floats(-4, 4), min_size=3, max_size=3).map(np.array)
+
+
+@given(UTILITIES, UTILITIES)
+def test_a_choice_costs_at_most_the_span_of_the_change(before, after) -> None:
+    """Scale 1/2: half of the largest change less the smallest one."""
+    changes = before - after
+    for law in (lambda weights: weights / weights.sum(), permuted):
+        laws = [law(np.exp((each - each.max()) / 2)) for each in (before, after)]
+        assert np.abs(np.log(laws[0] / laws[1])).max() <= np.ptp(changes) / 2 + 1e-9
+
+
+@pytest.mark.parametrize("distance", [0.2, 1.0, 1.3, 2.0])
+def test_staircase_noise_costs_epsilon_for_each_step(distance) -> None:
+    ends = np.linspace(-8, 8, 1_601)
+    mass = np.diff(staircase(ends, 0.8, 0.3)), np.diff(staircase(ends + distance, 0.8, 0.3))
+    assert np.abs(np.log(mass[0] / mass[1])).max() == pytest.approx(0.8 * math.ceil(distance))
