@@ -18,6 +18,7 @@ Examples
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,8 +45,6 @@ from dpcp_audit.words.guarantees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from dpcp_audit.words.validate import FloatArray
@@ -125,22 +124,22 @@ def guarantees(*, largest: float = _LARGEST) -> SearchStrategy[PrivacyGuarantee]
         The largest ε, ρ or μ.
     """
     _validate.positive(largest=largest)
-    return st.one_of(*(made(largest) for made in _GUARANTEES.values()))
+    return st.one_of(*(_guarantee(each, largest) for each in _GUARANTEES))
 
 
 def _loss(largest: float) -> SearchStrategy[float]:
     return st.floats(min(0.01, largest), largest)
 
 
-_GUARANTEES: dict[type[PrivacyGuarantee], Callable[[float], SearchStrategy[PrivacyGuarantee]]] = {
-    PureDP: lambda largest: st.builds(PureDP, _loss(largest)),
-    ApproxDP: lambda largest: st.builds(ApproxDP, _loss(largest), st.floats(1e-9, 0.5)),
-    ZCDP: lambda largest: st.builds(ZCDP, _loss(largest)),
-    GaussianDP: lambda largest: st.builds(GaussianDP, _loss(largest)),
-    RenyiDP: lambda largest: st.builds(RenyiDP, st.floats(1.1, 64.0), _loss(largest)),
-    LocalDP: lambda largest: st.builds(LocalDP, _loss(largest)),
-}
-"""For each class, the function that draws a guarantee whose ε, ρ or μ is at most a given limit."""
+_PARAMETERS = {"delta": st.floats(1e-9, 0.5), "alpha": st.floats(1.1, 64.0)}
+"""What a guarantee's other parameters than its ε, ρ or μ are drawn from."""
+_GUARANTEES = (PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP, LocalDP)
+
+
+def _guarantee(kind: type[PrivacyGuarantee], largest: float) -> SearchStrategy[PrivacyGuarantee]:
+    """Return a strategy of guarantees of one class, whose ε, ρ or μ is at most ``largest``."""
+    names = inspect.signature(kind).parameters
+    return st.builds(kind, **{name: _PARAMETERS.get(name, _loss(largest)) for name in names})
 
 
 def pools(
@@ -219,8 +218,8 @@ def _sizes(n: tuple[int, int]) -> tuple[int, int]:
 def _register() -> None:
     """Make ``hypothesis.strategies.from_type`` know the guarantees and ``Neighbours``."""
     st.register_type_strategy(PrivacyGuarantee, guarantees())
-    for kind, made in _GUARANTEES.items():
-        st.register_type_strategy(kind, made(_LARGEST))
+    for kind in _GUARANTEES:
+        st.register_type_strategy(kind, _guarantee(kind, _LARGEST))
     st.register_type_strategy(Coverage, st.builds(Coverage, st.floats(0.01, 0.99)))
     st.register_type_strategy(Neighbours, neighbours())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri, xlogy
@@ -21,6 +21,7 @@ from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     GaussianDP,
+    LocalDP,
     PrivacyGuarantee,
     PureDP,
     RenyiDP,
@@ -28,6 +29,8 @@ from dpcp_audit.words.guarantees import (
 from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from dpcp_audit.laws.laws import LawPair
@@ -60,6 +63,22 @@ class Divergences(Protocol[Number_co]):
         ...
 
 
+class NoiseDivergences(Divergences[Number_co], Protocol[Number_co]):
+    """The divergences that uses of noise spend, and the Gaussian loss that bounds them."""
+
+    def mu(self) -> Number_co:
+        """Return μ."""
+        ...
+
+
+class Decision(NamedTuple):
+    """The quantity that decides a claim, with the claimed number and the quantity's parameters."""
+
+    quantity: Quantity
+    claimed: float
+    at: dict[str, float]
+
+
 class Measurement(NamedTuple):
     """The quantity that a guarantee bounds, on one ordered pair of laws."""
 
@@ -87,6 +106,11 @@ class Loss:
     """True if the claim bounds a Rényi divergence."""
     by_laws: ClassVar[bool] = False
     """True if exact laws decide the claim."""
+
+    @property
+    def by_noise(self) -> bool:
+        """True if uses of noise can be added up to a bound of the loss."""
+        return self.by_laws or self.gaussian
 
     @property
     def at(self) -> dict[str, float]:
@@ -157,9 +181,25 @@ class Loss:
             f"guarantee must be PureDP, LocalDP, ApproxDP, ZCDP or RenyiDP, got {self.guarantee!r}"
         )
 
+    def bound_by(self, spending: NoiseDivergences[T]) -> T:
+        """Return the quantity by which uses of noise decide the claim.
+
+        Raises
+        ------
+        ValueError
+            If they do not.
+        """
+        return self.decisive(spending)
+
+    @property
+    def decided(self) -> Decision:
+        """The quantity by which exact laws, or uses of noise, decide the claim."""
+        return Decision(self.quantity, self.claimed, self.at)
+
     def measured(self, pair: LawPair) -> Measurement:
-        """Return this quantity and its claim, for the pair (P, Q) in this direction."""
-        return Measurement(self.quantity, self.decisive(pair), self.claimed, self.at)
+        """Return that quantity and its claim, for the pair (P, Q) in this direction."""
+        value, decided = self.decisive(pair), self.decided
+        return Measurement(decided.quantity, value, decided.claimed, decided.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +240,9 @@ class _RatioLoss(Loss):
     def decisive(self, laws: Divergences[T]) -> T:
         return laws.delta_at(self.guarantee.epsilon)
 
-    def measured(self, pair: LawPair) -> Measurement:
-        claim = self.linear
-        at = {"epsilon": claim.epsilon}
-        return Measurement(Quantity.DELTA, self.decisive(pair), claim.delta, at)
+    @property
+    def decided(self) -> Decision:
+        return Decision(Quantity.DELTA, self._delta, {"epsilon": self.guarantee.epsilon})
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +252,9 @@ class _PureLoss(_RatioLoss):
     def decisive(self, laws: Divergences[T]) -> T:
         return laws.max_divergence()
 
-    def measured(self, pair: LawPair) -> Measurement:
-        return Measurement(self.quantity, self.decisive(pair), self.claimed, self.at)
+    @property
+    def decided(self) -> Decision:
+        return Decision(self.quantity, self.claimed, self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +358,9 @@ class _GaussianLoss(Loss):
     def divergence_allowed(self, order: float) -> float:
         return self.guarantee.mu**2 / 2 * order
 
+    def bound_by(self, spending: NoiseDivergences[T]) -> T:
+        return spending.mu()
+
     @property
     def log_ratios(self) -> float:  # ε-DP at the corner of its region: Φ(μ/2) = e^ε/(1+e^ε)
         half = self.guarantee.mu / 2
@@ -334,18 +377,17 @@ def loss_of(guarantee: PrivacyGuarantee) -> Loss:
     >>> loss.claimed, loss.to_shift(0.5), loss.allowing(2.0)
     (0.5, 1.0, ZCDP(rho=2.0))
     """
-    match guarantee:  # pyright: ignore[reportMatchNotExhaustive]
-        case PureDP():
-            return _PureLoss(guarantee)
-        case ApproxDP():
-            return _RatioLoss(guarantee)
-        case ZCDP():
-            return _ZCDPLoss(guarantee)
-        case RenyiDP():
-            return _RenyiLoss(guarantee)
-        case GaussianDP():
-            return _GaussianLoss(guarantee)
-    return Loss(guarantee)
+    return _LOSSES.get(type(guarantee), Loss)(guarantee)
+
+
+_LOSSES: dict[type[PrivacyGuarantee], Callable[[Any], Loss]] = {
+    PureDP: _PureLoss,
+    LocalDP: _PureLoss,
+    ApproxDP: _RatioLoss,
+    ZCDP: _ZCDPLoss,
+    RenyiDP: _RenyiLoss,
+    GaussianDP: _GaussianLoss,
+}
 
 
 def guarantee_pair(guarantee: PureDP | ApproxDP) -> FinitePair:

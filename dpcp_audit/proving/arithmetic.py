@@ -61,6 +61,7 @@ from dpcp_audit.proving.exact_numbers import (
 from dpcp_audit.proving.sources import NARROW, is_narrow
 from dpcp_audit.proving.thresholds import Difference, Present, Shown, difference, shown_above
 from dpcp_audit.words.formatting import rounded
+from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,11 +256,13 @@ _ORDER = (
 
 
 _NEEDED = {
-    "ε": "rng.laplace(0, {l1} / epsilon{size}) makes one use of it ε-DP",
-    "ρ": "rng.normal(0, {l2} / np.sqrt(2 * rho){size}) makes one use of it ρ-zCDP",
-    "μ": "rng.normal(0, {l2} / mu{size}) makes one use of it μ-GDP",
+    Quantity.EPSILON: "rng.laplace(0, {l1} / epsilon{size}) makes one use of it ε-DP",
+    Quantity.RHO: "rng.normal(0, {l2} / np.sqrt(2 * rho){size}) makes one use of it ρ-zCDP",
+    Quantity.RENYI_DIVERGENCE: "rng.normal(0, {l2} * np.sqrt(alpha / (2 * epsilon)){size}) makes "
+    "one use of it (α, ε)-Rényi DP",
+    Quantity.MU: "rng.normal(0, {l2} / mu{size}) makes one use of it μ-GDP",
 }
-"""Noise that hides a statistic, in the unit of a claim."""
+"""Noise that hides a statistic, by the loss that is claimed."""
 _NEARLY = 1 - 1e-12
 """What a distance is multiplied by before it is rounded up, lest its own rounding counts."""
 
@@ -278,7 +281,7 @@ def remedy(reading: Interpreter, value: Value) -> str:
     size = f", size={value.shape}" if value.shape else ""
     distances = float(value.l1), math.sqrt(value.l2_squared)
     l1, l2 = (f"{rounded(each * _NEARLY, 5, up=True):.12g}" for each in distances)
-    return f"adding {_NEEDED[reading.unit].format(l1=l1, l2=l2, size=size)}"
+    return f"adding {_NEEDED[reading.loss].format(l1=l1, l2=l2, size=size)}"
 
 
 def broadcast(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int, ...] | None:

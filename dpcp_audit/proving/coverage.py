@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from flint import ctx
 
-from dpcp_audit.proving.charges import Total, decimal
+from dpcp_audit.proving.charges import decimal
 from dpcp_audit.proving.coverage_reader import CoverageReader, OrderStatistic
 from dpcp_audit.proving.distances import Refusal, Value, is_known
 from dpcp_audit.proving.draw_outcomes import DrawOutcomes
@@ -28,6 +28,7 @@ from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.known_calls import all_records, returned_by
 from dpcp_audit.proving.proof_result import ProofResult, exceeded
 from dpcp_audit.proving.sources import source_of
+from dpcp_audit.proving.spending import Total
 from dpcp_audit.stats.enclosures import beta_cdf, exact, lower, upper
 from dpcp_audit.words.errors import UsageError
 
@@ -251,7 +252,7 @@ def prove_coverage(
         claims=(claim,),
         n=setting.n,
         totals=totals,
-        ledger=None,
+        spending=None,
         rules=("the rank of the next score is uniform: Vovk, Gammerman and Shafer 2005",),
         assumptions=assumptions(setting, claim),
         stop=stop,
@@ -294,7 +295,7 @@ def shortfall(found: CoverageBounds, claim: Coverage, short: Total) -> tuple[str
     reason = exceeded(short)
     n = found.setting.n
     rank = math.ceil((n + 1) * decimal(claim.at_least))
-    if short.unit != "miscoverage" or (found.setting.open_sets and found.setting.ties):
+    if claim.confidence < 1 or (found.setting.open_sets and found.setting.ties):
         return reason, ""
     if rank > n:
         return reason, f"return np.inf: {n} scores are too few for a rank"

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import ctx
 
-from dpcp_audit.proving.charges import Charge
+from dpcp_audit.proving.charges import EXPONENTIAL, Charge
 from dpcp_audit.proving.distances import (
     SCALAR,
     Hidden,
@@ -276,10 +276,9 @@ def _inside(reader: Interpreter, name: str, a: Value, b: Value) -> Value | None:
 def _released(reader: Interpreter, chosen: Chosen) -> Value:
     """Charge for a uniform draw inside the chosen gap; the gap itself stays unknown."""
     reader.use(chosen.draw, next(tokens))
-    says = "exponential mechanism over gaps"
     reader.note("a uniform draw inside the chosen gap", noise=True)
     reader.rules.add("exponential mechanism over gaps: Smith 2011, Algorithm 2")
-    reader.charge(Charge("range", chosen.span, reader.line, says, exponent=chosen.line))
+    reader.charge(Charge("range", chosen.span, reader.line, EXPONENTIAL, exponent=chosen.line))
     return SCALAR
 
 

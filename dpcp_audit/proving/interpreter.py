@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules, opendp_measurements
 from dpcp_audit.proving import known_calls as calls
-from dpcp_audit.proving.charges import MECHANISMS, Rules
+from dpcp_audit.proving.charges import Rules
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     UNKNOWN,
@@ -52,6 +52,7 @@ from dpcp_audit.proving.expressions import Expressions
 from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Note, Path, ThresholdAnswers
 from dpcp_audit.proving.sources import locals_of
 from dpcp_audit.proving.thresholds import Difference, compared, released
+from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +87,7 @@ class Reader(Expressions):
         self, n: int | None, answers: ThresholdAnswers | None = None, reports: Any = None
     ) -> None:
         self.n, self.reports = n, reports
-        self.unit = "ε"
+        self.loss = Quantity.EPSILON
         self.notes: dict[tuple[str, int], list[Note]] = {}
         self.rules = Rules()
         self.steps = 0
@@ -141,9 +142,8 @@ class Reader(Expressions):
         if self.each_record:
             raise self.refuse("noise is used once for each record")
         self.path.ledger = self.path.ledger.add(charge)
-        for named, source in MECHANISMS.items():
-            if named in charge.says:
-                self.rules.add(source)
+        if charge.rule:
+            self.rules.add(charge.rule)
 
     def use(self, draw: tuple[int, ...], token: int) -> bool:
         """Use a draw; return whether this very value was released before."""

@@ -36,7 +36,7 @@ from flint import ctx
 
 from dpcp_audit.proving import gathering
 from dpcp_audit.proving.arithmetic import COARSE, FIXED, LARGEST, kind, noisy, require_fine
-from dpcp_audit.proving.charges import Charge
+from dpcp_audit.proving.charges import EXPONENTIAL, Charge
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
@@ -82,8 +82,11 @@ _BOUNDED = {"LaplaceTruncated", "LaplaceFolded", "GeometricTruncated", "Geometri
 """Noise of a law, of which a function with public bounds is released."""
 _WHOLE = {"two-sided geometric", "discrete Gaussian"}
 """The laws of whole numbers: of any other number their mechanisms raise an error."""
-_CHOICES = {"exponential mechanism": "range", "permute-and-flip": "pure"}
-"""The laws of a choice, and that of its charge."""
+_CHOICES = {
+    "exponential mechanism": ("range", EXPONENTIAL),
+    "permute-and-flip": ("pure", "permute-and-flip: McKenna and Sheldon 2020, Theorem 1"),
+}
+"""The laws of a choice, with that of its charge and the rule."""
 _STEEPEST = 25
 """ε of staircase noise above which 1 - e^-ε, as a double, is too coarse."""
 _RARE = Fraction(1, 2**40)
@@ -195,10 +198,9 @@ def _chosen(reader: Interpreter, owner: Mechanism) -> Value:
         if not isinstance(x, Statistic) or len(x.shape) != 1:
             raise reader.refuse(f"a choice by {kind(x)}, which is not a list of numbers")
         require_fine(reader, x, COARSE * owner.scale.size_above)
-        if law == "permute-and-flip":
-            reader.rules.add("permute-and-flip: McKenna and Sheldon 2020, Theorem 1")
+        charged, rule = _CHOICES[law]
         size = x.span * owner.scale.inverse().size_above
-        reader.charge(Charge(_CHOICES[law], size, reader.line, law, where=x.where, sample=x.sample))
+        reader.charge(Charge(charged, size, reader.line, rule, where=x.where, sample=x.sample))
     return WHOLE if len(owner.held) == 1 else UNKNOWN
 
 
@@ -303,10 +305,9 @@ def _charged(reader: Interpreter, owner: Mechanism, x: Statistic) -> Value:
         charged, size = "rare", min(steps, Fraction(1))
     else:
         charged, size = "concentrated", x.l2_squared / scale.square
-    reader.rules.add(_AT_ONCE[law])
-    says = f"{law} noise"
-    reader.note(f"{says} of scale {float(scale):.6g} on {x.says or 'a statistic'}", noise=True)
-    charge = Charge(charged, size, reader.line, says, where=x.where, sample=x.sample, cell=x.cell)
+    reader.note(f"{law} noise of scale {float(scale):.6g} on {x.says or 'a statistic'}", noise=True)
+    charge = Charge(charged, size, reader.line, _AT_ONCE[law], where=x.where, sample=x.sample)
+    charge = replace(charge, cell=x.cell)
     if charged == "concentrated" and x.part is not None:
         rate = x.part.factor * scale.inverse().size_above
         charge = replace(charge, part=x.part, rate=rate)

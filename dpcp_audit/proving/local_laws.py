@@ -217,7 +217,7 @@ class RecordReports:
             f"randomised response of each record, ε = {float(epsilon):.6g}", noise=True
         )
         where, line = self.records.where, self.reader.line
-        self.reader.charge(Charge("pure", epsilon, line, "a report of each record", where=where))
+        self.reader.charge(Charge("pure", epsilon, line, where=where))
         return len(paths)
 
     def _new(self, choices: Choices) -> LocalReader:
@@ -288,7 +288,7 @@ def chosen_by_coins(
     epsilon = _epsilon(reader, inputs)
     reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}", noise=True)
     line = reader.line
-    reader.charge(Charge("pure", epsilon, line, "a report of each record", where=bits.where))
+    reader.charge(Charge("pure", epsilon, line, where=bits.where))
     return Public((reader.n or 0,))
 
 

@@ -493,13 +493,9 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
             "coins are flipped in a random order whose biases are not exp(x - max x)",
             "permute-and-flip: p = np.exp(epsilon / (2 * sensitivity) * (q - q.max()))",
         )
-    reader.rules.add("permute-and-flip: McKenna and Sheldon 2020, Theorem 1")
-    reader.charge(
-        Charge(
-            "pure", weights.span, last.lineno, "permute-and-flip",
-            exponent=weights.line, cell=weights.cell,
-        )
-    )  # fmt: skip
+    rule, line = "permute-and-flip: McKenna and Sheldon 2020, Theorem 1", last.lineno
+    charge = Charge("pure", weights.span, line, rule, exponent=weights.line, cell=weights.cell)
+    reader.charge(charge)
     variables = reader.path.frames[reader.frame].variables
     variables |= dict.fromkeys(
         steps, Private(last.lineno, "it tells of the coins of permute-and-flip")

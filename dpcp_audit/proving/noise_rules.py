@@ -23,7 +23,7 @@ from flint import ctx
 
 from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine
-from dpcp_audit.proving.charges import Charge
+from dpcp_audit.proving.charges import EXPONENTIAL, Charge
 from dpcp_audit.proving.distances import (
     FARTHEST_DRAW,
     NUMPY,
@@ -320,8 +320,8 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
     if given.get("size") is not None or not is_known(given.get("replace", True)):
         raise reader.refuse("several choices by one law")
     reader.public(given["a"], "the candidates of a choice")
-    says = "exponential mechanism"
-    reader.charge(Charge("range", p.span, reader.line, says, exponent=p.line, cell=p.cell))
+    line = reader.line
+    reader.charge(Charge("range", p.span, line, EXPONENTIAL, exponent=p.line, cell=p.cell))
     return _candidate(given["a"])
 
 
@@ -361,10 +361,17 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     reader.note(f"{noise.law} noise of scale {float(size):.6g} on {on}", noise=True)
     part = x.part
     factor = Fraction(0) if part is None else part.factor * rate
-    says = f"{noise.law} noise"
-    scale = float(noise.scale)
-    charge = Charge(law, cost, value.line, says, part, factor, scale, x.where, x.sample)
+    rule, scale = _MECHANISMS[noise.law.removeprefix(ROUNDED)], float(noise.scale)
+    charge = Charge(law, cost, value.line, rule, part, factor, scale, x.where, x.sample)
     return replace(charge, cell=x.cell)
+
+
+_MECHANISMS = {
+    "normal": "Gaussian noise: Bun and Steinke 2016, Proposition 1.6",
+    "laplace": "Laplace noise: Dwork, McSherry, Nissim and Smith 2006, Proposition 1",
+    "two-sided geometric": "geometric noise: Ghosh, Roughgarden and Sundararajan 2012",
+}
+"""The source of each law of noise on a statistic."""
 
 
 _FARTHEST = 2**60
@@ -416,8 +423,8 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
     reader.use(noise.draw, token)
     cost = x.span / below(noise.scale)
     law = "range" if noise.law == "gumbel" else "pure"
-    says, scale = f"noisy maximum, {noise.law} noise", float(noise.scale)
-    reader.charge(Charge(law, cost, value.line, says, scale=scale, cell=x.cell))
+    rule, scale = _MECHANISMS.get(noise.law, ""), float(noise.scale)
+    reader.charge(Charge(law, cost, value.line, rule, scale=scale, cell=x.cell))
     return WHOLE
 
 

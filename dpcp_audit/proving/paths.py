@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.distances import Leak, Records, Refusal
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
+    from dpcp_audit.words.quantities import Quantity
 
 
 ITSELF = -1
@@ -399,7 +400,7 @@ class Interpreter(Protocol):
     """The reading of one function: its state, and what can be done at the line that is read."""
 
     n: int | None
-    unit: str
+    loss: Quantity
     path: Path
     file: str
     frame: int

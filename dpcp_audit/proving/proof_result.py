@@ -8,24 +8,26 @@ import html
 import linecache
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving.charges import SQUARED, decimal, total
+from dpcp_audit.proving.charges import SQUARED, decimal
 from dpcp_audit.proving.distances import Leak, Line, Suspect
+from dpcp_audit.proving.spending import total
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.formatting import rounded, wrapped
-from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee
+from dpcp_audit.words.guarantees import PrivacyGuarantee
 from dpcp_audit.words.results import PROVES_ONLY, AnnotatedLine, SourceLocation, source_listing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from dpcp_audit.proving.charges import Charge, Ledger, Total
+    from dpcp_audit.proving.charges import Account, Charge
     from dpcp_audit.proving.distances import Refusal
     from dpcp_audit.proving.paths import Note
     from dpcp_audit.proving.sources import FunctionSource
+    from dpcp_audit.proving.spending import Spending, Total
     from dpcp_audit.words.guarantees import Coverage
 
 _EPSILONS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -45,6 +47,8 @@ class ProofResult:
         The claims.
     totals : tuple of Total
         The cost of the whole function in each claim's unit; none where the reading stopped.
+    spending : Spending or None
+        What the account spends; None of coverage, and where the reading stopped.
     rules : tuple of str
         The rules that the proof rests on, with their references.
     assumptions : tuple of str
@@ -57,9 +61,6 @@ class ProofResult:
         Remarks on the lines of the source, by file and line.
     n : int or None
         The number of records; None where the proof is for every number, or of one user's report.
-    cost : callable or None
-        Returns the total of the account in another claim's unit; None of coverage, and where the
-        reading stopped.
     differing : str
         What the claims are about where it is not one record or one report, in words: "where up to 3
         records are replaced". Else "".
@@ -70,14 +71,13 @@ class ProofResult:
     name: str
     claims: tuple[PrivacyGuarantee | Coverage, ...]
     totals: tuple[Total, ...]
-    ledger: Ledger | None
+    spending: Spending | None
     rules: tuple[str, ...]
     assumptions: tuple[str, ...]
     stop: Refusal | None
     source: FunctionSource | None
     notes: Mapping[tuple[str, int], list[Note]]
     n: int | None = None
-    cost: Callable[[PrivacyGuarantee], Total] | None = None
     differing: str = ""
     domain: int | None = None
 
@@ -105,7 +105,8 @@ class ProofResult:
         1.0
         """
         _validate.non_negative(epsilon=epsilon)
-        found = None if self.cost is None else self.cost(ApproxDP(epsilon, 1.0)).value
+        known = self.stop is None and self.spending is not None
+        found = self.spending.delta_at(epsilon).value if known else None
         return 1.0 if found is None else min(1.0, upper(ball(found)))
 
     def tradeoff(self, fpr: float, epsilons: Sequence[float] = _EPSILONS) -> float:
@@ -144,9 +145,14 @@ class ProofResult:
     @property
     def exponent(self) -> int:
         """The line of the exponent if the line that costs most chooses by one; else 0."""
-        paths, dearest = () if self.ledger is None else self.ledger.paths, self._dearest
-        found = {each.exponent for path in paths for each in path if each.line == dearest}
+        dearest = self._dearest
+        found = {each.exponent for path in self.paths for each in path if each.line == dearest}
         return found.pop() if len(found) == 1 else 0
+
+    @property
+    def paths(self) -> tuple[Account, ...]:
+        """The account of each path that was read to its end."""
+        return () if self.spending is None else self.spending.ledger.paths
 
     @property
     def leak(self) -> int | None:
@@ -181,15 +187,15 @@ class ProofResult:
         if self.stop is not None:
             return self.stop.hint
         over = self._exceeded()
-        if over is None or self.ledger is None:
+        if over is None or self.spending is None:
             return ""
         claims = [each for each in self.claims if isinstance(each, PrivacyGuarantee)]
-        return remedy(over, self.ledger, claims)
+        return remedy(over, self.spending, claims)
 
     @property
     def remark(self) -> str:
         """A remark on a proof that says less than it seems, such as on a constant; else ""."""
-        spent = self.ledger is None or any(any(path) for path in self.ledger.paths)
+        spent = self.spending is None or any(map(any, self.paths))
         if not self.proved or spent or self.source is None:
             return ""
         nodes = ast.walk(self.source.node)
@@ -233,7 +239,7 @@ def place_of(line: int, file: str = "") -> str:
 def exceeded(total: Total) -> str:
     """Return the reason why a total does not prove its claim."""
     if total.value is None:
-        if total.unit != "ε":
+        if total.growth != 1:
             return (
                 f"no finite {total.unit} bounds what is shown with a small chance, but (ε, δ) does"
             )
@@ -242,19 +248,18 @@ def exceeded(total: Total) -> str:
     return f"{PROVES_ONLY} {total.unit} ≤ {proved}, but {total.unit} ≤ {claimed} is claimed"
 
 
-def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> str:
+def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) -> str:
     """Return the advice on the noise that proves the claims, at the dearest line or at all lines.
 
     The account is added up again with that noise; what does not prove the claims is no remedy.
     """
-    if over.value is None and over.unit != "ε":
-        return "claim (ε, δ)-DP"
     if over.value is None:
-        return "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
-    charges = {each for path in ledger.paths for each in path if each.size}
+        others = "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
+        return others if over.growth == 1 else "claim (ε, δ)-DP"
+    charges = {each for path in spending.ledger.paths for each in path if each.size}
     gaussian = {each.law for each in charges} <= SQUARED
     scaled = all(each.scale or each.exponent for each in charges)
-    if not over.limit or not scaled or not (gaussian or over.unit == "ε"):
+    if not over.limit or not scaled or not (gaussian or over.growth == 1):
         return ""
     dearest = max(over.shares, key=lambda line: over.shares[line])
     here = {each for each in charges if each.line == dearest}
@@ -264,7 +269,7 @@ def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> s
     asked += [(charges, float(over.value / over.limit))]
     for which, ratio in asked:
         factor = math.sqrt(ratio) if gaussian else ratio
-        if math.isfinite(factor) and (found := _enough(which, factor, ledger, claims)):
+        if math.isfinite(factor) and (found := _enough(which, factor, spending, claims)):
             if which != charges:
                 return f"{found} at this line would prove it"
             return f"{'all ' if found.startswith('noise') else ''}{found} would prove it"
@@ -274,7 +279,7 @@ def remedy(over: Total, ledger: Ledger, claims: Sequence[PrivacyGuarantee]) -> s
 def _enough(
     which: set[Charge],
     factor: float,
-    ledger: Ledger,
+    spending: Spending,
     claims: Sequence[PrivacyGuarantee],
 ) -> str:
     """Return uses of noise that cost so much less that the claims hold, in words; "" if none."""
@@ -283,7 +288,7 @@ def _enough(
     for room in (-_ROUNDING, _ROUNDING):  # the factor is a double, near the number that is needed
         printed = f"{rounded(factor * (alone or 1.0) * (1 + room), 5, up=True):.12g}"
         times = decimal(float(printed)) / (decimal(alone) if alone else 1)
-        cheaper = ledger.with_noise(which, times)
+        cheaper = replace(spending, ledger=spending.ledger.with_noise(which, times))
         if not all(total(cheaper, each).within for each in claims):
             continue
         if alone:
@@ -365,8 +370,8 @@ def _shown(total: Total) -> str:
 
 def _costs_by_line(result: ProofResult) -> dict[int, float]:
     """Return the costs by line; a choice by weights costs at the line of its exponent."""
-    paths = () if result.ledger is None else result.ledger.paths
-    exponents = {each.line: each.exponent for path in paths for each in path if each.exponent}
+    choices = (each for path in result.paths for each in path if each.exponent)
+    exponents = {each.line: each.exponent for each in choices}
     shares: dict[int, float] = defaultdict(float)
     for line, cost in (result.totals[0].shares if result.totals else {}).items():
         shares[exponents.get(line, line)] += cost
@@ -390,7 +395,7 @@ def _annotated(result: ProofResult, source: FunctionSource) -> tuple[AnnotatedLi
         notes = result.notes.get((line.file, int(line)), [])
         cost = shares.get(line) or None
         share = None if cost is None else cost / spent if math.isfinite(spent) else 1.0
-        adds_up = cost is not None and result.totals[0].unit != "δ"
+        adds_up = cost is not None and result.totals[0].growth > 0
         moved = [float(each.sensitivity) for each in notes if each.sensitivity is not None]
         place = SourceLocation.of(line.file, int(line))
         found.append(

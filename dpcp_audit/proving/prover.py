@@ -15,19 +15,9 @@ import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving import local_laws
-from dpcp_audit.proving.charges import (
-    NOISE_UNITS,
-    PROVABLE,
-    Charge,
-    Ledger,
-    Total,
-    account_rules,
-    decimal,
-    group_rules,
-    of_group,
-    of_shuffled,
-)
+from dpcp_audit.proving.charges import Charge, Ledger, decimal
 from dpcp_audit.proving.class_rows import inputs as class_inputs
 from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Leak, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
@@ -42,6 +32,7 @@ from dpcp_audit.proving.sources import (
     locals_of,
     source_of,
 )
+from dpcp_audit.proving.spending import GroupSpending, ShuffledSpending, Spending, Total, total
 from dpcp_audit.targets.loading import load
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import UsageError
@@ -246,7 +237,7 @@ def _provable(claim: object, *, local: bool) -> PrivacyGuarantee:
             f"guarantee must be of a function of all scores, got {claim}, of one user's report",
             hint="claim dp.PureDP of all scores, or give domain=K, the number of a user's values",
         )
-    if type(claim) not in PROVABLE:
+    if not loss_of(claim).by_noise:
         raise UsageError(
             f"guarantee must be a claim that is proved from source, got {claim}",
             hint="claim pure, (ε, δ)-, Rényi, Gaussian DP or zCDP",
@@ -304,16 +295,13 @@ class ProofInputs:
             return self.group
         return self.group * math.ceil(self.n / self.clients)
 
-    def total(self, ledger: Ledger, claim: PrivacyGuarantee) -> Total:
-        """Return the cost of an account of one record, in the claim's unit."""
+    def spending(self, ledger: Ledger) -> Spending:
+        """Return what the ledger of one record spends between neighbours."""
+        if self.persons > 1:
+            return GroupSpending(ledger, self.persons)
         if self.shuffle_n is not None:
-            return of_shuffled(ledger, claim, self.shuffle_n, self.group)
-        return of_group(ledger, claim, self.persons)
-
-    def rules(self, ledger: Ledger, claim: PrivacyGuarantee) -> list[str]:
-        """Return the rules by which that cost is found."""
-        found = account_rules(ledger, claim)
-        return found + group_rules(claim, self.persons, shuffled=self.shuffle_n is not None)
+            return ShuffledSpending(ledger, self.shuffle_n)
+        return Spending(ledger)
 
     @property
     def differing(self) -> str:
@@ -370,16 +358,13 @@ class ProofAttempt:
     def answer(self, answers: ThresholdAnswers) -> ProofResult:
         """Read the function, once for each sequence of answers of noisy thresholds."""
         reader = Reader(self.inputs.n, answers, local_laws)
-        reader.unit = NOISE_UNITS.get(type(self.claims[0]), reader.unit)
-        source, stop, ledger = None, None, None
+        reader.loss = loss_of(self.claims[0]).quantity
+        source, stop, spending = None, None, None
         totals: tuple[Total, ...] = ()
         try:
             source = source_of(self.function)
-            ledger = self._account(reader, source)
-            totals = tuple(self.inputs.total(ledger, each) for each in self.claims)
-            for each in self.claims:
-                for said in self.inputs.rules(ledger, each):
-                    reader.rules.add(said)
+            spending = self.inputs.spending(self._account(reader, source))
+            totals = tuple(total(spending, each) for each in self.claims)
         except Refusal as refusal:
             stop, totals = refusal, ()
         except UsageError:
@@ -387,22 +372,20 @@ class ProofAttempt:
         except Exception as error:  # what the reading cannot take is not proved
             stop = Refusal(reader.line, f"the reading fails here: {type(error).__name__}: {error}")
         self.thresholds = self.thresholds or answers.met
+        summed = (rule for each in totals for rule in each.rules)
         return ProofResult(
             name=str(getattr(self.function, "__qualname__", self.function)),
             claims=self.claims,
             n=self.inputs.n,
             totals=totals,
-            ledger=ledger,
-            rules=tuple(reader.rules),
+            spending=spending,
+            rules=tuple(dict.fromkeys((*reader.rules, *summed))),
             assumptions=(*self.inputs.assumed, *_ASSUMED),
             stop=stop,
             source=source,
             notes=reader.notes,
             differing=self.inputs.differing,
             domain=self.inputs.domain,
-            cost=None
-            if stop is not None or ledger is None
-            else functools.partial(self.inputs.total, ledger),
         )
 
     def _account(self, reader: Reader, source: FunctionSource) -> Ledger:
@@ -413,7 +396,7 @@ class ProofAttempt:
                 reader, self.function, source, inputs.domain, self.options
             )
             line = source.node.lineno
-            return Ledger().add(Charge("pure", epsilon, line, "the law of one report"))
+            return Ledger().add(Charge("pure", epsilon, line))
         ledger = _account(reader, self.function, source, inputs.first(), self.options)
         following = reader.answers.following()
         for reading in range(_MOST_READINGS):
@@ -424,7 +407,8 @@ class ProofAttempt:
             one = _account(reader, self.function, source, inputs.first(), self.options)
             ledger, following = ledger.join(one), answers.following()
             dear = reading > _WELL_READ
-            if dear and not all(inputs.total(one, each).within for each in self.claims):
+            spent = inputs.spending(one)
+            if dear and not all(total(spent, each).within for each in self.claims):
                 raise Refusal(
                     reader.line,
                     "the answers of a noisy threshold cost more than is claimed",

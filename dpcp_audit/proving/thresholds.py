@@ -120,16 +120,15 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
     if not reader.use(threshold.draw, SHARED):
         cost = moved * threshold.scale.inverse().size_above
         scale = float(threshold.scale)
-        reader.charge(Charge("aligned", cost, threshold.line, "a noisy threshold", scale=scale))
-        reader.rules.add("noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017")
+        rule = "noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017"
+        reader.charge(Charge("aligned", cost, threshold.line, rule, scale=scale))
     token = next(tokens)
     reader.use(query.noise.draw, token)
     paid = answers.next()
     if paid:
         answers.kept[found.key] = token
         cost = (moved + reach) * query.noise.scale.inverse().size_above
-        says, scale = "an answer beyond a noisy threshold", float(query.noise.scale)
-        reader.charge(Charge("aligned", cost, query.line, says, scale=scale))
+        reader.charge(Charge("aligned", cost, query.line, scale=float(query.noise.scale)))
     return paid is (answers.side > 0)
 
 
@@ -239,10 +238,9 @@ def shown_above(reader: Interpreter, present: Value, noisy: Value) -> Above:
             "a noisy threshold is not above the count of one record",
             "compare with 1 + log(1 / (2 * delta)) / epsilon",
         )
-    says = "a count that a record alone is in is above the threshold"
-    charge = Charge("rare", math.floor(x.l1) * chance, reader.line, says, scale=scale)
+    rule = "counts above a threshold: Korolova and others 2009, Theorem 1"
+    charge = Charge("rare", math.floor(x.l1) * chance, reader.line, rule, scale=scale)
     reader.charge(replace(charge, part=x.part, rate=chance, where=x.where))
-    reader.rules.add("counts above a threshold: Korolova and others 2009, Theorem 1")
     return replace(above, paid=present)
 
 

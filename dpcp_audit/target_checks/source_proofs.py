@@ -12,6 +12,7 @@ import numpy as np
 
 from dpcp_audit.audits.search.record_pairs import ClientPairs, RecordPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.laws.populations import PiecewiseConstant
 from dpcp_audit.proving.charges import decimal
 from dpcp_audit.proving.coverage import (
@@ -43,16 +44,8 @@ from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.calibration_sources import ScoreSource
 from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.errors import UsageError
-from dpcp_audit.words.guarantees import (
-    ZCDP,
-    ApproxDP,
-    GaussianDP,
-    LocalDP,
-    PureDP,
-    Relation,
-    RenyiDP,
-)
-from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.quantities import Bound
 from dpcp_audit.words.results import (
     Evidence,
     EvidenceKind,
@@ -69,6 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from dpcp_audit.proving.proof_result import ProofResult
+    from dpcp_audit.proving.spending import Total
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
     from dpcp_audit.words.checks import Context
@@ -76,22 +70,6 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import Premise
 
 
-_QUANTITIES = {
-    PureDP: Quantity.EPSILON,
-    LocalDP: Quantity.EPSILON,
-    ApproxDP: Quantity.DELTA,
-    ZCDP: Quantity.RHO,
-    RenyiDP: Quantity.RENYI_DIVERGENCE,
-    GaussianDP: Quantity.MU,
-}
-_AT = {Quantity.DELTA: "epsilon", Quantity.RENYI_DIVERGENCE: "alpha"}
-_CLAIMED = {
-    Quantity.EPSILON: "epsilon",
-    Quantity.DELTA: "delta",
-    Quantity.RHO: "rho",
-    Quantity.RENYI_DIVERGENCE: "epsilon",
-    Quantity.MU: "mu",
-}
 _RELATIONS = {
     Relation.SUBSTITUTION: "one record is replaced by another, n public",
     Relation.ADD_REMOVE: "one record is added or taken away",
@@ -108,8 +86,6 @@ _UNPAID = (
     "The proof stops at noise that costs more than one use of it: the calls do not contradict the "
     "claim, but nothing is decided, since pairs that were not tried may lose more."
 )
-_GROWTH = {"ε": 1, "ρ": 2, "D": 2, "μ": 2}
-"""The power of a factor of the noise by which each unit of an account grows; that of μ is μ²."""
 _FEW, _MANY = 5, 60
 """Calls that must run, or return a threshold as it is read; further ones where all are the same."""
 
@@ -220,10 +196,10 @@ class SourceProof:
         if not self.proved and self.stopped.stop is not None and self.stopped.stop.unpaid:
             return _UNPAID
         total = next(iter(self.stopped.totals), None) if not self.proved else None
-        if total is None or total.unit not in _GROWTH or total.value is None or not total.limit:
+        if total is None or not total.growth or total.value is None or not total.limit:
             return ""
         factor = float(total.value / total.limit)
-        detected = factor >= self.spec.detect ** _GROWTH[total.unit]
+        detected = factor >= self.spec.detect**total.growth
         return _LEFT_OPEN.format(factor=factor) if detected else ""
 
     def outcome(self) -> Outcome:
@@ -255,7 +231,7 @@ class SourceProof:
         )
         return Outcome(
             verdict=Verdict.PROVED,
-            evidence=self._evidence(worst.value),
+            evidence=self._evidence(worst),
             proof=proof,
             note=f"{spent or 'No private value is released'}.",
         )
@@ -265,20 +241,17 @@ class SourceProof:
         totals, unproved = self.stopped.totals, self.unproved()
         return Outcome(
             verdict=Verdict.INCONCLUSIVE,
-            evidence=self._evidence(totals[0].value if totals else None),
+            evidence=self._evidence(totals[0] if totals else None),
             location=unproved.location,
             unproved=unproved,
         )
 
-    def _evidence(self, bound: Fraction | None) -> Evidence:
+    def _evidence(self, total: Total | None) -> Evidence:
         """Return the bound that is proved; without one, that there is none."""
-        quantity = _QUANTITIES[type(self.guarantee)]  # pyright: ignore[reportArgumentType]
-        claimed = self.guarantee.parameters[_CLAIMED[quantity]]
-        if bound is not None and quantity is Quantity.MU:  # the account is of μ²
-            bound = root_above(bound)
-        most = math.inf if bound is None else upper(ball(bound))
-        parameter = _AT.get(quantity)
-        at = {parameter: self.guarantee.parameters[parameter]} if parameter else {}
+        quantity, claimed, at = loss_of(self.guarantee).decided
+        most = math.inf
+        if total is not None and total.value is not None:
+            most = upper(ball(total.value if total.power == 1 else root_above(total.value)))
         return Evidence(
             kind=EvidenceKind.EXACT,
             quantity=quantity,
@@ -359,7 +332,7 @@ def unfit(spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> str:
 
 
 def _unfit_claim(spec: CheckSpec, guarantee: PrivacyGuarantee) -> str:
-    if type(guarantee) not in _QUANTITIES or spec.neighbours not in _RELATIONS:
+    if not loss_of(guarantee).by_noise or spec.neighbours not in _RELATIONS:
         return "it proves pure, (ε, δ)-, Rényi, Gaussian DP and zCDP of one record"
     takes = spec.target.kind.takes
     if takes is Takes.VALUE:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dpcp_audit as dp
 from dpcp_audit.mechanisms.randomized_response import hidden_laws
-from dpcp_audit.proving import charges
+from dpcp_audit.proving import loss_distributions
 from dpcp_audit.proving.charges import Charge
 
 
@@ -223,9 +223,9 @@ def of_two_laws(scores, *, rng, scale) -> tuple[float, float]:
 def test_noise_far_too_small_has_delta_1_and_is_not_composed(monkeypatch, function, group) -> None:
     """A grid of its losses has 10⁷ points and more; ordinary noise is composed as before."""
     composed: list[object] = []
-    made = charges._delta_of_blocks
+    made = loss_distributions._delta_of_blocks
     spied = lambda blocks, epsilon: composed.append(blocks) or made(blocks, epsilon)  # noqa: E731
-    monkeypatch.setattr(charges, "_delta_of_blocks", spied)
+    monkeypatch.setattr(loss_distributions, "_delta_of_blocks", spied)
     claim = dp.ApproxDP(0.3, 1e-5)
     found = dp.prove(function, claim, n=7, group=group, options={"scale": 1e-3})
     assert found.stop is None
@@ -239,13 +239,13 @@ def test_noise_far_too_small_has_delta_1_and_is_not_composed(monkeypatch, functi
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 10.0])
 def test_one_less_the_delta_of_noise_that_is_not_composed_is_next_to_nothing(epsilon) -> None:
     """The exact δ of one use of the least such noise, by law, and its bound e^(ε/4 - 12.5)."""
-    rho = epsilon + charges._DEAR
+    rho = epsilon + loss_distributions._DEAR
     gaussian = dp.GaussianDP(math.sqrt(2 * rho)).delta_at(epsilon)
     laplace = -math.expm1((epsilon - rho - 1) / 2)  # of an ε of ρ + 1
     pure = (math.exp(rho) - math.exp(epsilon)) / (math.exp(rho) + 1)
     assert min(gaussian, laplace, pure) >= 1 - math.exp(epsilon / 4 - 12.5)
-    barely = Counter([Charge("laplace", Fraction(rho + 1.01), 1, "")])
-    assert charges.delta_of(barely, epsilon) == 1
+    barely = Counter([Charge("laplace", Fraction(rho + 1.01), 1)])
+    assert loss_distributions.delta_of(barely, epsilon) == 1
 
 
 def coin(x, *, rng) -> int:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpcp_audit as dp
-from dpcp_audit.proving.charges import decimal, delta_of_rho
+from dpcp_audit.proving.charges import decimal
+from dpcp_audit.proving.loss_distributions import delta_of_rho
 
 mechanisms = pytest.importorskip("diffprivlib.mechanisms")
 right = pytest.importorskip("proving.correct_functions_libraries")

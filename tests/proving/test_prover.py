@@ -165,7 +165,7 @@ def _of_factor_one(scores, *, rng, epsilon=1.0) -> int:
 
 def test_the_exponents_line_is_that_of_its_last_factor_even_if_this_is_one() -> None:
     proof = dp.prove(_of_factor_one, dp.PureDP(1.0))
-    (charge,) = proof.ledger.paths[0]
+    (charge,) = proof.paths[0]
     start = _of_factor_one.__code__.co_firstlineno
     assert charge.exponent == start + 2
 
@@ -176,7 +176,7 @@ def test_lines_of_helpers_and_of_exponents_are_known() -> None:
         "return total + rng.laplace(0, 2)"
     ]
     proof = dp.prove(_exponential, dp.PureDP(2.0))
-    (charge,) = proof.ledger.paths[0]
+    (charge,) = proof.paths[0]
     assert charge.exponent == charge.line - 1
     assert [each.line for each in proof.annotated if each.cost] == [charge.exponent]
 

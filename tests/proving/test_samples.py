@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom, hypergeom, laplace, norm
 
 import dpcp_audit as dp
-from dpcp_audit.proving import charges
+from dpcp_audit.proving import loss_distributions, spending
 
 
 def of_a_sample(scores, *, rng, size=2, epsilon=1.0) -> float:
@@ -105,8 +105,8 @@ def test_the_exact_loss_of_a_poisson_sample_is_at_most_what_is_proved(
 
 @pytest.mark.known_bad
 def test_an_amplification_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
-    made = charges.amplified
-    monkeypatch.setattr(charges, "amplified", lambda *given: made(*given) * Fraction(9, 10))
+    made = spending.amplified
+    monkeypatch.setattr(spending, "amplified", lambda *given: made(*given) * Fraction(9, 10))
     proof = dp.prove(poisson, dp.PureDP(1.0), n=5)
     places = np.linspace(-5.0, 10.0, 200)
     one, other = (log_poisson(places, k, 0.1, 1.0) for k in (0, 1))
@@ -232,9 +232,9 @@ def test_the_moment_of_poisson_steps_is_reached_at_whole_orders(
 
 @pytest.mark.known_bad
 def test_a_moment_of_a_smaller_share_is_noticed(monkeypatch) -> None:
-    made = charges.sampled_moment
+    made = spending.sampled_moment
     smaller = lambda squares, share, order: made(squares, share * Fraction(9, 10), order)  # noqa: E731
-    monkeypatch.setattr(charges, "sampled_moment", smaller)
+    monkeypatch.setattr(spending, "sampled_moment", smaller)
     proof = dp.prove(steps, dp.RenyiDP(8, 99.0), neighbours="add-remove")
     assert proof.total < moment_on_grid(8, 0.1, 2.0)
 
@@ -271,11 +271,11 @@ def test_a_use_of_no_one_sample_makes_all_count_in_full() -> None:
 
 @pytest.mark.known_bad
 def test_a_share_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
-    made = charges._of_sample
+    made = loss_distributions._of_sample
     smaller = lambda one, share, grid: made(one, 0.9 * share, grid)  # noqa: E731
-    charges._delta_of_blocks.cache_clear()
-    monkeypatch.setattr(charges, "_of_sample", smaller)
+    loss_distributions._delta_of_blocks.cache_clear()
+    monkeypatch.setattr(loss_distributions, "_of_sample", smaller)
     proof = dp.prove(steps, dp.ApproxDP(0.3, 0.5), n=5, options={"share": 0.3})
-    charges._delta_of_blocks.cache_clear()
+    loss_distributions._delta_of_blocks.cache_clear()
     assert proof.total is not None
     assert proof.total < delta_on_grid(0.3, 0.3, "normal", 2.0) * 0.99
