@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 Shape: TypeAlias = tuple[int, ...]
+_End: TypeAlias = "tuple[Fraction | float, int]"
 MOST_RECORDS = 2**32
 """The number of records that a proof for any number of them is for, at most."""
 tokens = itertools.count(1)
@@ -72,19 +73,20 @@ class Cell:
     """
 
     column: str
-    low: tuple[Fraction | float, int]
-    high: tuple[Fraction | float, int]
+    low: _End
+    high: _End
     replaced: bool
 
     @classmethod
     def of(cls, column: str, name: str, end: Fraction, *, replaced: bool) -> Cell | None:
         """Return the records of which a column is in a relation to a number; None if not known."""
-        ends = {
+        below, above = (-math.inf, 0), (math.inf, 0)
+        ends: dict[str, tuple[_End, _End]] = {
             "Eq": ((end, 0), (end, 1)),
-            "Lt": ((-math.inf, 0), (end, 0)),
-            "LtE": ((-math.inf, 0), (end, 1)),
-            "Gt": ((end, 1), (math.inf, 0)),
-            "GtE": ((end, 0), (math.inf, 0)),
+            "Lt": (below, (end, 0)),
+            "LtE": (below, (end, 1)),
+            "Gt": ((end, 1), above),
+            "GtE": ((end, 0), above),
         }
         return cls(column, *ends[name], replaced) if name in ends else None
 

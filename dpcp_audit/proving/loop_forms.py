@@ -48,7 +48,7 @@ from dpcp_audit.proving.distances import (
     shape_of,
     sources_of,
 )
-from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, rational_of
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
@@ -311,7 +311,8 @@ class _Keeping:
         So may any known number be, which is then a candidate without noise.
         """
         if not self.firsts:
-            return is_scalar(value) and value == value and value < math.inf  # noqa: PLR0124
+            exact = exact_of(value)
+            return _is_lowest(value) or (exact is not None and exact.square < _NO_DOUBLE**2)
         none = f"{self.best} is None"
         return all(
             value is None
@@ -319,6 +320,14 @@ class _Keeping:
             else reader.truth(reader.read(each)) is (place == 0)
             for each in self.firsts
         )
+
+
+_NO_DOUBLE = 2**1000
+"""Size of a whole number that is no double: NumPy's numbers are not compared with it."""
+
+
+def _is_lowest(value: Value) -> bool:
+    return is_scalar(value) and value == -math.inf
 
 
 def running_maximum(reader: Any, node: ast.For, items: tuple[Value, ...]) -> bool:
@@ -333,7 +342,7 @@ def running_maximum(reader: Any, node: ast.For, items: tuple[Value, ...]) -> boo
     reader.path.frames[reader.frame].variables |= dict.fromkeys(names, hidden)
     found: list[Noisy] = []
     begun = start.frames[reader.frame].variables
-    started = None if keeping.firsts or before == -math.inf else before
+    started = None if keeping.firsts or _is_lowest(before) else before
     places: dict[str, list[Value]] = {name: [] for name in keeping.kept}
     for place, item in enumerate(items):
         reader.bind(node.target, item)
@@ -350,7 +359,8 @@ def running_maximum(reader: Any, node: ast.For, items: tuple[Value, ...]) -> boo
         if not plainly or any(variables.get(name) is not hidden for name in names):
             raise reader.refuse("a running maximum is changed in another place, or has no noise")
         if not keeping.begins(reader, place, before):
-            raise reader.refuse("a running maximum that does not begin with the first value")
+            says = "a running maximum that does not begin with the first value, or a finite number"
+            raise reader.refuse(says, _START)
         found.append(value)
         for name, given in keeping.kept.items():
             places[name].append(reader.read(given))

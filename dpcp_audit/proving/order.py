@@ -270,7 +270,7 @@ def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
     if isinstance(found, np.ndarray):
         return apply_to_array("neg", found, value) if name == "USub" else found
     exact = exact_of(value)
-    if exact is None or not math.isfinite(found):
+    if exact is None or not isinstance(found, float) or not math.isfinite(found):
         return found
     return remember(found, Surd(-exact.sign if name == "USub" else exact.sign, exact.square))
 

@@ -206,3 +206,34 @@ def test_a_number_below_all_counts_shows_as_much_as_is_proved() -> None:
     proof = dp.prove(or_none, dp.PureDP(99.0), n=20, options={"start": -30.0, "scale": 2.0})
     laws = [chances_above(each, -30.0, 2.0) for each in ([1, 1, 1], [2, 2, 2])]
     assert abs(math.log(laws[0][3] / laws[1][3])) == pytest.approx(proof.total)
+
+
+STARTS = [
+    "-10**400", "np.array([0.0, 1.0])", "np.zeros(2)", "np.bool_(True)", "[0]", "(0, 1)", "'a'",
+    "1j", "np.nan", "np.inf", "scores[0]", "scores.max()", "scores", "rng.laplace(0.0, 2.0)",
+    "rng.uniform()", "np.sum(scores) + rng.laplace()", "{}", "range(3)", "np.float32(0)", "rng",
+]  # fmt: skip
+MAXIMUM = """
+import numpy as np
+
+
+def largest(scores, *, rng):
+    best, where = {start}, 0.0
+    for t in (0.1, 0.2, 0.3):
+        noisy = np.count_nonzero(scores <= t) + rng.laplace(0.0, 2.0)
+        if {first}noisy > best:
+            best, where = noisy, t
+    return where
+"""
+
+
+@pytest.mark.parametrize("first", ["", "best is None or ", "where is None or "])
+@pytest.mark.parametrize("start", STARTS)
+def test_an_odd_start_of_a_running_maximum_is_refused_with_its_line(start, first, tmp_path) -> None:
+    file = tmp_path / "odd.py"
+    file.write_text(MAXIMUM.format(start=start, first=first))
+    found = dp.prove(f"{file}:largest", dp.PureDP(1.0), n=20)
+    assert not found.proved
+    if found.stop is not None:
+        assert found.line in range(6, 11)
+        assert "the reading fails" not in found.reason
