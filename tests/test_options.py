@@ -142,14 +142,6 @@ def test_an_option_of_another_kind_is_refused_unless_it_is_the_default() -> None
         options.require_kind(rows, {"size": 3}, "randomizer")
 
 
-def test_a_former_name_is_read_and_not_beside_the_new_one() -> None:
-    rows = [each for each in TABLE if each.formerly]
-    assert [(each.name, each.formerly) for each in rows] == [("randomness", "rng")]
-    assert options.renamed({"rng": "none", "n": 2}, rows) == {"n": 2, "randomness": "none"}
-    with pytest.raises(UsageError, match="rng is the former name of randomness"):
-        options.renamed({"rng": "none", "randomness": "seed"}, rows)
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -187,10 +186,9 @@ def run_settings_of(options: Mapping[str, object]) -> tuple[dict[str, Any], dict
     given = dict(options)
     names = {each.name for each in RUN_OPTIONS}
     run = {name: given.pop(name) for name in options if name in names}
-    if not isinstance(given.get("rng"), str):  # a text is the former name of ``randomness``
-        rng = given.pop("rng", None)
-        if rng is not None:
-            run["seed"] = seed_of(run.get("seed"), rng)
+    rng = given.pop("rng", None)
+    if rng is not None:
+        run["seed"] = seed_of(run.get("seed"), rng)
     return given, tables.read(RUN_OPTIONS, run)
 
 
@@ -245,8 +243,6 @@ def _typed(option: Option, parameter: inspect.Parameter) -> str:
 
 
 _ADVICE = "help(dpcp_audit.audit) describes every argument"
-_CALLER = 5
-"""From a warning here to whoever called the public function."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,10 +386,8 @@ def label(function: object) -> str:
 
 
 def _known(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are given, by today's names, refusing unknown ones."""
-    said = _with_relation(
-        _with_randomness({key: value for key, value in given.items() if value is not None})
-    )
+    """Return the options that are given, refusing unknown ones."""
+    said = _with_relation({key: value for key, value in given.items() if value is not None})
     options.require_known(said, [each.name for each in keywords()], _claim_with, what="keyword")
     return said
 
@@ -402,19 +396,6 @@ def _claim_with(name: str) -> str:
     classes = dict.fromkeys(claims_with(name).values())
     said = " or ".join(f"dp.{each}(...)" for each in classes)
     return f"pass the claim as an object: {said}" if said else ""
-
-
-def _with_randomness(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords with ``randomness`` where its former name ``rng`` was written."""
-    if not isinstance(given.get("rng"), str):
-        return given
-    warnings.warn(
-        f"rng={given['rng']!r} is deprecated: rng seeds an audit; write "
-        f"randomness={given['rng']!r}",
-        DeprecationWarning,
-        stacklevel=_CALLER,
-    )
-    return options.renamed(given, keywords())
 
 
 def _with_relation(given: dict[str, Any]) -> dict[str, Any]:

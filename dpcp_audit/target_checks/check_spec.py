@@ -387,8 +387,7 @@ class CheckSpec:
             If a key is invalid; the message names it and its value.
         """
         with options.in_place(where):
-            given = options.renamed(data, TARGET_OPTIONS, dashed)
-            given = {key: value for key, value in given.items() if key not in LEARNED}
+            given = {key: value for key, value in data.items() if key not in LEARNED}
             names = [dashed(each.name) for each in TABLE]
             options.require_known(given, names, as_option)
             if given.get("kind") is None:

@@ -432,7 +432,6 @@ class TargetSpec:
             group=Group.TARGET,
             metavar="STYLE",
             otherwise="from its signature",
-            formerly="rng",
         ),
     )
     bounds: tuple[float, float] = field(

@@ -38,6 +38,7 @@ _OPTION = "option"
 REMOVED = {
     "sequential": "leave it out: a search stops as soon as a claim is refuted",
     "tradeoff": "claim the (ε, δ) of each line of the curve: --approx-dp, several times",
+    "rng": "say how the target takes its randomness by randomness, such as 'seed'",
     "output": "--report html=report.html writes a page, tables= the tables, cells= the numbers",
 }
 """The advice for options of earlier versions."""
@@ -85,8 +86,6 @@ class Option:
         True if the field has no default.
     otherwise : str
         Words for the value that holds where none is given, if the default does not say it.
-    formerly : str
-        Name in earlier versions, which is still read.
     """
 
     name: str = ""
@@ -101,7 +100,6 @@ class Option:
     default: Any = None
     required: bool = False
     otherwise: str = ""
-    formerly: str = ""
 
 
 def option(value: Value, help: str, **others: Any) -> dict[str, Option]:  # noqa: A002
@@ -219,26 +217,6 @@ def parser_of(option: Option) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error).removeprefix(f"{name} ")) from None
 
     return parse
-
-
-def renamed(
-    given: Mapping[str, Any], options: Iterable[Option], spell: Spelling = plain
-) -> dict[str, Any]:
-    """Return the given options, with today's names in place of former ones.
-
-    Raises
-    ------
-    UsageError
-        If an option is given by both of its names.
-    """
-    found = dict(given)
-    for each in options:
-        old, new = spell(each.formerly), spell(each.name)
-        if each.formerly and old in found:
-            if new in found:
-                raise UsageError(f"{old} is the former name of {new}", hint=f"give {new} alone")
-            found[new] = found.pop(old)
-    return found
 
 
 def require_known(

@@ -132,22 +132,14 @@ def test_rng_seeds_as_a_number_and_as_a_generator() -> None:
         ({"rng": 1, "seed": 2}, "seed and rng say the same: give one of them"),
         ({"rng": -1}, "rng must be a whole number >= 0, got -1"),
         ({"rng": True}, "rng must be a numpy Generator, an integer seed or None, got True"),
-        ({"rng": "sometimes"}, "randomness must be one of generator, seed, global, none"),
-        ({"rng": "seed", "randomness": "seed"}, "rng is the former name of randomness"),
+        ({"rng": "seed"}, "rng must be a numpy Generator, an integer seed or None, got 'seed'"),
+        ({"randomness": "some"}, "randomness must be one of generator, seed, global, none"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:rng=:DeprecationWarning")
 def test_what_seeds_nothing_is_refused(given, message) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         drawn(**given)
     require_line_and_hint(str(caught.value))
-
-
-def test_the_former_name_is_read_with_a_warning_that_points_here() -> None:
-    with pytest.warns(DeprecationWarning, match="write randomness='none'") as caught:
-        result = dp.audit(np.max, dp.PureDP(1.0), rng="none", prove=False, **SMALL)
-    assert result.document["targets"][0]["randomness"] == "none"
-    assert caught[0].filename == __file__
 
 
 def test_the_fixture_is_seeded_by_its_session() -> None:

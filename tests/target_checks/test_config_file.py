@@ -126,7 +126,10 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
         ({"draws": 1.5}, "draws must be a whole number >= 1, got 1.5"),
         ({"bounds": [0]}, "bounds must be two numbers, got [0]"),
         ({"bounds": [1, 0]}, "bounds"),
-        ({"rng": "numpy"}, "randomness must be one of generator, seed, global, none, got 'numpy'"),
+        (
+            {"randomness": "numpy"},
+            "randomness must be one of generator, seed, global, none, got 'numpy'",
+        ),
         ({"vectorised": 1}, "vectorised must be true or false, got 1"),
         ({"options": [1]}, "options must be a table, got [1]"),
         ({"tolerance": -1}, "tolerance must be"),
@@ -285,10 +288,10 @@ def test_an_array_is_refused_where_its_option_does_not_apply() -> None:
     assert CheckSpec.from_data(randomizer | {"tolerance": 0}).tolerance == 0
 
 
-def test_a_file_of_an_earlier_version_is_read() -> None:
-    assert spec(rng="none").target.randomness is RandomStyle.NONE
-    with pytest.raises(UsageError, match="rng is the former name of randomness"):
-        spec(rng="none", randomness="none")
+def test_the_former_name_of_an_option_is_refused_with_the_one_of_today() -> None:
+    assert spec(randomness="none").target.randomness is RandomStyle.NONE
+    with pytest.raises(UsageError, match="unknown key 'rng'\nhint: .* by randomness"):
+        spec(rng="none")
 
 
 MODULE = """

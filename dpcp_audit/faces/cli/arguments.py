@@ -107,9 +107,6 @@ def add_options(groups: dict[Group, Parser], options: Iterable[Option]) -> None:
             groups[each.group].add_argument(_DEST + each.name, nargs="?", **settings)
         else:
             groups[each.group].add_argument(flag_of(each), dest=_DEST + each.name, **settings)
-        if each.formerly:
-            old = {"dest": _DEST + each.name} | settings | {"help": argparse.SUPPRESS}
-            groups[each.group].add_argument(f"--{dashed(each.formerly)}", **old)
 
 
 def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, object]:
