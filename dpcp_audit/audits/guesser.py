@@ -334,7 +334,7 @@ class Plan:
         return GuessingTest(rounds=rounds, guesses=guesses, epsilon=epsilon, delta=delta)
 
 
-class Preference(NamedTuple):
+class _Preference(NamedTuple):
     """The score by which an observer guesses, against a tangent.
 
     Parameters
@@ -416,7 +416,7 @@ class Guesser:
         spread = max((share * order.size + shown) * miss, _LEAST_SPREAD)
         return excess / math.sqrt(spread * then.size)
 
-    def choose(self, tangents: Sequence[Tangent]) -> Preference:
+    def choose(self, tangents: Sequence[Tangent]) -> _Preference:
         """Return the expert, the tangent and the share of guesses that have done best.
 
         Raises
@@ -445,7 +445,7 @@ class Guesser:
         self._sizes = [self._sizes[i] for i in best]
         self._right = [self._right[i] for i in best]
 
-    def _judge(self, expert: int, tangent: Tangent) -> Preference:
+    def _judge(self, expert: int, tangent: Tangent) -> _Preference:
         """Judge by the log-odds as they were when the rounds came, and plan by those of today.
 
         Today's have seen which guesses were right, and would flatter an expert of many values.
@@ -454,7 +454,7 @@ class Guesser:
         merit, _ = _prefixes(then, then > 0, right, tangent)
         today = np.abs(self.rules[expert](self._outputs[self._unjudged :]))
         _, share = _prefixes(today, then > 0, right, tangent)
-        return Preference(expert, tangent, share, merit)
+        return _Preference(expert, tangent, share, merit)
 
 
 def _prefixes(

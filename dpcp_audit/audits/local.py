@@ -75,7 +75,7 @@ ABSTAINS = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GuessRule:
+class _GuessRule:
     """A contest, and how to guess in it.
 
     Parameters
@@ -116,7 +116,7 @@ class _Prefix(NamedTuple):
     share: FloatArray
 
 
-def choose_rule(halves: tuple[IntArray, IntArray], *, epsilon: float) -> GuessRule:
+def choose_rule(halves: tuple[IntArray, IntArray], *, epsilon: float) -> _GuessRule:
     """Choose the contest that exceeds ε by most standard errors, and its guesses.
 
     Parameters
@@ -192,7 +192,7 @@ def _prefix(shown: _Shown, *, epsilon: float, inputs: int, rounds: int) -> _Pref
     return _Prefix(merit / math.sqrt(rounds), taken / rounds)
 
 
-def _rule(inputs: tuple[int, ...], counts: IntArray, share: float) -> GuessRule:
+def _rule(inputs: tuple[int, ...], counts: IntArray, share: float) -> _GuessRule:
     """Guess the outputs of largest log-odds, as many as come nearest to a share of the rounds."""
     chosen = counts[list(inputs)]
     shown = _crowd(chosen, chosen) if len(inputs) > 2 else _duels(chosen, chosen, first=0)
@@ -202,7 +202,7 @@ def _rule(inputs: tuple[int, ...], counts: IntArray, share: float) -> GuessRule:
     taken = order[: 1 + int(np.argmin(np.abs(shares - share)))]
     guesses = np.full(counts.shape[1], ABSTAINS)
     guesses[taken] = np.asarray(inputs)[chosen[:, taken].argmax(axis=0)]
-    return GuessRule(inputs=inputs, guesses=guesses, share=float(shares[taken.size - 1]))
+    return _GuessRule(inputs=inputs, guesses=guesses, share=float(shares[taken.size - 1]))
 
 
 _UNSEEN = 0.5
@@ -480,7 +480,7 @@ class LocalPrivacy:
         guesses = min(rounds, max(able, round(share * rounds)))
         return GuessingTest(rounds=rounds, guesses=guesses, epsilon=epsilon, inputs=inputs)
 
-    def _play(self, rule: GuessRule, test: GuessingTest, rng: np.random.Generator) -> _Played:
+    def _play(self, rule: _GuessRule, test: GuessingTest, rng: np.random.Generator) -> _Played:
         """Guess until the guesses are made; those that are missing are coins of the bound."""
         right = made = 0
         inputs = np.asarray(rule.inputs)
@@ -512,7 +512,7 @@ class LocalPrivacy:
             sample=Sample(measure=Measure.RATES, counts=(guesses,)) if made else None,
         )
 
-    def _note(self, rule: GuessRule, played: _Played, level: float) -> str:
+    def _note(self, rule: _GuessRule, played: _Played, level: float) -> str:
         test, crowd = played.test, len(rule.inputs) > 2
         which = f"all {len(rule.inputs)} inputs" if crowd else "inputs {} and {}"
         made = played.right + played.wrong
@@ -578,7 +578,7 @@ class LocalPrivacy:
         return _validate.labels(outputs, n_classes=self.n_outputs, name="randomizer's outputs")
 
 
-def _case(rule: GuessRule, counts: IntArray) -> PlainData:
+def _case(rule: _GuessRule, counts: IntArray) -> PlainData:
     """Return the rule, and two inputs; of a pair, the outputs by which each is guessed.
 
     Of more inputs, the two that a single output tells apart best, by the pilot's counts.
@@ -609,7 +609,7 @@ def _farthest(counts: IntArray) -> tuple[int, int]:
     return int(counts[:, output].argmax()), int(counts[:, output].argmin())
 
 
-def _rule_of(witness: PlainData, n_inputs: int, n_outputs: int) -> GuessRule:
+def _rule_of(witness: PlainData, n_inputs: int, n_outputs: int) -> _GuessRule:
     """Return the rule that ``_case`` has written."""
     missing = sorted({"value", "neighbour", "n_samples", "share"} - set(witness))
     if missing or not {"guesses", "event"} & set(witness):
@@ -622,4 +622,4 @@ def _rule_of(witness: PlainData, n_inputs: int, n_outputs: int) -> GuessRule:
         guesses = np.full(n_outputs, ABSTAINS)
         for x, outputs in zip(inputs, ("event", "event_of_neighbour"), strict=True):
             guesses[np.asarray(witness[outputs], dtype=np.int64)] = x
-    return GuessRule(inputs=inputs, guesses=guesses, share=float(witness["share"]))
+    return _GuessRule(inputs=inputs, guesses=guesses, share=float(witness["share"]))

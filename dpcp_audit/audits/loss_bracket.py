@@ -185,7 +185,7 @@ def law_of_loss(losses: Sequence[FloatArray], weights: Sequence[FloatArray], of:
     )
 
 
-def law_over_partition(found: PartitionLoss) -> Figure:
+def law_over_partition(found: _PartitionLoss) -> Figure:
     """Return the law of the loss over the cells of a partition."""
     return law_of_loss([found.ratios[0]] * 2, list(found.shares), found.bracket.scope)
 
@@ -257,7 +257,7 @@ _MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OutputPartition:
+class _OutputPartition:
     """Cells of outputs whose learned log-odds are alike, the first input's likeliest in front.
 
     Parameters
@@ -293,7 +293,7 @@ def learn_partition(
     trials: int,
     bounds: tuple[float, float] | None = None,
     feature: Feature | None = None,
-) -> OutputPartition:
+) -> _OutputPartition:
     """Return the partition of the expert that predicts the input best on every other output.
 
     Parameters
@@ -316,7 +316,7 @@ def learn_partition(
         able += [partial(half_lines, feature), partial(distinct_values, feature)]
     best = max(able, key=lambda expert: _predicts(expert, pooled, coins))
     learned = best(pooled, coins)
-    return OutputPartition(log_odds=learned, edges=_edges(learned(pooled), trials))
+    return _OutputPartition(log_odds=learned, edges=_edges(learned(pooled), trials))
 
 
 def _predicts(expert: Expert, pooled: FloatArray, coins: BoolArray) -> float:
@@ -549,12 +549,12 @@ def exact_bracket(pair: FinitePair) -> LossBracket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartitionLoss:
+class _PartitionLoss:
     """The loss over a partition that was chosen beforehand, from fresh outputs.
 
     Parameters
     ----------
-    partition : OutputPartition
+    partition : _OutputPartition
     bracket : LossBracket
         The bracket of the laws of the cell that an output lies in.
     ratios : ndarray, shape (3, m)
@@ -563,19 +563,19 @@ class PartitionLoss:
         The cells' shares of the outputs of either input.
     """
 
-    partition: OutputPartition
+    partition: _OutputPartition
     bracket: LossBracket
     ratios: FloatArray
     shares: FloatArray
 
 
 def partition_loss(
-    partition: OutputPartition,
+    partition: _OutputPartition,
     outputs: FloatArray,
     neighbour_outputs: FloatArray,
     *,
     significance: float,
-) -> PartitionLoss:
+) -> _PartitionLoss:
     """Return the loss over a partition, from outputs that were drawn after it was chosen.
 
     The cell of an output is post-processing, so that the lower ends are valid for the release
@@ -592,7 +592,7 @@ def partition_loss(
         cells=partition.size,
     )
     shares = np.stack([first / first.sum(), second / second.sum()])
-    return PartitionLoss(partition=partition, bracket=bracket, ratios=band.ratios, shares=shares)
+    return _PartitionLoss(partition=partition, bracket=bracket, ratios=band.ratios, shares=shares)
 
 
 def claimed_loss(

@@ -100,12 +100,12 @@ def _loss(pair: LawPair) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class ComposedPair(LawPair):
+class _ComposedPair(LawPair):
     """The product of the noises of a path, against the same, shifted."""
 
     noise: ComposedNoise
 
-    def reversed(self) -> ComposedPair:
+    def reversed(self) -> _ComposedPair:
         """Return the pair itself, by symmetry."""
         return self
 
@@ -129,7 +129,7 @@ def composed_cost(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> Measurem
     """Return the cost of a path's noise, in the guarantee's quantity; None where it is unknown."""
     loss = loss_of(guarantee)
     if loss.by_laws:
-        return loss.measured(ComposedPair(noise)) if noise.pairs else None
+        return loss.measured(_ComposedPair(noise)) if noise.pairs else None
     if noise.laplace or not loss.gaussian:
         return None
     return Measurement(loss.quantity, noise.gaussian, loss.claimed, loss.at)
@@ -253,7 +253,7 @@ def _badness(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> tuple[float, 
     """Return a quick measure of how bad a path is, without composing losses."""
     loss = loss_of(guarantee)
     order = loss.at.get("alpha", 2.0 if "delta" in loss.at else 1.0)
-    return (noise.epsilon if loss.pure else 0.0), ComposedPair(noise).renyi(order)
+    return (noise.epsilon if loss.pure else 0.0), _ComposedPair(noise).renyi(order)
 
 
 _NORMAL, _LAPLACE = "normal", "laplace"

@@ -246,7 +246,7 @@ _ADVICE = "help(dpcp_audit.audit) describes every argument"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InProcess(TargetSpec):
+class _InProcess(TargetSpec):
     """A function at hand, closures too; ``target`` says where it is written."""
 
     function: Callable[..., Any]
@@ -353,7 +353,7 @@ def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> 
         given = _known(given) | {"kind": kind}
         _require_guarantees([guarantee])
         place = f"any:{kind}"
-        target = target_of(given, InProcess, spell=options.plain, target=place, function=closed)
+        target = target_of(given, _InProcess, spell=options.plain, target=place, function=closed)
         spec = CheckSpec.of(target, [guarantee], {"name": kind} | given, spell=options.plain)
         if spec.privacy:
             require_pairs(spec)
@@ -425,7 +425,7 @@ def _target(function: Callable[..., Any] | str, given: Mapping[str, Any], file: 
         split(function)
         return target_of(given, spell=options.plain, target=function)
     place = f"{_file(function, file)}:{label(function)}"
-    return target_of(given, InProcess, spell=options.plain, target=place, function=function)
+    return target_of(given, _InProcess, spell=options.plain, target=place, function=function)
 
 
 def _require_guarantees(guarantees: Sequence[Guarantee]) -> None:

@@ -63,7 +63,7 @@ _LEAST_ROOM = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class _Timing:
     """Opens a target where it cannot do harm, and times it."""
 
     spec: CheckSpec
@@ -166,7 +166,7 @@ def plan_here(spec: CheckSpec) -> CheckSpec:
     if spec.budget is None or spec.draws is not None:
         with spec.target.open() as target:
             return planned(replace(spec, location=target.source), {})
-    found = Timing(spec=spec)(_context(spec))
+    found = _Timing(spec=spec)(_context(spec))
     for key in ("unusable", "failed"):
         if key in found:
             raise UsageError(found[key])
@@ -204,7 +204,7 @@ def time_limit(spec: CheckSpec) -> float:
 
 
 def planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
-    """Return a check with its calls, from what ``Timing`` has found."""
+    """Return a check with its calls, from what ``_Timing`` has found."""
     if "file" in found:
         spec = replace(spec, location=SourceLocation.of(found["file"], found["line"]))
     if spec.draws is not None:
@@ -244,7 +244,7 @@ def _timed_apart(spec: CheckSpec) -> dict[str, Any]:
 
 
 def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
-    task = Task(check=pickled(Timing(spec=spec)), context=_context(spec))
+    task = Task(check=pickled(_Timing(spec=spec)), context=_context(spec))
     budget = _PATIENCE_SECONDS if spec.budget is None else spec.budget
     patience = min(_PATIENCE_SECONDS, max(_LEAST_PATIENCE_SECONDS, budget))
     started = time_limits.clock()

@@ -215,7 +215,7 @@ _DRAWN_LAST = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingMark:
+class _FindingMark:
     """One finding on the scale.
 
     Parameters
@@ -247,7 +247,7 @@ class Lane:
 
     name: str
     anchor: str
-    marks: tuple[FindingMark, ...]
+    marks: tuple[_FindingMark, ...]
 
 
 def lanes(families: Sequence[Family]) -> tuple[Lane, ...]:
@@ -281,15 +281,15 @@ def position(factor: float) -> float:
     return round(50 + 50 * min(1.0, max(-1.0, share)), 2)
 
 
-def _marks(entries: Sequence[Entry]) -> tuple[FindingMark, ...]:
+def _marks(entries: Sequence[Entry]) -> tuple[_FindingMark, ...]:
     marks = [_mark(entry) for entry in entries if entry.times is not None]
     return tuple(sorted(marks, key=lambda mark: _DRAWN_LAST.index(mark.verdict)))
 
 
-def _mark(entry: Entry) -> FindingMark:
+def _mark(entry: Entry) -> _FindingMark:
     assert entry.times is not None  # noqa: S101  (the caller has asked)
     place, *ends = map(position, entry.times)
-    return FindingMark(
+    return _FindingMark(
         verdict=entry.verdict,
         place=place,
         low=min(ends),

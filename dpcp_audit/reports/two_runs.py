@@ -41,7 +41,7 @@ _SAMPLING = {"seed", "trials", "draws", "samples", "n_samples"} | {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShiftTest:
+class _ShiftTest:
     """The test of one finding's number.
 
     Parameters
@@ -65,21 +65,21 @@ class ShiftTest:
     reason: str = ""
 
 
-def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> ShiftTest:
+def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> _ShiftTest:
     """Test one finding's number, which two documents hold."""
     before, after = old["evidence"], new["evidence"]
     reason = _obstacle(before, after)
     if reason:
-        return ShiftTest(reason=reason)
+        return _ShiftTest(reason=reason)
     differs = _differences(old["witness"], new["witness"])
     shift = _shift(before, after)
     if shift is None:
-        return ShiftTest(differs=differs, reason=_NO_TEST)
+        return _ShiftTest(differs=differs, reason=_NO_TEST)
     certain = before["kind"] == after["kind"] == EvidenceKind.EXACT
     lower = old if shift.higher < shift.lower else new
     if lower["verdict"] == Verdict.PROVED:
         differs = ()  # the lower number covers every case
-    return ShiftTest(shift=shift, certain=certain, differs=differs)
+    return _ShiftTest(shift=shift, certain=certain, differs=differs)
 
 
 def _obstacle(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:
@@ -353,7 +353,7 @@ def _settings(finding: Mapping[str, Any], run: Mapping[str, Any]) -> PlainData:
     return settings
 
 
-def _adjust(tested: Mapping[str, ShiftTest]) -> dict[str, float]:
+def _adjust(tested: Mapping[str, _ShiftTest]) -> dict[str, float]:
     """Return Holm's adjusted p-values: of the same cases, and of others, each among their own.
 
     Those of exact numbers are 0 or 1 and need no adjustment.
@@ -387,7 +387,7 @@ def _holm(p_values: Sequence[float]) -> list[float]:
 def _change(
     id_: str,
     pair: tuple[PlainData | None, PlainData | None],
-    measured: ShiftTest | None,
+    measured: _ShiftTest | None,
     p_value: float | None,
     false_alarm: float,
 ) -> Change:
@@ -438,7 +438,7 @@ def _claimed(finding: PlainData) -> Any:
 def _remarks(
     old: PlainData,
     new: PlainData,
-    measured: ShiftTest,
+    measured: _ShiftTest,
     verdict: Movement,
     number: Movement,
 ) -> Sequence[str]:

@@ -96,7 +96,7 @@ class TwoCounts:
 
     def measure(self, region: Region) -> Measure:
         """Return ``probability`` of one region, whose counts are looked at once."""
-        law, tails = CountMass.at(region.counts, self.n_prime), _tails(region.critical, self.n)
+        law, tails = _CountMass.at(region.counts, self.n_prime), _tails(region.critical, self.n)
 
         def probability(p: FloatArray, p_prime: FloatArray) -> FloatArray:
             first, last = self.window(p_prime) - region.counts[0]
@@ -127,7 +127,7 @@ def _chord_dip(rates: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountMass:
+class _CountMass:
     """The probabilities of some counts of ``trials``, at any rate.
 
     Parameters
@@ -141,7 +141,7 @@ class CountMass:
     log_choices: FloatArray
 
     @classmethod
-    def at(cls, counts: FloatArray, trials: int) -> CountMass:
+    def at(cls, counts: FloatArray, trials: int) -> _CountMass:
         """Return the law at some counts in 0..trials."""
         ways = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
         return cls(trials=trials, counts=counts, log_choices=ways)
@@ -162,7 +162,7 @@ def _tails(critical: FloatArray, trials: int) -> Callable[[slice, float], FloatA
     least, most = float(critical.min()), float(critical.max())
     if most - least > _CLOSE * len(critical):
         return lambda window, rate: _upper_tail(critical[window], trials, rate)
-    law = CountMass.at(np.arange(least, min(most, trials) + 1), trials)
+    law = _CountMass.at(np.arange(least, min(most, trials) + 1), trials)
     places = (critical - least).astype(np.int64)
 
     def within(window: slice, rate: float) -> FloatArray:

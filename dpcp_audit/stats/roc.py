@@ -146,7 +146,7 @@ _Errors: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocBand:
+class _RocBand:
     """A curve with its band, and each cell's log-ratio with its limits.
 
     Parameters
@@ -163,7 +163,7 @@ class RocBand:
     ratios: FloatArray
 
 
-def roc_band(first: ArrayLike, second: ArrayLike, *, significance: float) -> RocBand:
+def roc_band(first: ArrayLike, second: ArrayLike, *, significance: float) -> _RocBand:
     """Return the band of cells that are ordered, those likelier on the first law in front.
 
     Parameters
@@ -187,7 +187,7 @@ def roc_band(first: ArrayLike, second: ArrayLike, *, significance: float) -> Roc
     below = _splits(significance / 2 / max(1, corners))
     above = _splits(significance / 2 / (corners + 2 * x.size))
     ratios = _ratios(x, y, above)
-    return RocBand(
+    return _RocBand(
         least=_least(x, y, below),
         found=RocCurve.hull(np.cumsum(_shares(y))[:-1], np.cumsum(_shares(x))[:-1]),
         most=_most(x, y, above, ratios),

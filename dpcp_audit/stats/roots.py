@@ -60,7 +60,7 @@ def find_least(
     return float(found.fun)
 
 
-class Turn(NamedTuple):
+class _Turn(NamedTuple):
     """Two neighbouring numbers: the condition fails at the first, and holds at the second."""
 
     fails: float
@@ -74,7 +74,7 @@ def turn(
     *,
     steps: int = 200,
     relative: float = 0.0,
-) -> Turn:
+) -> _Turn:
     """Bisect between a number at which a condition fails and one at which it holds.
 
     Parameters
@@ -97,12 +97,12 @@ def turn(
         if middle in {fails, holds} or abs(holds - fails) <= relative * max(1.0, abs(holds)):
             break
         fails, holds = (fails, middle) if condition(middle) else (middle, holds)
-    return Turn(fails, holds)
+    return _Turn(fails, holds)
 
 
 def turn_of_sign(
     value: Callable[[float], float], fails: float, holds: float, *, steps: int
-) -> Turn:
+) -> _Turn:
     """Return ``turn`` of ``value(x) >= 0``, of a continuous function that changes its sign once.
 
     Brent's method finds the root, and what it asked settles most of the halvings: a third of
@@ -111,7 +111,7 @@ def turn_of_sign(
     Examples
     --------
     >>> turn_of_sign(lambda x: x * x - 2, 0.0, 2.0, steps=20)
-    Turn(fails=1.4142131805419922, holds=1.414215087890625)
+    _Turn(fails=1.4142131805419922, holds=1.414215087890625)
     """
     known = [fails, holds]
     seen: dict[float, float] = {}
@@ -142,7 +142,7 @@ def turn_of_sign(
 
 def turn_by_factor(
     condition: Callable[[float], bool], fails: float, holds: float, *, ratio: float
-) -> Turn:
+) -> _Turn:
     """Bisect positive numbers by factors, until one is at most ``ratio`` > 1 times the other.
 
     Examples
@@ -153,7 +153,7 @@ def turn_by_factor(
     while max(fails, holds) > ratio * min(fails, holds):
         middle = math.sqrt(fails * holds)
         fails, holds = (fails, middle) if condition(middle) else (middle, holds)
-    return Turn(fails, holds)
+    return _Turn(fails, holds)
 
 
 def turns(

@@ -364,7 +364,7 @@ _FIRST_LAG = 0.5
 """The share of the significance that the lag 1 has, where a draw that is reused shows first."""
 
 
-class SerialMark(StrEnum):
+class _SerialMark(StrEnum):
     """The properties of an output that the test looks at."""
 
     LARGE = "large outputs"
@@ -388,7 +388,7 @@ class SerialDependence:
     ----------
     lag : int
         The distance of the outputs that depend on each other.
-    mark : SerialMark
+    mark : _SerialMark
         The mark that the two have in common too often, or too seldom.
     observed : int
         Marked outputs that another marked one follows at this distance, ...
@@ -401,7 +401,7 @@ class SerialDependence:
     """
 
     lag: int
-    mark: SerialMark
+    mark: _SerialMark
     observed: int
     expected: float
     outputs: int
@@ -446,12 +446,15 @@ def serial_dependence(outputs: ArrayLike) -> SerialDependence | None:
     return min(found, key=lambda one: one.p_value, default=None)
 
 
-def _marks(outputs: FloatArray) -> Iterator[tuple[SerialMark, BoolArray]]:
+def _marks(outputs: FloatArray) -> Iterator[tuple[_SerialMark, BoolArray]]:
     """Yield the marks that some of the outputs have and some have not."""
     values, inverse, counts = np.unique(outputs, axis=0, return_inverse=True, return_counts=True)
     repeated = counts[inverse.reshape(-1)] > 1
     if len(values) > 1:
-        for mark, marked in ((SerialMark.LARGE, _large(outputs)), (SerialMark.REPEATED, repeated)):
+        for mark, marked in (
+            (_SerialMark.LARGE, _large(outputs)),
+            (_SerialMark.REPEATED, repeated),
+        ):
             if marked.any() and not marked.all():
                 yield mark, marked
 
@@ -464,7 +467,7 @@ def _large(outputs: FloatArray) -> BoolArray:
     return np.asarray(ranks > levels[np.argmin(np.abs(2 * above - ranks.size))])
 
 
-def _signs(mark: SerialMark, marked: BoolArray) -> Iterator[SerialDependence]:
+def _signs(mark: _SerialMark, marked: BoolArray) -> Iterator[SerialDependence]:
     """Yield the extreme lags, too many and too few marks in a row, of the lag 1 and the others."""
     ones, followed = int(marked.sum()), _followed(marked)
     shares = {1: _FIRST_LAG, 2: (1 - _FIRST_LAG) / (followed.size - 1)}

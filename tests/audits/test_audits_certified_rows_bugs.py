@@ -16,7 +16,7 @@ from support.samplers import context, gaussian, laplace, on_pair, pair
 from dpcp_audit.audits import loss_bracket, pair_estimate
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.guessing_game import GameTest
-from dpcp_audit.audits.loss_bracket import OutputPartition, transcript_curve
+from dpcp_audit.audits.loss_bracket import _OutputPartition, transcript_curve
 from dpcp_audit.audits.pair_estimate import PairOutputs, estimate_pair
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.moment_test import MomentTest
@@ -87,7 +87,7 @@ def counted_rows(monkeypatch: pytest.MonkeyPatch, module: Any) -> tuple[set[floa
     """Return the outputs that a partition is learned from, and those counted, as they come."""
     learned, counted = set[float](), set[float]()
     spied(monkeypatch, module, "learn_partition", lambda *o, **_: learned.update(rows(o)))
-    spied(monkeypatch, OutputPartition, "counts", lambda _, o: counted.update(rows([o])))
+    spied(monkeypatch, _OutputPartition, "counts", lambda _, o: counted.update(rows([o])))
     return learned, counted
 
 

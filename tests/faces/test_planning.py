@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.faces.keywords import spec_of
-from dpcp_audit.faces.runs import FEWEST, Timing, announcement, planned, time_limit
+from dpcp_audit.faces.runs import FEWEST, _Timing, announcement, planned, time_limit
 from dpcp_audit.target_checks import planned_calls as time_limits
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
@@ -112,7 +112,7 @@ def test_what_is_timed_is_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     found = spec_of(clock.mean, [PureDP(1.0)], options, file="here.py")
     assert found.planned == (2**14,)
     assert clock.seconds < 0.2 * 40
-    (rate,) = Timing(spec=found)(Context(seed=0, name="f", significance=0.5))["rates"]
+    (rate,) = _Timing(spec=found)(Context(seed=0, name="f", significance=0.5))["rates"]
     assert rate == pytest.approx(1e-3)
 
 

@@ -11,7 +11,7 @@ from level_limits import LevelTest
 from scipy.stats import hypergeom
 
 from dpcp_audit.stats import samples as module
-from dpcp_audit.stats.samples import SerialMark, serial_dependence
+from dpcp_audit.stats.samples import _SerialMark, serial_dependence
 
 
 @pytest.mark.parametrize(("size", "ones"), [(7, 3), (7, 6), (11, 5)])
@@ -56,13 +56,13 @@ def now_and_then(size: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("outputs", "lag", "mark"),
     [
-        (np.repeat(draws(150), 2), 1, SerialMark.LARGE),
-        (np.repeat(draws(15), 20), 1, SerialMark.LARGE),
-        (np.repeat(draws(150)[:, None] * [1.0, 2.0], 2, axis=0), 1, SerialMark.LARGE),
-        (np.repeat(np.random.default_rng(1).integers(2, size=150), 2), 1, SerialMark.LARGE),
-        (np.resize(draws(40), 300), 40, SerialMark.LARGE),
-        (np.tile([0.0, 1.0], 150), None, SerialMark.LARGE),
-        (now_and_then(600), 1, SerialMark.REPEATED),
+        (np.repeat(draws(150), 2), 1, _SerialMark.LARGE),
+        (np.repeat(draws(15), 20), 1, _SerialMark.LARGE),
+        (np.repeat(draws(150)[:, None] * [1.0, 2.0], 2, axis=0), 1, _SerialMark.LARGE),
+        (np.repeat(np.random.default_rng(1).integers(2, size=150), 2), 1, _SerialMark.LARGE),
+        (np.resize(draws(40), 300), 40, _SerialMark.LARGE),
+        (np.tile([0.0, 1.0], 150), None, _SerialMark.LARGE),
+        (now_and_then(600), 1, _SerialMark.REPEATED),
     ],
     ids=["twice", "twenty", "vectors", "coins", "a short table", "alternating", "now and then"],
 )  # fmt: skip
@@ -115,7 +115,7 @@ def test_independent_outputs_are_suspected_as_seldom_as_said(name) -> None:
 def test_the_significance_is_shared_by_the_lags_and_the_marks() -> None:
     """Half for the lag 1, the other half for all others, of two marks and two sides."""
     marked = np.arange(101) // 7 % 2 == 0
-    first, _, other, _ = module._signs(SerialMark.LARGE, marked)
+    first, _, other, _ = module._signs(_SerialMark.LARGE, marked)
     shares = [
         4 * module._tail(each.observed, int(marked.sum()), 101, many=True) / each.p_value
         for each in (first, other)

@@ -246,7 +246,7 @@ class Quadratic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SquashedSum:
+class _SquashedSum:
     """A weighted sum of a vector's coordinates, each centred, scaled and squashed in two ways.
 
     Parameters
@@ -295,7 +295,7 @@ _KINDS: dict[str, Callable[..., Feature]] = {
     "coordinate": Coordinate,
     "ones": Ones,
     "quadratic": Quadratic,
-    "squashed-sum": SquashedSum,
+    "squashed-sum": _SquashedSum,
     "rank": Rank,
     "last-bits": LastBits,
     "trailing-zeros": TrailingZeros,
@@ -337,7 +337,7 @@ def _key(row: FloatArray) -> tuple[float, ...]:
     return tuple(np.atleast_1d(row).tolist())
 
 
-def squashed_score(outputs: FloatArray, coins: BoolArray) -> SquashedSum:
+def squashed_score(outputs: FloatArray, coins: BoolArray) -> _SquashedSum:
     """Return the log-odds of the coin by logistic regression; 0 if all coins are alike.
 
     Parameters
@@ -354,11 +354,11 @@ def squashed_score(outputs: FloatArray, coins: BoolArray) -> SquashedSum:
     scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
     weights: FloatArray = np.zeros((2 * outputs.shape[1],))
     if coins.any() and not coins.all():
-        terms = SquashedSum(centre=centre, scale=scale, weights=weights).terms(outputs)
+        terms = _SquashedSum(centre=centre, scale=scale, weights=weights).terms(outputs)
         model = cast("Any", LogisticRegression(C=1.0, max_iter=200))
         model.fit(terms, coins)
         weights = cast("FloatArray", model.coef_[0])
-    return SquashedSum(centre=centre, scale=scale, weights=weights)
+    return _SquashedSum(centre=centre, scale=scale, weights=weights)
 
 
 CELLS = 64
@@ -453,7 +453,7 @@ class PilotCounts(NamedTuple):
         return cls(cuts, ordering, judging)
 
 
-class Unions(NamedTuple):
+class _Unions(NamedTuple):
     """The orders of the cells among which ``CutFeature`` chooses, one a row.
 
     Parameters
@@ -475,7 +475,7 @@ class Unions(NamedTuple):
     handicaps: FloatArray
 
     @classmethod
-    def of(cls, counts: PilotCounts) -> Unions:
+    def of(cls, counts: PilotCounts) -> _Unions:
         """Order the cells: from left to right, the other way, and by likelihood ratio."""
         pooled = counts.ordering + counts.judging
         ordering, judging, all_ = map(_shares, (counts.ordering, counts.judging, pooled))
@@ -516,7 +516,7 @@ class CutFeature(NamedTuple):
     """
 
     feature: Feature
-    unions: Unions
+    unions: _Unions
     trials: int
     """The size of the certification."""
 
@@ -535,7 +535,7 @@ class CutFeature(NamedTuple):
         """
         values = feature(samples[0]), feature(samples[1])
         cuts = quantile_cuts(np.concatenate(values), cells=cells)
-        unions = Unions.of(PilotCounts.of(values, cuts))
+        unions = _Unions.of(PilotCounts.of(values, cuts))
         return cls(feature, unions, trials or values[0].size)
 
     def best(self, guarantee: PrivacyGuarantee) -> PilotEvent:
@@ -614,7 +614,7 @@ class PilotView(NamedTuple):
     feature: Feature
     values: tuple[FloatArray, FloatArray]
     counts: PilotCounts
-    unions: Unions
+    unions: _Unions
 
 
 def view_of(
@@ -628,7 +628,7 @@ def view_of(
         alone = np.unique(np.concatenate([_atoms(first, second), np.asarray(marks)]))
         cuts = np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
     counts = PilotCounts.of((first, second), cuts)
-    return PilotView(feature, (first, second), counts, Unions.of(counts))
+    return PilotView(feature, (first, second), counts, _Unions.of(counts))
 
 
 def looked_at(

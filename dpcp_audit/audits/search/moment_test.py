@@ -233,7 +233,7 @@ def _loss(raised: FloatArray, *, order: float, reference: FloatArray | float) ->
     return np.asarray(theta * reference ** (theta - 1) * raised)
 
 
-class StepFunctions(NamedTuple):
+class _StepFunctions(NamedTuple):
     """Step functions against one order, and what they lose, whatever the claim.
 
     Parameters
@@ -268,7 +268,7 @@ class StepFunctions(NamedTuple):
         *,
         order: float,
         swapped: tuple[bool, ...],
-    ) -> StepFunctions:
+    ) -> _StepFunctions:
         """Cut log-ratios off; the shares of the cells are those under P and under Q."""
         first, second = shares
         heights = caps[:, None] / order
@@ -313,7 +313,7 @@ class PilotMoments(NamedTuple):
     """
 
     cuts: FloatArray
-    of_orders: tuple[StepFunctions, ...]
+    of_orders: tuple[_StepFunctions, ...]
 
     @classmethod
     def of(
@@ -338,7 +338,7 @@ class PilotMoments(NamedTuple):
         return cls(
             counts.cuts,
             tuple(
-                StepFunctions.of(
+                _StepFunctions.of(
                     log_ratios,
                     caps if thorough else caps[1::2],
                     (held[first], held[1 - first]),

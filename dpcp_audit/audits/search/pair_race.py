@@ -226,7 +226,7 @@ class Bank:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Arm:
+class _Arm:
     """A candidate in the race, and its excess as far as is known."""
 
     candidate: Candidate
@@ -257,14 +257,14 @@ class PairRace:
     guarantee: PrivacyGuarantee
     pairs: PairSpace
     randomness: Randomness
-    arms: list[Arm] = field(default_factory=list[Arm])
-    _seen: dict[object, Arm] = field(default_factory=dict[object, Arm])
+    arms: list[_Arm] = field(default_factory=list[_Arm])
+    _seen: dict[object, _Arm] = field(default_factory=dict[object, _Arm])
     _listed: set[object] = field(default_factory=set[object])
     _queue: list[Candidate] | None = None
     _balanced: bool = False
-    _leader: Arm | None = None
+    _leader: _Arm | None = None
 
-    def round(self, budget: int, rng: np.random.Generator) -> Arm:
+    def round(self, budget: int, rng: np.random.Generator) -> _Arm:
         """Spend about ``budget`` outputs on new and old candidates; return the best.
 
         Raises
@@ -318,13 +318,13 @@ class PairRace:
                 f"name inputs on which it is random, or {OR_NONE}",
             )
 
-    def random_input(self, arm: Arm) -> object:
+    def random_input(self, arm: _Arm) -> object:
         """Return the pair's input on which more distinct outputs came up."""
         outputs = self.bank.pilot(arm.candidate)
         spread = [len(np.unique(x, axis=0)) for x in outputs]
         return arm.candidate.inputs[int(np.argmax(spread))]
 
-    def constant(self, arm: Arm) -> bool:
+    def constant(self, arm: _Arm) -> bool:
         """Return True if all outputs kept of a pair are one and the same."""
         pooled = np.concatenate(self.bank.pilot(arm.candidate))
         return bool((pooled == pooled[:1]).all())
@@ -347,17 +347,17 @@ class PairRace:
 
     def _halve(self, stop: int) -> None:
         """Bring all pairs to the same number of outputs, then the better half, and so on."""
-        kept: list[Arm] = [arm for arm in self.arms if arm.score > -math.inf]
+        kept: list[_Arm] = [arm for arm in self.arms if arm.score > -math.inf]
         while len(kept) > 1:
             room = (stop - self.bank.spent) // math.ceil(math.log2(len(kept)))
             size = self._level(kept, room)
             for arm in kept:
                 if arm.size < size:
                     self._promote(arm, size)
-            ranked: list[Arm] = sorted(kept, key=_likely, reverse=True)
+            ranked: list[_Arm] = sorted(kept, key=_likely, reverse=True)
             kept = [arm for arm in ranked[: (len(kept) + 1) // 2] if arm in self.arms]
 
-    def _level(self, arms: list[Arm], room: int) -> int:
+    def _level(self, arms: list[_Arm], room: int) -> int:
         """Return the number of outputs of each input to which ``room`` more bring some pairs."""
         known = sorted(len(self.bank.known(x)) for arm in arms for x in arm.candidate.inputs)
         filled = 0
@@ -374,7 +374,7 @@ class PairRace:
         for arm in watched:
             self._promote(arm, self._known(arm) + budget // (2 * len(watched)))
 
-    def _settle(self, stop: int) -> Arm:
+    def _settle(self, stop: int) -> _Arm:
         """Return the leader, after some outputs more for each that leads meanwhile.
 
         Of those that have got some: the luckiest of many that are hardly known look better.
@@ -388,7 +388,7 @@ class PairRace:
             least = min(least, leader.size)
         return self._lead([arm for arm in self.arms if arm.size >= least])
 
-    def _lead(self, arms: list[Arm]) -> Arm:
+    def _lead(self, arms: list[_Arm]) -> _Arm:
         """Return the leader so far, unless another pair of some surely promises more.
 
         Many pairs may be as good, and one is known better.
@@ -398,11 +398,11 @@ class PairRace:
             self._leader = best
         return self._leader
 
-    def _promote(self, arm: Arm, size: int) -> None:
+    def _promote(self, arm: _Arm, size: int) -> None:
         if not self._fill(arm, size) and arm in self.arms:
             self.arms.remove(arm)
 
-    def _known(self, arm: Arm) -> int:
+    def _known(self, arm: _Arm) -> int:
         first, second = (len(self.bank.known(value)) for value in arm.candidate.inputs)
         return min(first, second)
 
@@ -439,13 +439,13 @@ class PairRace:
         key = _key(candidate)
         if key in self._seen:
             return
-        arm = self._seen[key] = Arm(candidate=candidate)
+        arm = self._seen[key] = _Arm(candidate=candidate)
         if self._fill(arm, size):
             self.arms.append(arm)
         elif (untied := self.pairs.untied(candidate)) is not None:
             self._try(untied, size)
 
-    def _fill(self, arm: Arm, size: int) -> bool:
+    def _fill(self, arm: _Arm, size: int) -> bool:
         try:
             self.bank.fill(arm.candidate, size)
         except DegenerateTargetError:
@@ -463,7 +463,7 @@ class PairRace:
         arm.score, arm.size = self._score(arm, samples), len(samples[0])
         return True
 
-    def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
+    def _score(self, arm: _Arm, samples: tuple[FloatArray, FloatArray]) -> float:
         if self.constant(arm):
             return -math.inf
         marks = self._marks(arm.candidate)
@@ -479,12 +479,12 @@ class PairRace:
         return tuple((scores if grid is None else grid(scores)).tolist())
 
 
-def _prospect(arm: Arm) -> float:
+def _prospect(arm: _Arm) -> float:
     """Return the excess of a pair, less what luck may have added."""
     return arm.score - _GREAT_LUCK / math.sqrt(arm.size)
 
 
-def _likely(arm: Arm) -> float:
+def _likely(arm: _Arm) -> float:
     """Return the excess of a pair, less what luck adds."""
     return arm.score - _LUCK / math.sqrt(arm.size)
 

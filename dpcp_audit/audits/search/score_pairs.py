@@ -61,7 +61,7 @@ def two(n: int, positions: tuple[float, float], k: int, move: tuple[float, float
 
 
 @dataclass(slots=True, kw_only=True)
-class TurningPairs:
+class _TurningPairs:
     """Pairs of n scores around the split at which the output turns.
 
     Parameters
@@ -363,7 +363,7 @@ class ScorePairs:
         share: float | None = None
         for n in (n for n in usable if n >= _MANY or n == usable[0]):
             near = None if share is None else round(share * n)
-            turning = TurningPairs(draw=draw, n=n, bounds=self.bounds, outputs=outputs, near=near)
+            turning = _TurningPairs(draw=draw, n=n, bounds=self.bounds, outputs=outputs, near=near)
             found.append(list(turning.pairs()))
             share = None if turning.ends is None else turning.ends / n
         for rank, (family, pair) in enumerate(crossed(found)):

@@ -186,7 +186,7 @@ class CanaryAudit:
         )
         if by_claim and strict <= accounted:
             evidence = self._of_family(groups, context, accounted, half)
-        shown = ShownBounds(
+        shown = _ShownBounds(
             accounted=accounted,
             delta=self.delta,
             runs=self._runs(context),
@@ -321,7 +321,7 @@ class CanaryAudit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownBounds:
+class _ShownBounds:
     """Certified lower bounds of ε(δ), beside the accounted ε.
 
     Parameters

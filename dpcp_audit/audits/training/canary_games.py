@@ -359,20 +359,20 @@ _CAPS = np.linspace(0.5, 9.0, 18)
 _THRESHOLDS = 24
 
 
-class Ranked(NamedTuple):
+class _Ranked(NamedTuple):
     """The largest scores of every run, in falling order, both of shape (runs, k)."""
 
     scores: FloatArray
     members: BoolArray
 
 
-def ranked(scores: FloatArray, members: BoolArray, *, keep: int = max(_MOST)) -> Ranked:
+def ranked(scores: FloatArray, members: BoolArray, *, keep: int = max(_MOST)) -> _Ranked:
     """Return the ``keep`` largest scores of every run; fewer where there are fewer canaries.
 
     ``scores`` and ``members`` have shape (runs, m).
     """
     order = falling(scores)[:, :keep]
-    return Ranked(np.take_along_axis(scores, order, 1), np.take_along_axis(members, order, 1))
+    return _Ranked(np.take_along_axis(scores, order, 1), np.take_along_axis(members, order, 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,11 +416,11 @@ class RunBets:
     def _penalty(self) -> float:
         return self.canaries * self.delta / 2
 
-    def count(self, runs: Ranked) -> tuple[IntArray, IntArray]:
+    def count(self, runs: _Ranked) -> tuple[IntArray, IntArray]:
         """Return the right and the wrong guesses of every run, A and B."""
         return _count(runs, self.threshold, self.most)
 
-    def log_capital(self, runs: Ranked, *, epsilon: float) -> float:
+    def log_capital(self, runs: _Ranked, *, epsilon: float) -> float:
         """Return the log of the capital after these runs, against (``epsilon``, δ)-DP.
 
         Raises
@@ -434,7 +434,7 @@ class RunBets:
         stakes, epsilons = np.array([self.stake]), np.array([epsilon])
         return float(tally.log_capitals(stakes, epsilons, penalty=self._penalty)[0])
 
-    def lower_bound(self, runs: Ranked, *, significance: float) -> float:
+    def lower_bound(self, runs: _Ranked, *, significance: float) -> float:
         """Return a lower bound of ε(δ), 0 where not even ε = 0 is refuted."""
         _validate.open_unit(significance=significance)
         tally, stakes = _Tally.of(*self.count(runs)), np.array([self.stake])
@@ -445,7 +445,7 @@ class RunBets:
     @classmethod
     def chosen(
         cls,
-        pilot: Ranked,
+        pilot: _Ranked,
         *,
         canaries: int,
         delta: float,
@@ -532,7 +532,7 @@ class _Tally(NamedTuple):
         return np.where(refuted(low), bounds, 0.0)
 
 
-def _count(runs: Ranked, threshold: float, most: int) -> tuple[IntArray, IntArray]:
+def _count(runs: _Ranked, threshold: float, most: int) -> tuple[IntArray, IntArray]:
     guessed = runs.scores[:, :most] > threshold
     inside = runs.members[:, :most]
     return (guessed & inside).sum(axis=1), (guessed & ~inside).sum(axis=1)
@@ -550,7 +550,7 @@ def _right_guesses(chances: FloatArray, guesses: int) -> FloatArray:
     return law
 
 
-def _chances(pilot: Ranked) -> FloatArray:
+def _chances(pilot: _Ranked) -> FloatArray:
     """Return the fitted probability that each canary is in, of the scores' shape."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
 
@@ -637,9 +637,9 @@ def foreseen(groups: Sequence[Guesses], twin: Guesses) -> list[Guesses]:
     return [replace(group, correct=one) for group, one in zip(groups, correct, strict=True)]
 
 
-def ranked_of(results: Sequence[dict[str, Any]]) -> Ranked:
+def ranked_of(results: Sequence[dict[str, Any]]) -> _Ranked:
     """Return the largest scores of the runs of all chunks."""
-    return Ranked(
+    return _Ranked(
         np.concatenate([np.asarray(result["scores"]) for result in results]),
         np.concatenate([np.asarray(result["members"], dtype=np.bool_) for result in results]),
     )

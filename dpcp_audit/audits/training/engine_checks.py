@@ -41,7 +41,7 @@ _GAUSSIAN = frozenset({"normal", "torch.normal"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepMeasurement:
+class _StepMeasurement:
     """The measured properties of a training step.
 
     Parameters
@@ -72,7 +72,7 @@ class StepMeasurement:
     unknown: str = ""
 
 
-def measured_step(training: EngineTraining, *, seed: int) -> StepMeasurement:
+def measured_step(training: EngineTraining, *, seed: int) -> _StepMeasurement:
     """Measure the step that the training takes on a batch with a record and without it."""
     data = training.loader.dataset
     items = [data[i] for i in range(min(len(data), _BASE + _CANDIDATES))]
@@ -90,7 +90,7 @@ def measured_step(training: EngineTraining, *, seed: int) -> StepMeasurement:
         trace = _trace(training, [*base, candidates[worst]], base, seed)
     mu, unknown = _shift(trace, norms[worst])
     line = trace.lines[0] if trace.lines else None
-    return StepMeasurement(
+    return _StepMeasurement(
         largest=norms[worst],
         records=len(norms),
         mu=mu,
@@ -203,7 +203,7 @@ class EngineChecks:
     Parameters
     ----------
     training : EngineTraining
-    step : StepMeasurement
+    step : _StepMeasurement
         A step, with and without each record, and the traced law of its noise.
     steps : AccountedSteps
         The steps that the engine accounts for.
@@ -212,7 +212,7 @@ class EngineChecks:
     """
 
     training: EngineTraining
-    step: StepMeasurement
+    step: _StepMeasurement
     steps: AccountedSteps
     epsilon: float
     delta: float
@@ -410,7 +410,7 @@ def _outcome(evidence: Evidence, witness: PlainData, note: str) -> Outcome:
     )
 
 
-def _noise_note(step: StepMeasurement) -> str:
+def _noise_note(step: _StepMeasurement) -> str:
     if math.isinf(step.mu):
         return "No noise reaches the gradient that the optimizer descends."
     return f"{step.law} of standard deviation {step.noise:.6g} in the summed gradient."

@@ -21,7 +21,7 @@ from dpcp_audit.audits.search.event_search import (
     Quadratic,
     Rank,
     ScalarValue,
-    Unions,
+    _Unions,
     feature_as_data,
     feature_from_data,
     promised_excess,
@@ -300,7 +300,7 @@ def test_the_orders_of_the_cells_and_their_shares_by_hand() -> None:
     counts = PilotCounts(
         np.array([0.0, 1.0]), np.array([[4, 0, 2], [1, 3, 2]]), np.array([[2, 2, 2], [0, 6, 0]])
     )
-    unions = Unions.of(counts)
+    unions = _Unions.of(counts)
     along, back = [0, 1, 2], [2, 1, 0]
     assert unions.orders.tolist() == [along, back, [0, 2, 1], along, back, [1, 2, 0]]
     first, second = np.array([6.5, 2.5, 4.5]) / 13.5, np.array([1.5, 9.5, 2.5]) / 13.5
@@ -314,7 +314,7 @@ def test_the_orders_of_the_cells_and_their_shares_by_hand() -> None:
 @pytest.mark.parametrize(("cells", "handicap"), [(2, 0.0), (16, 0.0), (17, 1.0), (64, 1.0)])
 def test_unions_of_more_than_16_cells_must_promise_one_deviation_more(cells, handicap) -> None:
     same = np.ones((2, cells), dtype=np.int64)
-    unions = Unions.of(PilotCounts(np.arange(cells - 1.0), same, same))
+    unions = _Unions.of(PilotCounts(np.arange(cells - 1.0), same, same))
     assert unions.handicaps.tolist() == [0.0, 0.0, handicap] * 2
 
 

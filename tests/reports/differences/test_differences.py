@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from support.report_document import document, evidence, finding
 
 from dpcp_audit.reports.differences import print_comparison
-from dpcp_audit.reports.two_runs import ShiftTest, _adjust, compare
+from dpcp_audit.reports.two_runs import _adjust, _ShiftTest, compare
 from dpcp_audit.stats.samples import Shift
 
 
@@ -18,10 +18,10 @@ def test_numbers_of_the_same_cases_and_of_others_are_adjusted_by_holm_apart() ->
     rng = np.random.default_rng(0)
     shifts = [Shift(higher=p, lower=1.0) for p in [*(rng.random(40) ** 4).tolist(), 0.25, 0.25]]
     tested = {
-        f"{i}": ShiftTest(shift=shift, differs=("n",) if i % 3 == 0 else ())
+        f"{i}": _ShiftTest(shift=shift, differs=("n",) if i % 3 == 0 else ())
         for i, shift in enumerate(shifts)
     }
-    tested |= {"untested": ShiftTest(), "exact": ShiftTest(shift=shifts[0], certain=True)}
+    tested |= {"untested": _ShiftTest(), "exact": _ShiftTest(shift=shifts[0], certain=True)}
     adjusted = _adjust(tested)
     assert adjusted.pop("exact") == shifts[0].p_value
     assert len(adjusted) == len(shifts)

@@ -23,7 +23,7 @@ from dpcp_audit.words.quantities import Bound, Promise, Quantity
 from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.reports.families import FindingMark
+    from dpcp_audit.reports.families import _FindingMark
 
 
 def refuted(name: str, value: float, **changes: Any) -> dict[str, Any]:
@@ -332,7 +332,7 @@ def placed() -> dict[str, Any]:
     return to_document(RunSettings(), found, seconds=1.0, complete=True)
 
 
-def marks(placed: dict[str, Any]) -> dict[str, FindingMark]:
+def marks(placed: dict[str, Any]) -> dict[str, _FindingMark]:
     found = lanes(read(placed).families)
     return {mark.told.partition(":")[0]: mark for lane in found for mark in lane.marks}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from level_limits import LevelTest
 
-from dpcp_audit.audits.training.canary_games import Ranked, RunBets, ranked, refutes, top_guesses
+from dpcp_audit.audits.training.canary_games import RunBets, _Ranked, ranked, refutes, top_guesses
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import ApproxDP
 
@@ -19,11 +19,11 @@ def bets(**changes: float) -> RunBets:
     return RunBets(**(settings | changes))
 
 
-def runs_of(pairs) -> Ranked:
+def runs_of(pairs) -> _Ranked:
     """Runs with these numbers of right and wrong guesses, two guesses at most."""
     rows = [([True] * a + [False] * b, [1.0] * (a + b) + [0.0] * (2 - a - b)) for a, b in pairs]
     members = [inside + [False] * (2 - len(inside)) for inside, _ in rows]
-    return Ranked(np.array([scores for _, scores in rows]), np.array(members))
+    return _Ranked(np.array([scores for _, scores in rows]), np.array(members))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 1.3])
@@ -71,8 +71,8 @@ def test_bets_chosen_on_a_pilot_certify_most_of_randomised_response() -> None:
     noise = rng.logistic(size=members.shape)
     scores = np.where(members, 1.0, -1.0) + 0.3 * noise
     runs = ranked(scores, members)
-    pilot = Ranked(runs.scores[:1000], runs.members[:1000])
-    fresh = Ranked(runs.scores[1000:], runs.members[1000:])
+    pilot = _Ranked(runs.scores[:1000], runs.members[:1000])
+    fresh = _Ranked(runs.scores[1000:], runs.members[1000:])
     found = RunBets.chosen(pilot, canaries=50, delta=1e-5, runs=3000, significance=0.05)
     # the scores are 1/0.3 logistic units apart twice over: ε = 2/0.3
     assert 4.0 < found.lower_bound(fresh, significance=0.05) <= 2 / 0.3
@@ -81,7 +81,7 @@ def test_bets_chosen_on_a_pilot_certify_most_of_randomised_response() -> None:
 def test_a_pilot_without_wrong_guesses_is_enough() -> None:
     runs = runs_of([(1, 0)] * 50)
     found = RunBets.chosen(runs, canaries=2, delta=0.0, runs=100, significance=0.05)
-    assert found.lower_bound(Ranked(*map(np.tile, runs, ((2, 1), (2, 1)))), significance=0.05) > 1
+    assert found.lower_bound(_Ranked(*map(np.tile, runs, ((2, 1), (2, 1)))), significance=0.05) > 1
 
 
 def test_what_cannot_be_bet_is_told() -> None:
