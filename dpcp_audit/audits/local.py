@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -273,12 +273,8 @@ _AGAIN = 5
 """Times the outputs of a witness, on which the same loss is refuted almost surely."""
 
 
-class Randomizer(Protocol):
-    """Reports one output for each input, every input on its own."""
-
-    def __call__(self, values: IntArray, /, *, rng: np.random.Generator) -> ArrayLike:
-        """Return integers of the shape of ``values``."""
-        ...
+Randomizer: TypeAlias = "Callable[..., ArrayLike]"
+"""``randomizer(values, rng=…)`` reports one integer for each input, every input on its own."""
 
 
 class _Played(NamedTuple):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from scipy.special import expit
@@ -112,12 +112,8 @@ _MOST_BITS = 50
 """Up to which midpoints of [0, 1], and products with them, are exact."""
 
 
-class Feature(Protocol):
-    """Gives every output a number."""
-
-    def __call__(self, outputs: FloatArray, /) -> FloatArray:
-        """Return shape (size,), from outputs of shape (size,) or (size, d)."""
-        ...
+Feature: TypeAlias = "Callable[[FloatArray], FloatArray]"
+"""Gives every output a number: shape (size,), from outputs of shape (size,) or (size, d)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from dpcp_audit.words.guarantees import Neighbours, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -262,12 +262,8 @@ class Sampler(Protocol):
         ...
 
 
-class Draw(Protocol):
-    """Draws so many outputs of the target on one input."""
-
-    def __call__(self, value: object, size: int, /) -> FloatArray:
-        """Return an array of shape (size,) or (size, d)."""
-        ...
+Draw: TypeAlias = "Callable[[object, int], FloatArray]"
+"""Draws so many outputs of the target on one input, an array of shape (size,) or (size, d)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -323,9 +319,14 @@ class PairSpace(Protocol):
 
 
 class ListedPairs:
-    """A pair space of which ``candidates`` lists all there is."""
+    """A pair space of which ``candidates`` lists all there is, of a target without thresholds."""
 
     __slots__ = ()
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """None: outputs are no thresholds, unless a space says so."""
+        return None
 
     def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
         """Yield nothing."""

@@ -52,11 +52,6 @@ class ValuePairs(ListedPairs):
     def __post_init__(self) -> None:
         _validate.integer(n_values=self.n_values, at_least=2)
 
-    @property
-    def bounds(self) -> None:
-        """None: reports are no thresholds."""
-        return
-
     def candidates(self) -> list[Candidate]:
         """Return the pairs, each once: an audit looks both ways."""
         k = self.n_values
@@ -252,11 +247,6 @@ class ShuffledPairs(ListedPairs):
     def __post_init__(self) -> None:
         _validate.integer(n_values=self.n_values, at_least=2)
 
-    @property
-    def bounds(self) -> None:
-        """None: counts are no thresholds."""
-        return
-
     def candidates(self) -> list[Candidate]:
         """Return the pairs, each once: an audit looks both ways."""
         k = self.n_values
@@ -370,11 +360,6 @@ class NumberPairs(ListedPairs):
     def __post_init__(self) -> None:
         _validate.bounds(self.limits, name="limits")
 
-    @property
-    def bounds(self) -> None:
-        """None: a noisy value is no threshold."""
-        return
-
     def candidates(self) -> list[Candidate]:
         """Return the pairs of the grid, each once, those that lie furthest apart first."""
         low, high = self.limits
@@ -427,11 +412,6 @@ class RowPairs(ListedPairs):
     def __post_init__(self) -> None:
         for n in self.sizes:
             _validate.integer(sizes=n, at_least=1)
-
-    @property
-    def bounds(self) -> None:
-        """None: predictions are no thresholds."""
-        return
 
     def candidates(self) -> list[Candidate]:
         """Return the pairs, all families at the first size in front."""
