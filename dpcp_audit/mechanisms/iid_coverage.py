@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.pcoqs import PCOQS
-    from dpcp_audit.words.validate import FloatArray
+    from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
 _REACH = 9.5
@@ -41,6 +41,10 @@ _LEVELS = 64
 """Levels whose counts' probabilities are kept: neighbouring intervals share theirs."""
 _LEAST = 1e-300
 """Stands for a chance of 0 where its logarithm is taken."""
+_NO_MASS = 1e-20
+"""The largest mass that a mean does without: all of them add up to less than rounding does."""
+_ROWS = 16
+"""Counts whose means are taken together, over the counts that any of them may lead to."""
 
 
 class _Interval(NamedTuple):
@@ -52,7 +56,9 @@ class _Interval(NamedTuple):
         Ends of the interval, as positions.
     below, upto : float
         F at the points that its ends were counted at: 0 and 1 before any count.
-    from_left, from_right : ndarray of shape (cases, counts), or None
+    cases : ndarray
+        Indices of the cases in which the search may be in it.
+    from_left, from_right : ndarray of shape (len(cases), counts), or None
         Probability of the answers that led here, given the count at the left (right) end; None
         where no answer was about that end.
     """
@@ -62,6 +68,7 @@ class _Interval(NamedTuple):
     right: float
     below: float
     upto: float
+    cases: IntArray
     from_left: FloatArray | None
     from_right: FloatArray | None
 
@@ -69,6 +76,13 @@ class _Interval(NamedTuple):
     def mass(self) -> float:
         """The probability that a score lies in it."""
         return self.upto - self.below
+
+    def only(self, kept: BoolArray) -> _Interval:
+        """Return it without some of its cases."""
+        left, right = (
+            None if given is None else given[kept] for given in (self.from_left, self.from_right)
+        )
+        return self._replace(cases=self.cases[kept], from_left=left, from_right=right)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +141,10 @@ class _CountLaw:
         answers = np.broadcast_to(below, (rounds, 1, counts.size))
         return cls(n=n, first=int(counts[0]), answers=answers)
 
-    @property
-    def cases(self) -> int:
-        """The number of cases."""
-        return int(self.answers.shape[1])
+    def start(self, left: float, right: float) -> _Interval:
+        """Return the interval of every search before its first round."""
+        cases = np.arange(self.answers.shape[1])
+        return _Interval(0, left, right, 0.0, 1.0, cases, None, None)
 
     @property
     def last(self) -> int:
@@ -146,7 +160,7 @@ class _CountLaw:
             The midpoint and F there, between ``at.below`` and ``at.upto``. The right interval
             starts at the midpoint; the caller moves it on where the search does.
         """
-        answer = self.answers[at.depth]
+        answer = self.answers[at.depth, at.cases]
         right = at._replace(
             depth=at.depth + 1,
             left=middle,
@@ -162,11 +176,11 @@ class _CountLaw:
         return right, left
 
     def reach_bound(self, at: _Interval) -> FloatArray:
-        """Return upper bounds on the probability that the search gets there, shape (cases,)."""
+        """Return upper bounds on the probability that the search gets there, in its cases."""
         return np.minimum(self._left_mean(at), self._right_mean(at))
 
     def reach(self, at: _Interval) -> FloatArray:
-        """Return the probability that the search gets there, shape (cases,)."""
+        """Return the probability that the search gets there, in each of the interval's cases."""
         if at.from_left is None or at.from_right is None:
             return self.reach_bound(at)
         here = self._at(at.below)
@@ -188,13 +202,13 @@ class _CountLaw:
 
     def _left_mean(self, at: _Interval) -> FloatArray:
         if at.from_left is None:
-            return np.ones(self.cases)
+            return np.ones(at.cases.size)
         before = 1 - _at_least(self.first, self.n, at.below)
         return before + _dot(at.from_left, self._at(at.below))
 
     def _right_mean(self, at: _Interval) -> FloatArray:
         if at.from_right is None:
-            return np.ones(self.cases)
+            return np.ones(at.cases.size)
         past = _at_least(self.last, self.n, at.upto)
         return past + _dot(at.from_right, self._at(at.upto))
 
@@ -206,7 +220,7 @@ class _CountLaw:
             return at.from_left
         counts, share = self.counts, at.below / level
         inside = binomial_masses(self._chosen, counts, counts[:, None] - counts, share)
-        return (at.from_left - 1) @ inside.T + 1  # it is 1 before the window
+        return _weighted(at.from_left - 1, inside) + 1  # it is 1 before the window
 
     def _right_given(self, at: _Interval, level: float) -> FloatArray | float:
         """Return E[from_right | count at ``level``], for every count of the window."""
@@ -216,7 +230,19 @@ class _CountLaw:
             return at.from_right
         counts, share = self.counts, (at.upto - level) / (1 - level)
         inside = binomial_masses(self._added, counts - counts[:, None], self.n - counts, share)
-        return (at.from_right - 1) @ inside.T + 1  # it is 1 past the window
+        return _weighted(at.from_right - 1, inside) + 1  # it is 1 past the window
+
+
+def _weighted(values: FloatArray, masses: FloatArray) -> FloatArray:
+    """Return ``values @ masses.T``, where masses far off a diagonal are 0 but for rounding."""
+    found = np.zeros((values.shape[0], masses.shape[0]))
+    for start in range(0, masses.shape[0], _ROWS):
+        rows = masses[start : start + _ROWS]
+        seen = np.flatnonzero(rows.max(axis=0) > _NO_MASS)
+        if seen.size:
+            band = slice(seen[0], seen[-1] + 1)
+            found[:, start : start + _ROWS] = values[:, band] @ rows[:, band].T
+    return found
 
 
 def _dot(rows: FloatArray, weights: FloatArray) -> FloatArray:
@@ -252,10 +278,12 @@ def binomial_masses(
 
 
 class _Ending(NamedTuple):
-    """The state of the search in an interval; arrays of shape (cases,).
+    """The state of the search in an interval; arrays of the shape of its cases.
 
     Attributes
     ----------
+    cases : ndarray
+        The interval's cases.
     value : ndarray
         E[F(q); the search gets there].
     reached : ndarray
@@ -264,6 +292,7 @@ class _Ending(NamedTuple):
         The largest error of the value, for numbers of scores that are not followed.
     """
 
+    cases: IntArray
     value: FloatArray
     reached: FloatArray
     error: FloatArray
@@ -330,18 +359,17 @@ class _EvenHalving:
         here = binomial_masses(self._choices, self._counts, others, at.below) * from_left
         share = min(1.0, at.mass / (1 - at.below))
         masses = binomial_masses(self._choices_inside, self._inside, others - self._inside, share)
-        followed = np.zeros(counted.answers.shape[1])
-        place = np.zeros_like(followed)
+        followed, place = np.zeros(at.cases.size), np.zeros(at.cases.size)
         for inside, mass in enumerate(masses):
             joint = here * from_right[:, inside : inside + lefts]
             joint *= mass
             followed += joint.sum(axis=1)
-            joint = joint * self._place[inside]
+            joint = joint * self._place[inside, at.cases]
             place += joint.sum(axis=1)
         reached = counted.reach(at)
         more = np.maximum(reached - followed, 0.0)
         value = at.below * reached + at.mass * (place + more / 2)
-        return _Ending(value, reached, at.mass / 2 * more)
+        return _Ending(at.cases, value, reached, at.mass / 2 * more)
 
     def _widened(self, inner: FloatArray, *, before: float, after: float | None) -> FloatArray:
         """Return a function of the window's counts on all counts, ``most`` more on either side."""
@@ -359,7 +387,7 @@ _CROWD = 1.0
 """Scores that an interval may be expected to hold where it is taken to be small."""
 _SELDOM = 1e-3
 """The probability that a small interval holds more scores than are followed."""
-_CASES = 200
+_CASES = 400
 """Cases that are followed side by side: an interval holds two vectors of counts for each."""
 _GRID = np.arange(1, 8) / 8
 _BETWEEN_GRID = 8 / 7
@@ -458,14 +486,17 @@ def _leaves(
     stop: Callable[[_Interval], bool],
 ) -> Iterator[tuple[_Interval | None, float]]:
     """Yield the intervals at which the tree is left; None and a probability where it is pruned."""
-    start = _Interval(0, *mechanism.bounds, 0.0, 1.0, None, None)
-    stack = [start]
+    stack = [counted.start(*mechanism.bounds)]
     while stack:
         at = stack.pop()
-        bound = float(counted.reach_bound(at).max())
-        if bound < _PRUNE:
-            yield None, bound
-        elif at.depth == mechanism.rounds or stop(at):
+        bound = counted.reach_bound(at)
+        kept = bound >= _PRUNE
+        if not kept.all():
+            yield None, float(bound[~kept].max())
+            at = at.only(kept)
+        if not at.cases.size:
+            continue
+        if at.depth == mechanism.rounds or stop(at):
             yield at, 0.0
         else:
             middle = (at.left + at.right) / 2
@@ -500,13 +531,13 @@ class _MeanSearch:
                 small.append(leaf)
             else:
                 share = self.counted.reach(leaf)
-                total += share * _level(self.population, leaf)
-                reached += share
+                total[leaf.cases] += share * _level(self.population, leaf)
+                reached[leaf.cases] += share
         unfollowed = np.zeros_like(total)
         for ending in self._halved(small):
-            total += ending.value
-            reached += ending.reached
-            unfollowed += ending.error
+            total[ending.cases] += ending.value
+            reached[ending.cases] += ending.reached
+            unfollowed[ending.cases] += ending.error
         missing = float(np.abs(1 - reached).max())
         error = max(self._errors) + float(unfollowed.max()) + pruned + missing
         return _MeanCoverage(total, error)

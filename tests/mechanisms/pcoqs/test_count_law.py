@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 
 from dpcp_audit.mechanisms.iid_coverage import _CountLaw as CountLaw
 from dpcp_audit.mechanisms.iid_coverage import _Interval as Interval
-from dpcp_audit.mechanisms.iid_coverage import binomial_masses, log_choices
+from dpcp_audit.mechanisms.iid_coverage import _weighted, binomial_masses, log_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 def test_counts_within_nine_and_a_half_deviations_matter(n, rank, first, last) -> None:
     law = CountLaw.over_noise(2.0, n=n, rank=rank, rounds=3)
-    assert (law.first, law.last, law.cases) == (first, last, 1)
+    assert (law.first, law.last, law.answers.shape[1]) == (first, last, 1)
     assert law.counts.tolist() == list(range(first, last))
     expected = np.broadcast_to(norm.cdf((rank - law.counts) / 2), (3, 1, last - first))
     assert law.answers == pytest.approx(expected)
@@ -36,9 +36,17 @@ def test_masses_at_sure_chances_too(chance) -> None:
     assert log_choices(5, np.array([-1.0, 6.0])).tolist() == [-np.inf, -np.inf]
 
 
+@pytest.mark.parametrize("chance", [0.02, 0.5, 0.99, 1.0])
+def test_means_over_a_band_of_counts_leave_nothing_out(chance) -> None:
+    counts = np.arange(130.0)
+    masses = binom.pmf(counts, counts[:, None], chance)
+    values = np.random.default_rng(0).random((3, 130))
+    assert np.abs(_weighted(values, masses) - values @ masses.T).max() < 2e-15
+
+
 def walked(law: CountLaw, bits: tuple[int, ...], at: Callable[[float], float]) -> list[Interval]:
     """Return the intervals of a search of [0, 1] whose answers are given, 1 for the right half."""
-    here = [Interval(0, 0.0, 1.0, 0.0, 1.0, None, None)]
+    here = [law.start(0.0, 1.0)]
     for bit in bits:
         middle = (here[-1].left + here[-1].right) / 2
         here.append(law.step(here[-1], middle, at(middle))[1 - bit])
