@@ -105,8 +105,8 @@ class ProofResult:
         1.0
         """
         _validate.non_negative(epsilon=epsilon)
-        known = self.stop is None and self.spending is not None
-        found = self.spending.delta_at(epsilon).value if known else None
+        spending = None if self.stop is not None else self.spending
+        found = None if spending is None else spending.delta_at(epsilon).value
         return 1.0 if found is None else min(1.0, upper(ball(found)))
 
     def tradeoff(self, fpr: float, epsilons: Sequence[float] = _EPSILONS) -> float:
