@@ -22,7 +22,12 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     pair_test_from_data,
 )
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
-from dpcp_audit.audits.search.representation import WrittenLeak, written_leak
+from dpcp_audit.audits.search.representation import (
+    REPRESENTATION,
+    WrittenLeak,
+    warned,
+    written_leak,
+)
 from dpcp_audit.audits.search.stages import (
     CERTIFICATIONS,
     LEFT,
@@ -49,7 +54,6 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import Extent, Outcome, PlainData, Power
     from dpcp_audit.words.validate import FloatArray
 
-REPRESENTATION = "representation"
 """The key of a witness that says what the last bits reveal."""
 _DOUBLED, _WITH_DELTA, _GIVEN = 2, 4, 6
 """The growth factors of stages. With δ the last one is larger: rare events need many outputs. A
@@ -409,15 +413,6 @@ class BlackBoxPrivacy(SearchedPrivacy):
             raised = counted(len(failures), "pair")
             parts.append(f"The target raised on {raised}, first: {failures[0]}.")
         return " ".join(filter(None, parts))
-
-
-def warned(outcome: Outcome, sentence: str) -> Outcome:
-    """Say beside an outcome that the last bits of the outputs reveal data."""
-    return replace(
-        outcome,
-        witness=outcome.witness | {REPRESENTATION: sentence},
-        note=f"{outcome.note} Warning: {sentence}.",
-    )
 
 
 def confirm(

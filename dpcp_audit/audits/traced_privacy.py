@@ -33,13 +33,14 @@ from dpcp_audit.audits.path_evidence import (
     trace_tables,
 )
 from dpcp_audit.audits.search.pair_space import input_as_data
+from dpcp_audit.audits.search.representation import AS_WRITTEN, REPRESENTATION, warned
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair, LawPair
 from dpcp_audit.laws.losses import Measurement, loss_of
 from dpcp_audit.mechanisms.subsampled_gaussian import gaussian_step
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.evidence import decide, of_loss, refutes
+from dpcp_audit.words.evidence import Representation, decide, of_loss, refutes
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Verdict
 
 if TYPE_CHECKING:
@@ -373,6 +374,9 @@ class TracedPrivacy:
         Paths in each direction.
     scope : Scope
         The scope of the claim.
+    representation : Representation
+        The treatment of a loss that equal numbers alone show, by their last bits or their type: a
+        warning, or a refutation. It is known where all paths are enumerated.
     """
 
     target: TracedTarget
@@ -380,6 +384,7 @@ class TracedPrivacy:
     neighbours: Neighbours[Any]
     draws: int = 1000
     scope: Scope = Scope.RELEASE
+    representation: Representation = Representation.WARN
 
     def __post_init__(self) -> None:
         _validate.integer(draws=self.draws, at_least=2)
@@ -427,9 +432,21 @@ class TracedPrivacy:
         if composed is not None and composed.verdict is Verdict.REFUTED:
             return composed
         if trace.exact is not None and loss_of(self.guarantee).by_laws:
-            return _of_law(self.guarantee, trace, witness)
+            return self._of_laws(trace, witness)
         found = _of_paths(self.guarantee, trace, significance, self.scope, witness)
         return found if composed is None or found.verdict is Verdict.REFUTED else composed
+
+    def _of_laws(self, trace: PairTrace, witness: PlainData) -> Outcome:
+        """Return the outcome of ideal numbers, unless how they are written is judged, too."""
+        found = _of_law(self.guarantee, trace, witness)
+        if found.verdict is Verdict.REFUTED or trace.written is None:
+            return found
+        written = _of_law(self.guarantee, replace(trace, exact=trace.written), witness)
+        if written.verdict is not Verdict.REFUTED:
+            return found
+        if self.representation is Representation.WARN:
+            return warned(found, AS_WRITTEN)
+        return replace(written, witness=witness | {REPRESENTATION: AS_WRITTEN})
 
     def _composed(
         self, trace: PairTrace, significance: float, witness: PlainData

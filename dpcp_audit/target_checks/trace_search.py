@@ -35,9 +35,8 @@ from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError
 from dpcp_audit.tracing.outputs import (
     ROUNDED,
-    exact_pair,
+    as_written,
     pair_of,
-    rounded_output,
     same_atoms,
     without_marks,
     without_rounding,
@@ -134,8 +133,10 @@ class _EveryPair:
         except TraceEnd:
             return None
         losses = [_loss(guarantee, each) for each in near]
-        a, b = pairs[losses.index(max(losses))]
-        largest = max(_loss(guarantee, _to_the_bit(laws[a], laws[b])) for a, b in pairs)
+        written = [_loss(guarantee, as_written(laws[a], laws[b])) for a, b in pairs]
+        largest = max(written)
+        within = max(losses) <= loss_of(guarantee).claimed
+        a, b = pairs[(written if within else losses).index(largest if within else max(losses))]
         if largest > max(losses):
             doubt = doubt or _ROUNDED_AWAY
         return cls(
@@ -206,10 +207,6 @@ def _loss(guarantee: PrivacyGuarantee, pair: FinitePair) -> float:
     return worst_measurement(guarantee, [pair])[0].value
 
 
-def _to_the_bit(law: OutputLaw, other: OutputLaw) -> FinitePair:
-    return exact_pair(law.unrounded, other.unrounded)
-
-
 def _laws(target: TracedTarget, domain: int) -> list[OutputLaw]:
     """Return the laws of all values."""
     for value in range(domain):
@@ -234,7 +231,6 @@ def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
     What it returns must be an output that the laws have, of the same types.
     """
     for value, law in enumerate(laws):
-        known = [rounded_output(each) for each in law.unrounded]
         for seed in range(_UNTRACED):
             here, there = (np.random.default_rng(seed) for _ in range(2))
             try:
@@ -245,7 +241,7 @@ def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
                 return f"without a trace it raises {type(end).__name__}"
             if not same:
                 return f"{_at(target.home)} returns something else without a trace"
-            if not any(same_atoms(plain, each, ROUNDED) for each in known):
+            if not any(same_atoms(plain, each, ROUNDED) for each in law.unrounded):
                 return f"{_at(target.home)} returns values of a type that is not followed"
     return ""
 
@@ -554,6 +550,7 @@ class TraceSearch:
             neighbours=pair,
             draws=paths,
             scope=self.scope,
+            representation=self.spec.representation,
         )
 
     def _tried(self, most: int) -> list[Candidate]:

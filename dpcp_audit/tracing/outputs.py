@@ -48,6 +48,12 @@ Atom = str | float | int | bool | complex | bytes | _TypeMark | None
 
 
 _UNMARKED = (float, str, bytes, complex, type(None))
+_FLOAT64 = _TypeMark("numpy.float64")
+_OF_PYTHON: dict[Any, Any] = {
+    _TypeMark(f"numpy.{of.__name__}"): _TypeMark(f"builtins.{name}")
+    for of, name in ((np.int64, "int"), (np.bool_, "bool"))
+}
+"""NumPy's type of a number and Python's, which equal values have by how they are computed."""
 _BELOW_ZERO = _TypeMark("-0", words="with a minus sign")
 _MOST_ENTRIES = 10**6
 """Entries of an array, each of which becomes a Python number."""
@@ -247,10 +253,21 @@ def _added_up(found: Mapping[Any, list[float]]) -> dict[Any, float]:
 
 
 def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    """Return an output with its floats to 10 digits: what noise settles is known up to rounding."""
+    """Return an output as ideal numbers: floats to 10 digits, NumPy's own types as Python's.
+
+    What noise settles is known up to rounding. Other types, such as int32, are kept.
+
+    Examples
+    --------
+    >>> rounded_output(atoms_of(np.int64(1), ("", 0))) == atoms_of(1, ("", 0))
+    True
+    >>> rounded_output(atoms_of(np.float64(0.5), ("", 0)))
+    (0.5,)
+    """
     return tuple(
         float(f"{each:.9e}") if isinstance(each, float) and math.isfinite(each) else each
-        for each in output
+        for each in (_OF_PYTHON.get(each, each) for each in output)
+        if each != _FLOAT64
     )
 
 
@@ -292,6 +309,11 @@ def exact_pair(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> Fini
         for each in (law, neighbour)
     )
     return FinitePair(first, second, outcomes=_told_apart(outputs))
+
+
+def as_written(law: OutputLaw, neighbour: OutputLaw) -> FinitePair:
+    """Return two laws that tell outputs apart to the last bit, and by the type of a number."""
+    return exact_pair(law.unrounded, neighbour.unrounded)
 
 
 def _told_apart(outputs: Sequence[tuple[Atom, ...]]) -> tuple[Any, ...]:

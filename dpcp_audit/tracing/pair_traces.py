@@ -41,7 +41,13 @@ from dpcp_audit.tracing.draws import (
     TraceEnd,
     UnfollowableError,
 )
-from dpcp_audit.tracing.outputs import pair_of, rounded_output, without_marks, without_rounding
+from dpcp_audit.tracing.outputs import (
+    as_written,
+    pair_of,
+    rounded_output,
+    without_marks,
+    without_rounding,
+)
 from dpcp_audit.tracing.path_losses import (
     is_shown_by_change,
     line_losses,
@@ -312,6 +318,9 @@ class PairTrace:
         Losses of the first input's paths against the second, and the other way round.
     exact : FinitePair or None
         The whole laws of the output, where its randomness is finite and small.
+    written : FinitePair or None
+        The same, where equal numbers are told apart by how they are written: to the last bit, and
+        by their type.
     missed : float
         The probability that these laws leave out, of either input.
     lines : tuple of LineLoss
@@ -353,6 +362,7 @@ class PairTrace:
     missed: float = 0.0
     elementary: bool = False
     noisy: tuple[NoisyNumber, ...] = ()
+    written: FinitePair | None = None
 
     @property
     def followed(self) -> bool:
@@ -430,6 +440,7 @@ def trace_target(
         elementary=all(law.elementary for law in laws),
         missed=max((law.missed for law in laws), default=0.0) + aside,
         noisy=_noisy_on_all(paths) if released else (),
+        written=None if exact is None else without_rounding(as_written(*laws))[0],
     )
 
 

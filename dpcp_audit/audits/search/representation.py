@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +22,20 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.audits.search.pilot_hypotheses import EventTest
     from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome
     from dpcp_audit.words.validate import FloatArray
 
 
 PAGE = "https://github.com/dpcp-audit/dpcp-audit/blob/main/docs/explanation/floating_point.md"
 """The page that draws the line between the two claims."""
+REPRESENTATION = "representation"
+"""The key of a witness for the sentence about how outputs are written."""
+AS_WRITTEN = (
+    "the release reveals data through how equal numbers are written: their last bits, or their "
+    "type, Python's or NumPy's. Return int(...) or float(...) of each number, rounded to a grid "
+    f"that does not depend on the data: {PAGE}"
+)
+"""The cause and the remedy where the laws of the outputs are known."""
 _FEWEST = 100
 _STANDARD = 6
 """The number of pairs, the first that a search lists, that are tried beside the worst one."""
@@ -164,3 +173,12 @@ def _of(bank: Bank, pair: Candidate) -> tuple[FloatArray, FloatArray]:
 
 def _key(pair: Candidate) -> object:
     return frozenset(map(input_key, pair.inputs))
+
+
+def warned(outcome: Outcome, sentence: str) -> Outcome:
+    """Say beside an outcome that the way in which numbers are written reveals data."""
+    return replace(
+        outcome,
+        witness=outcome.witness | {REPRESENTATION: sentence},
+        note=f"{outcome.note} Warning: {sentence}.",
+    )

@@ -242,14 +242,39 @@ def types_tell(value, *, rng) -> object:
     return np.int64(told) if value else int(told)
 
 
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [(keeps_or_tells, "the output False"), (types_tell, "the output 1 (of type int)")],
-)
-def test_an_output_that_is_a_truth_value_or_told_by_its_type_alone_is_named(target, said) -> None:
-    result = dp.audit(target, dp.LocalDP(1.0), kind="randomizer", domain=2)
+def test_an_output_that_is_a_truth_value_is_named() -> None:
+    result = dp.audit(keeps_or_tells, dp.LocalDP(1.0), kind="randomizer", domain=2)
     assert result["local_dp"].verdict is dp.Verdict.REFUTED
-    assert said in " ".join(str(result).split())
+    assert "the output False" in " ".join(str(result).split())
+
+
+@pytest.mark.known_bad
+def test_a_type_alone_that_tells_the_value_warns_and_is_refuted_when_strict() -> None:
+    settings = {"kind": "randomizer", "domain": 2}
+    warned = dp.audit(types_tell, dp.LocalDP(1.0), **settings)["local_dp"]
+    assert warned.verdict is dp.Verdict.CONSISTENT
+    assert "how equal numbers are written" in warned.finding.outcome.witness["representation"]
+    strict = dp.audit(types_tell, dp.LocalDP(1.0), representation="strict", **settings)
+    assert strict["local_dp"].verdict is dp.Verdict.REFUTED
+    assert "the output 1 (of type int)" in " ".join(str(strict).split())
+
+
+def randomised(value, *, rng, other=math.e + 3) -> object:
+    """Randomised response as it is written most: Python's value, or one that NumPy draws."""
+    if rng.random() < math.e / other:
+        return value
+    drawn = rng.integers(3)
+    return drawn if drawn < value else drawn + 1
+
+
+def test_randomised_response_with_numpys_other_values_is_not_refuted() -> None:
+    """Its planted bug, of e/(e + 2) for e/(e + 3), is: the output alone shows it."""
+    settings = {"kind": "randomizer", "domain": 4}
+    right = dp.audit(randomised, dp.LocalDP(1.0), **settings)["local_dp"]
+    assert right.verdict is dp.Verdict.CONSISTENT
+    assert right.finding.outcome.witness["representation"]
+    wrong = dp.audit(randomised, dp.LocalDP(1.0), options={"other": math.e + 2}, **settings)
+    assert wrong["local_dp"].verdict is dp.Verdict.REFUTED
 
 
 def test_a_budget_of_time_is_taken_by_a_check_that_is_decided_without_samples() -> None:
