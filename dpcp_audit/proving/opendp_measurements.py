@@ -47,10 +47,11 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain, root_above
+from dpcp_audit.proving.sources import is_space
 from dpcp_audit.proving.unchanged_code import changed_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dpcp_audit.proving.paths import Interpreter
 
@@ -144,7 +145,8 @@ def _construct(called: str, reader: Interpreter, args: list[Value], kw: dict[str
     if len(args) + len(kw) > len(given) or given.keys() - set(names):
         raise reader.refuse(f"arguments of OpenDP's {name} that are not followed")
     for each, value in given.items():
-        if isinstance(value, Handle):
+        if isinstance(value, Handle) or is_space(value):
+            given[each] = _handle(reader, value)
             continue
         given[each] = reader.public(value, f"{each} of OpenDP's {name}", FIXED)
         if not is_known(given[each]):
@@ -178,7 +180,9 @@ def chained(reader: Interpreter, operator: str, space: Value, then: Value) -> Ha
         raise reader.refuse(
             "a chain of OpenDP that is not followed", "call the measurement on a number"
         )
-    given = dict(then.given) | dict(zip(_NOISE[:2], space, strict=True))
+    _check_library(reader)
+    parts = [_handle(reader, each) for each in space]
+    given = dict(then.given) | dict(zip(_NOISE[:2], parts, strict=True))
     return Handle(then.maker, tuple(sorted(given.items())), then.scale)
 
 
@@ -263,6 +267,31 @@ def _double_above(number: Fraction) -> float:
 
 
 # ---------------------------------------------------------------------- the library itself
+
+
+def _handle(reader: Interpreter, value: Value) -> Handle:
+    """Return a domain, distance or measure from outside as the one that it is equal to."""
+    if isinstance(value, Handle):
+        return value
+    found = [
+        each for each in _known_spaces() if is_space(value) and _made_by_library(each) == value
+    ]
+    if not found:
+        raise reader.refuse(
+            "a domain or a distance that is not followed", "make it in the function"
+        )
+    return found[0]
+
+
+def _known_spaces() -> Iterator[Handle]:
+    """Yield the domains, distances and measures that are followed."""
+    yield from (Handle(each, ()) for each in ("max_divergence", "zero_concentrated_divergence"))
+    for numbers in sorted(set(_TYPES.values())):
+        exact: tuple[tuple[str, Any], ...] = (("nan", False),) if numbers == "f64" else ()
+        atom = Handle("atom_domain", (("T", numbers), *exact))
+        yield from (atom, Handle("vector_domain", (("atom_domain", atom),)))
+        for each in ("absolute_distance", "l1_distance", "l2_distance", "linf_distance"):
+            yield Handle(each, (("T", numbers),))
 
 
 def _built(reader: Interpreter, made: Handle) -> Any:

@@ -94,6 +94,13 @@ def is_law(value: Any) -> bool:
     return home is not None and vars(home).get(type(value).__name__) is type(value)
 
 
+def is_space(value: Any) -> bool:
+    """Return True if a value is of OpenDP's classes of domains, distances and measures."""
+    home = sys.modules.get("opendp.mod")
+    known = {"AtomDomain", "VectorDomain", "Metric", "Measure"} & {type(value).__name__}
+    return home is not None and any(vars(home).get(each) is type(value) for each in known)
+
+
 def is_plain(value: Any) -> bool:
     """Return True if a value is an immutable number or text of Python's or NumPy's own types."""
     return type(value) in _PLAIN
@@ -124,7 +131,7 @@ def admitted(value: Any, name: str, line: int) -> Any:
         frozen = value.copy()
         frozen.flags.writeable = False
         return frozen
-    if isinstance(value, np.dtype) or value is np.r_:
+    if isinstance(value, np.dtype) or value is np.r_ or is_space(value):
         return value
     if isinstance(value, np.random.Generator | np.random.RandomState):
         raise Leak(

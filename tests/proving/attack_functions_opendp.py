@@ -18,6 +18,11 @@ POSING = odp.m.make_user_measurement(
 )
 
 
+USERS = odp.user_domain("numbers", lambda x: True)
+MONOTONIC = odp.linf_distance(T=float, monotonic=True)
+SCORES = odp.vector_domain(odp.atom_domain(T=float, nan=False))
+
+
 class Quiet(type(MADE_BEFORE)):
     def __call__(self, value):
         return value
@@ -269,3 +274,23 @@ def number_of_draws(scores):
     space = odp.atom_domain(T=float, nan=False), odp.absolute_distance(T=float)
     measurement = odp.m.make_laplace(*space, scale=5.0)
     return [measurement(0.0) for _ in range(int(np.sum(scores > 0.5)))]
+
+
+@attack("a domain of the user's own", dp.PureDP(1.0))
+def users_domain(scores):
+    return odp.m.make_laplace(USERS, SPACE[1], scale=0.05)(float(scores.mean()))
+
+
+@attack("scores are said to move one way, by a distance from outside", dp.PureDP(1.0))
+def monotonic_outside(scores):
+    counts = np.histogram(scores, bins=4, range=(0, 1))[0].astype(float)
+    return odp.m.make_noisy_max(SCORES, MONOTONIC, odp.max_divergence(), scale=1.0)(counts)
+
+
+@attack("a type error is caught, and the data shown", dp.PureDP(1.0))
+def type_error_is_caught(scores):
+    measurement = odp.m.make_laplace(*SPACE, scale=1.0)
+    try:
+        return measurement(np.count_nonzero(scores > 0.5) + np.int64(0))
+    except TypeError:
+        return float(scores.max())

@@ -6,6 +6,8 @@ import opendp.prelude as odp
 import dpcp_audit as dp
 
 odp.enable_features("contrib")
+SPACE = odp.atom_domain(T=float, nan=False), odp.absolute_distance(T=float)
+COUNTS = odp.vector_domain(odp.atom_domain(T="i64"))
 
 
 def mean(scores, *, less=1.0):
@@ -97,7 +99,19 @@ def bisection(scores, *, less=1.0):
     return high
 
 
+def space_from_outside(scores, *, less=1.0):
+    return (SPACE >> odp.m.then_laplace(0.05 * less))(float(scores.mean()))
+
+
+def domain_from_outside(scores, *, less=1.0):
+    counts = np.histogram(scores, bins=4, range=(0, 1))[0]
+    measurement = odp.m.make_laplace(COUNTS, odp.l1_distance(T="i64"), scale=2 * less)
+    return max(measurement(counts))
+
+
 RIGHT = [
+    (space_from_outside, dp.PureDP(1.0), 1.0),
+    (domain_from_outside, dp.PureDP(1.0), 1.0),
     (mean, dp.PureDP(1.0), 1.0),
     (chained, dp.PureDP(1.0), 1.0),
     (invoked, dp.PureDP(1.0), 1.0),
