@@ -21,6 +21,8 @@ from joblib import Parallel, delayed
 
 from dpcp_audit.audits.search import event_search, pair_race, pilot_hypotheses
 from dpcp_audit.audits.search.event_search import ScalarValue
+from dpcp_audit.audits.search.record_pairs import ClientPairs, RecordPairs
+from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words.checks import Context
@@ -65,6 +67,9 @@ _RARE_ATOMS = (
 )
 _UNDECIDED = (LeftOut(pair_race.PairRace, "_balance", _returns([])),)
 _EASED = (LeftOut(pilot_hypotheses, "_EASED", ((1.0, 1.0),)),)
+_NEARBY = tuple(
+    LeftOut(space, "nearby", _returns(None)) for space in (ScorePairs, RecordPairs, ClientPairs)
+)
 PARTS: dict[str, tuple[LeftOut, ...]] = {
     "all parts": (),
     "no moments": _MOMENTS,
@@ -74,6 +79,7 @@ PARTS: dict[str, tuple[LeftOut, ...]] = {
     "no rare atoms": _RARE_ATOMS,
     "no undecided pairs": _UNDECIDED,
     "no eased claims": _EASED,
+    "no random pairs": _NEARBY,
     "events of the value alone": (*_MOMENTS, *_GAME, *_BITS, *_DECIMALS, *_RARE_ATOMS),
 }
 

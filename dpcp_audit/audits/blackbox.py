@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,16 @@ from dpcp_audit.audits.guessing_game import GameTest, Twin
 from dpcp_audit.audits.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, PublicGrid
-from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, input_from_data
+from dpcp_audit.audits.search.pair_space import (
+    Candidate,
+    FixedPairs,
+    input_from_data,
+    pair_as_data,
+)
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
     best_event,
     choose_event_or_moment,
-    claims_delta,
     pair_test_from_data,
 )
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
@@ -32,7 +36,6 @@ from dpcp_audit.audits.search.stages import (
     CERTIFICATIONS,
     LEFT,
     MOST_STAGES,
-    SearchedPrivacy,
     Stage,
     extent,
     extent_of,
@@ -41,13 +44,14 @@ from dpcp_audit.audits.search.stages import (
     shrink,
     stage_plan,
 )
+from dpcp_audit.laws.losses import claims_delta
 from dpcp_audit.targets.answers import OutOfTimeError, Randomness, require_independent, unprobed
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.evidence import Representation, conclude
+from dpcp_audit.words.evidence import DETECT, Representation, conclude
 from dpcp_audit.words.formatting import counted, number
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.search.pair_space import Sampler
+    from dpcp_audit.audits.search.pair_space import PairSpace, Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
@@ -78,7 +82,7 @@ _MOST_CERTIFIED = MOST_STAGES + CERTIFICATIONS + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxPrivacy(SearchedPrivacy):
+class BlackBoxPrivacy:
     """Test a guarantee against code whose law and whose worst neighbours are unknown.
 
     The search runs in stages of growing size. In each stage a race among candidate pairs chooses a
@@ -111,12 +115,43 @@ class BlackBoxPrivacy(SearchedPrivacy):
 
     Parameters
     ----------
+    sample : Sampler
+        The target.
+    guarantee : PrivacyGuarantee
+        The claim.
+    pairs : PairSpace
+        The neighbours to search.
+    draws : int
+        Outputs to draw at most, at effort 1, on all inputs, pilots and probes included; at
+        least 600. Blatant violations are refuted after about a thousand.
+    randomness : Randomness
+        The source of the target's random numbers, checked on a few of its outputs.
+    detect : float
+        The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
+    witness : dict
+        Parameters of the target, as plain data.
     representation : Representation
         The treatment of a leak through the last bits: a warning, in the note and in the witness as
         ``representation``, or a refutation.
     """
 
+    sample: Sampler
+    guarantee: PrivacyGuarantee
+    pairs: PairSpace
+    draws: int = 200_000
+    randomness: Randomness = Randomness.GENERATOR
+    detect: float = DETECT
+    witness: PlainData = field(default_factory=dict[str, Any])
     representation: Representation = Representation.WARN
+
+    def __post_init__(self) -> None:
+        _validate.integer(draws=self.draws, at_least=600)
+        _validate.choice(Randomness, randomness=self.randomness)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Search and certify in stages, then shrink.
@@ -203,6 +238,34 @@ class BlackBoxPrivacy(SearchedPrivacy):
     def _given(self) -> bool:
         """Return True if only the given pair may be tried."""
         return isinstance(self.pairs, FixedPairs) and len(self.pairs.pairs) == 1
+
+    def _race(self, context: Context) -> PairRace:
+        """Return a race that has drawn nothing yet."""
+        bank = Bank(sample=self.sample, context=context)
+        return PairRace(
+            bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
+        )
+
+    def _draws(self, context: Context) -> int:
+        """Return the outputs to draw at most, at the context's effort."""
+        return max(600, context.samples(self.draws))
+
+    def _found(self, candidate: Candidate, race: PairRace, *, size: int) -> PlainData:
+        """Return a pair, the claim and what it took to find as plain data."""
+        grid = {} if race.bank.grid is None else {"grid": race.bank.grid.as_data()}
+        return (
+            self.witness
+            | grid
+            | {"guarantee": str(self.guarantee)}
+            | pair_as_data(candidate.neighbours)
+            | {
+                "family": candidate.family,
+                "n_samples": size,
+                "draws": self.draws,
+                "spent": race.bank.spent,
+                "seed": race.bank.context.seed,
+            }
+        )
 
     def _plan(self, draws: int, context: Context) -> list[tuple[int, float]]:
         growth = _WITH_DELTA if claims_delta(self.guarantee) else _DOUBLED

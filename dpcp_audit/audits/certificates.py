@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from dpcp_audit.audits.search.event_search import Event
-from dpcp_audit.laws.losses import log_ratio, loss_of
+from dpcp_audit.laws.losses import linear_claim, log_ratio, loss_of
 from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound, power_along, rate_detected
@@ -147,14 +147,6 @@ def prefers_complement(guarantee: PrivacyGuarantee, pilot: Hits) -> bool:
     return test.statistic(other.successes, other.neighbour_successes) > test.statistic(
         pilot.successes, pilot.neighbour_successes
     )
-
-
-def linear_claim(guarantee: PrivacyGuarantee) -> ApproxDP | None:
-    """Return the (ε, δ) that the guarantee is, where the score test can judge it."""
-    linear = loss_of(guarantee).linear
-    if linear is None or linear.delta == 1 or linear.epsilon > _LARGEST_EPSILON:
-        return None
-    return linear
 
 
 def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: bool) -> Judgement:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from dpcp_audit.audits import certificates
-from dpcp_audit.audits.certificates import Judgement, linear_claim
+from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.guesser import (
     Guesser,
     LogOdds,
@@ -38,7 +38,7 @@ from dpcp_audit.audits.guesser import (
     smoothed_experts,
     threshold,
 )
-from dpcp_audit.laws.losses import log_ratio, loss_of
+from dpcp_audit.laws.losses import linear_claim, log_ratio, loss_of
 from dpcp_audit.stats.rates import delta_bound, epsilon_bound, filled
 from dpcp_audit.stats.roots import find_least, turn_by_factor
 from dpcp_audit.words.evidence import LEAST_LOSS, noise_factor, of_loss, violation_by

@@ -22,7 +22,7 @@ from dpcp_audit.audits.loss_bracket import (
     transcript_curve,
 )
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
-from dpcp_audit.audits.search.pair_space import input_as_data
+from dpcp_audit.audits.search.pair_space import pair_as_data
 from dpcp_audit.targets.answers import Randomness, require_independent
 from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.words import validate as _validate
@@ -332,11 +332,7 @@ class LossEstimation:
         return trace_target(self.traced, *candidate.inputs, draws=self.paths, rng=rng)
 
     def _witness(self, candidate: Candidate, context: Context) -> PlainData:
-        value, neighbour = candidate.inputs
-        return {
-            "relation": str(candidate.neighbours.relation),
-            "value": input_as_data(value),
-            "neighbour": input_as_data(neighbour),
+        return pair_as_data(candidate.neighbours) | {
             "family": candidate.family,
             "draws": self.draws,
             "paths": self.paths,

@@ -32,7 +32,7 @@ from dpcp_audit.audits.path_evidence import (
     telling_output,
     trace_tables,
 )
-from dpcp_audit.audits.search.pair_space import input_as_data
+from dpcp_audit.audits.search.pair_space import pair_as_data
 from dpcp_audit.audits.search.representation import AS_WRITTEN, REPRESENTATION, warned
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair, LawPair
 from dpcp_audit.laws.losses import Measurement, loss_of
@@ -468,9 +468,7 @@ class TracedPrivacy:
     def _witness(self, context: Context) -> PlainData:
         return {
             "guarantee": str(self.guarantee),
-            "relation": str(self.neighbours.relation),
-            "value": input_as_data(self.neighbours.value),
-            "neighbour": input_as_data(self.neighbours.neighbour),
+            **pair_as_data(self.neighbours),
             "scope": str(self.scope),
             "draws": self.draws,
             "seed": context.seed,

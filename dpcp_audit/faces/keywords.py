@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from dpcp_audit.engine.runner import planned_calls
 from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
 from dpcp_audit.faces.runs import plan_here, planned, require_pairs
-from dpcp_audit.target_checks.check_options import claims_with, key_of
+from dpcp_audit.target_checks.check_options import claims_with, key_of, target_of
 from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
-from dpcp_audit.target_checks.given_inputs import target_of
 from dpcp_audit.target_checks.target_claims import closed
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.fitted_objects import kind_of

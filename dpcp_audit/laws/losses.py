@@ -425,3 +425,21 @@ def log_ratio(p: float, q: float) -> float:
     if p <= 0:
         return -math.inf
     return math.log(p) - math.log(q) if q > 0 else math.inf
+
+
+_LARGEST_TESTED = 50.0
+"""The largest ε that the score test judges."""
+
+
+def linear_claim(guarantee: PrivacyGuarantee) -> ApproxDP | None:
+    """Return the (ε, δ) that the guarantee is, where the score test can judge it."""
+    linear = loss_of(guarantee).linear
+    if linear is None or linear.delta == 1 or linear.epsilon > _LARGEST_TESTED:
+        return None
+    return linear
+
+
+def claims_delta(guarantee: PrivacyGuarantee) -> bool:
+    """Return True if the guarantee is (ε, δ)-DP with a δ > 0."""
+    linear = linear_claim(guarantee)
+    return linear is not None and linear.delta > 0

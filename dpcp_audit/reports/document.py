@@ -23,7 +23,6 @@ from dpcp_audit.engine.tasks import plain_record
 from dpcp_audit.reports.formats import format_names, report_format
 from dpcp_audit.reports.results_schema import (
     SCHEMA_VERSION,
-    SchemaError,
     read_overview,
     read_results,
 )
@@ -35,7 +34,6 @@ from dpcp_audit.words.results import (
     EvidenceKind,
     Finding,
     PlainData,
-    Power,
     Verdict,
 )
 from dpcp_audit.words.values import is_list, is_record
@@ -52,15 +50,26 @@ _IN_MEMORY = "# no command can: its scores are arrays in memory; result.replay()
 """Shown in place of the command that replays a finding."""
 RESULTS = "RESULTS.json"
 """Stands for the results file in the command that replays a finding."""
+_NOTHING: PlainData = {
+    "evidence": None,
+    "proof": None,
+    "power": None,
+    "witness": {},
+    "note": "",
+    "figures": (),
+    "estimates": (),
+    "tables": (),
+    "traced": None,
+    "extent": None,
+    "location": None,
+    "unproved": None,
+}
+"""The parts of an outcome that a finding holds, as they are where a check failed."""
 _MOST_FINDINGS = 10_000
 """The most findings of a file that is read; the largest suite has a thirtieth of that."""
 
 
 _WRITTEN_BY = "'--report json=FILE' of a run, check, trace or estimate writes one"
-
-
-class DocumentError(UsageError):
-    """A results file that cannot be read as one."""
 
 
 def to_document(
@@ -114,6 +123,9 @@ def _overview(suite: str, document: PlainData) -> PlainData:
 
 def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict[str, Any]:
     claim, outcome = finding.claim, finding.outcome
+    found = _NOTHING if outcome is None else asdict(outcome)
+    if outcome is not None and outcome.power is not None:
+        found["power"]["factor"] = outcome.power.factor
     return {
         "id": claim.id,
         "statement": finding.statement,
@@ -126,20 +138,8 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "expected": claim.expected,
         "verdict": finding.verdict,
         "contradicts": finding.verdict.contradicts(claim.expected, strict=settings.strict),
-        "evidence": None if outcome is None else asdict(outcome.evidence),
-        "proof": None if outcome is None or outcome.proof is None else asdict(outcome.proof),
-        "power": None if outcome is None or outcome.power is None else _power(outcome.power),
-        "witness": {} if outcome is None else outcome.witness,
-        "note": "" if outcome is None else outcome.note,
-        "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
-        "estimates": [] if outcome is None else [asdict(each) for each in outcome.estimates],
-        "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
-        "traced": None if outcome is None or outcome.traced is None else asdict(outcome.traced),
-        "extent": None if outcome is None or outcome.extent is None else asdict(outcome.extent),
+        **{part: found[part] for part in _NOTHING},
         "location": _location(finding),
-        "unproved": None
-        if outcome is None or outcome.unproved is None
-        else asdict(outcome.unproved),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} {RESULTS}"
         if replayable
         else _IN_MEMORY,
@@ -167,10 +167,6 @@ def _location(finding: Finding) -> PlainData | None:
     return None if place is None else asdict(place)
 
 
-def _power(power: Power) -> dict[str, Any]:
-    return asdict(power) | {"factor": power.factor}
-
-
 def agree(first: object, second: object) -> bool:
     """Return True if two pieces of plain data agree, floats up to the rounding of machines."""
     if is_record(first) and is_record(second):
@@ -194,33 +190,33 @@ def load(path: Path) -> dict[str, Any]:
         _check_head(path, read)
         document = plain_record(read)
         dump(document).encode()  # what cannot be written again is refused here
-    except DocumentError:
+    except UsageError:
         raise
     except OSError as error:
-        raise DocumentError(f"{path}: {error.strerror or error}") from error
+        raise UsageError(f"{path}: {error.strerror or error}") from error
     except RecursionError as error:
-        raise DocumentError(f"{path}: not a results file (nested too deeply)") from error
+        raise UsageError(f"{path}: not a results file (nested too deeply)") from error
     except ValueError as error:  # of the decoder, or text that is not Unicode
-        raise DocumentError(f"{path}: not a JSON file ({error})", hint=_WRITTEN_BY) from error
+        raise UsageError(f"{path}: not a JSON file ({error})", hint=_WRITTEN_BY) from error
     try:
         read_results(document)
-    except SchemaError as error:
-        raise DocumentError(f"{path}: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
     return document
 
 
 def _check_head(path: Path, document: object) -> None:
     """Refuse what a glance shows to be no results file of this tool, however large it is."""
     if not is_record(document) or "schema_version" not in document:
-        raise DocumentError(
+        raise UsageError(
             f"{path}: not a dpcp-audit results file (no schema_version)", hint=_WRITTEN_BY
         )
     version = shown(document["schema_version"], 20).strip("'")
     if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:
-        raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
+        raise UsageError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
     count = len(document["findings"]) if is_list(document.get("findings")) else 0
     if count > _MOST_FINDINGS:
-        raise DocumentError(f"{path}: {count} findings, this tool reads at most {_MOST_FINDINGS}")
+        raise UsageError(f"{path}: {count} findings, this tool reads at most {_MOST_FINDINGS}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

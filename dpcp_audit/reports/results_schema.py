@@ -48,10 +48,6 @@ _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
 _SHOWN = 60
 
 
-class SchemaError(ValueError):
-    """A document that is not of the results' shape; the message names the place."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """The program that wrote a document."""
@@ -174,7 +170,7 @@ def _typed(kind: Any, data: object, place: str) -> Any:
     try:
         return _adapter(kind).validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
-        raise SchemaError(_told(error, place)) from error
+        raise ValueError(_told(error, place)) from error
 
 
 def _told(error: ValidationError, place: str) -> str:
@@ -196,7 +192,7 @@ def read_results(document: Mapping[str, Any]) -> Results:
 
     Raises
     ------
-    SchemaError
+    ValueError
         If a key that this tool reads is missing or of another kind; others are ignored.
     """
     results: Results = _typed(Results, document, "")
@@ -208,16 +204,16 @@ def read_overview(overview: object) -> Overview:
 
     Raises
     ------
-    SchemaError
+    ValueError
         If the data is not one.
     """
     if not is_record(overview) or not {"figures", "tables"} <= overview.keys():
-        raise SchemaError("overview must hold figures and tables")
+        raise ValueError("overview must hold figures and tables")
     found: Overview = _typed(Overview, overview, "overview")
     try:
         _require_lengths(found.figures)
     except ValueError as error:
-        raise SchemaError(f"overview.{error}") from error
+        raise ValueError(f"overview.{error}") from error
     return found
 
 

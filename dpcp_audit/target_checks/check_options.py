@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.targets import Kind, Takes, kinds_that
+from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 from dpcp_audit.words import options
 from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.guarantees import (
@@ -384,3 +384,43 @@ def planned_of(data: object, claims: int) -> tuple[int, ...]:
     if (calls or data) and (len(calls) != claims or not all(is_whole(n) and n > 0 for n in calls)):
         raise wrong("planned", f"{claims} whole numbers", data)
     return calls
+
+
+TARGET_OPTIONS = options.options_of(TargetSpec)
+
+
+def target_of(
+    given: Mapping[str, Any],
+    kind: type[TargetSpec] = TargetSpec,
+    *,
+    spell: Spelling,
+    **others: Any,
+) -> TargetSpec:
+    """Return the target that the given options describe.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the target to make.
+    **others
+        Fields of the target that are no options.
+
+    Raises
+    ------
+    UsageError
+        If an option is invalid; the message names it and its value.
+    """
+    values = options.read(TARGET_OPTIONS, given, spell) | others
+    try:
+        options.require_kind(TARGET_OPTIONS, given, values["kind"], spell)
+        return kind(**values)
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def name_of(target: TargetSpec) -> str:
+    """Return the name of a target's findings, where none is given."""
+    name = target.target or " ".join(target.command)
+    return "_".join(name.split()) or "target"

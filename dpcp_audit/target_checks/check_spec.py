@@ -13,27 +13,27 @@ from dpcp_audit.target_checks.check_options import (
     CLAIMS,
     LEARNED,
     REFUSED,
+    TARGET_OPTIONS,
     Guarantee,
     as_option,
     claims_as_data,
     guarantees_of,
     kinds_for,
     location_of,
+    name_of,
     planned_of,
     require_claims,
+    target_of,
 )
 from dpcp_audit.target_checks.given_inputs import (
     COVERAGE_SIZE,
-    TARGET_OPTIONS,
     InputPair,
     PairOf,
     RowsOf,
     Unit,
-    name_of,
     require_domain,
     require_neighbours,
     require_parts,
-    target_of,
     with_classes,
 )
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
@@ -361,7 +361,8 @@ class CheckSpec:
         options.require_kind((*CLAIMS, *TRIAL_OPTIONS), given, target.kind, spell)
         require_claims(guarantees, target.kind)
         values = options.read(TRIAL_OPTIONS, {"name": name_of(target)} | dict(given), spell)
-        target = with_classes(target, values.get("data"))
+        if target.kind is Kind.PREDICTOR:
+            target = with_classes(target, values.get("data"))
         if values.get("pair") is not None:
             values["pair"] = values["pair"].taken(target.kind.takes)
         spec = cls(target=target, guarantees=tuple(guarantees), **values)

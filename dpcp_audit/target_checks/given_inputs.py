@@ -15,10 +15,8 @@ import numpy as np
 from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data
 from dpcp_audit.laws.pools import RowPool, made_classes, made_outcomes
 from dpcp_audit.targets import Kind, Takes, TargetSpec
-from dpcp_audit.words import options
 from dpcp_audit.words.errors import UsageError, shown
 from dpcp_audit.words.guarantees import Neighbours, Relation
-from dpcp_audit.words.options import options_of
 from dpcp_audit.words.validate import is_array, is_masked
 from dpcp_audit.words.values import Value, is_file, is_list, is_record, is_sequence, is_tuple, wrong
 
@@ -94,44 +92,8 @@ def _of(name: str, features: Any, labels: Any) -> RowPool:
     return pool
 
 
-TARGET_OPTIONS = options_of(TargetSpec)
-
-
-def target_of(
-    given: Mapping[str, Any],
-    kind: type[TargetSpec] = TargetSpec,
-    *,
-    spell: Spelling,
-    **others: Any,
-) -> TargetSpec:
-    """Return the target that the given options describe.
-
-    Parameters
-    ----------
-    kind : type
-        Class of the target to make.
-    **others
-        Fields of the target that are no options.
-
-    Raises
-    ------
-    UsageError
-        If an option is invalid; the message names it and its value.
-    """
-    values = options.read(TARGET_OPTIONS, given, spell) | others
-    try:
-        options.require_kind(TARGET_OPTIONS, given, values["kind"], spell)
-        return kind(**values)
-    except UsageError:
-        raise
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
 def with_classes(target: TargetSpec, data: RowPool | None) -> TargetSpec:
     """Return a predictor with the number of classes that the data have, if none is given."""
-    if target.kind is not Kind.PREDICTOR:
-        return target
     try:
         classes = rows_for(target.kind, data).classes
     except ValueError as error:
@@ -144,12 +106,6 @@ def with_classes(target: TargetSpec, data: RowPool | None) -> TargetSpec:
             hint="leave domain out: the data have it",
         )
     return target
-
-
-def name_of(target: TargetSpec) -> str:
-    """Return the name of a target's findings, where none is given."""
-    name = target.target or " ".join(target.command)
-    return "_".join(name.split()) or "target"
 
 
 _ENDS = ("value", "neighbour")

@@ -16,9 +16,8 @@ import numpy as np
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import REPRESENTATION, BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data
-from dpcp_audit.audits.search.pilot_hypotheses import claims_delta
-from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data, pair_from_data
+from dpcp_audit.laws.losses import claims_delta, loss_of
 from dpcp_audit.stats.rates import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut, within
@@ -37,7 +36,6 @@ from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.evidence import violation_by
 from dpcp_audit.words.formatting import rounded_down
-from dpcp_audit.words.guarantees import Neighbours, Relation
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
 
@@ -106,7 +104,9 @@ class TwoSidedPrivacy:
         """Return the outcome of both sides, if the first traces refuted nothing."""
         second = first
         if not _same_pair(found.witness, first):
-            second = self.trace.on(_pair(found.witness), _part(context, "searched", _TRACED / 2))
+            second = self.trace.on(
+                pair_from_data(found.witness), _part(context, "searched", _TRACED / 2)
+            )
         if found.verdict is not Verdict.REFUTED and not second.reason and _is_refuted(second):
             return _of(second)
         shown = first if second.reason or first.every else second
@@ -176,14 +176,6 @@ def _of(result: TraceResult) -> Outcome:
 
 def _is_refuted(result: TraceResult) -> bool:
     return _of(result).verdict is Verdict.REFUTED
-
-
-def _pair(witness: PlainData) -> Neighbours[object]:
-    return Neighbours(
-        relation=Relation(witness["relation"]),
-        value=input_from_data(witness["value"]),
-        neighbour=input_from_data(witness["neighbour"]),
-    )
 
 
 def _same_pair(witness: PlainData, result: TraceResult) -> bool:

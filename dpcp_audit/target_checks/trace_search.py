@@ -22,7 +22,7 @@ import numpy as np
 
 from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.audits.path_evidence import hides_infinity
-from dpcp_audit.audits.search.pair_space import input_from_data
+from dpcp_audit.audits.search.pair_space import pair_from_data
 from dpcp_audit.audits.search.stages import extent_of
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding, line_sentence
 from dpcp_audit.laws.losses import loss_of
@@ -485,11 +485,7 @@ class TraceSearch:
 
     def again(self, witness: PlainData, context: Context) -> Outcome:
         """Run the paths of a witness again, on the current code."""
-        pair = Neighbours(
-            relation=Relation(witness["relation"]),
-            value=input_from_data(witness["value"]),
-            neighbour=input_from_data(witness["neighbour"]),
-        )
+        pair = pair_from_data(witness)
         trace = self._trace(pair, witness["path_seed"], self._allowed(), witness["draws"])
         return self._audit(pair, witness["draws"]).judge(trace, context)
 

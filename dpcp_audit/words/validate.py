@@ -132,17 +132,22 @@ def integer(*, at_least: int, at_most: int | None = _LARGEST_INTEGER, **argument
     Numbers of more than 64 bits, which no count is, are refused unless ``at_most`` is None.
     """
     for name, value in arguments.items():
-        hint = errors.for_whole(value, at_least=at_least, at_most=at_most)
-        if isinstance(value, bool | np.bool_):
-            raise _fail(name, "be an integer", value, hint)
-        try:
-            number = operator.index(value)  # type: ignore[arg-type]
-        except TypeError:
-            raise _fail(name, "be an integer", value, hint) from None
-        if number < at_least:
-            raise _fail(name, f"be an integer >= {at_least}", value, hint)
-        if at_most is not None and number > at_most:
-            raise _fail(name, f"be an integer <= {at_most}", value, hint)
+        if must := _no_integer(value, at_least, at_most):
+            hint = errors.for_whole(value, at_least=at_least, at_most=at_most)
+            raise _fail(name, must, value, hint)
+
+
+def _no_integer(value: Any, at_least: int, at_most: int | None) -> str:
+    """Return what a value must be; "" where it is that."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        return "be an integer"
+    if isinstance(value, bool | np.bool_):
+        return "be an integer"
+    if number < at_least:
+        return f"be an integer >= {at_least}"
+    return f"be an integer <= {at_most}" if at_most is not None and number > at_most else ""
 
 
 def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:

@@ -174,12 +174,13 @@ class Whole(Numeric):
 
     def read(self, value: object, name: str) -> int:
         """Return the number."""
+        wanted = f"a whole number >= {self.at_least}"
+        if is_whole(value) and value >= self.at_least:
+            if self.at_most is None or value <= self.at_most:
+                return int(value)
+            wanted = f"at most {self.at_most:,}"
         hint = errors.for_whole(value, at_least=self.at_least, at_most=self.at_most)
-        if not is_whole(value) or value < self.at_least:
-            raise wrong(name, f"a whole number >= {self.at_least}", value, hint=hint)
-        if self.at_most is not None and value > self.at_most:
-            raise wrong(name, f"at most {self.at_most:,}", value, hint=hint)
-        return int(value)
+        raise wrong(name, wanted, value, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

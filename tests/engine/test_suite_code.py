@@ -129,8 +129,8 @@ def test_a_requirement_that_fails_is_an_error_in_python(folder: Path) -> None:
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("sys.exit(0)", "SystemExit: 0"),
         ("5", "TypeError: "),
-        ("Odd()", "SchemaError: overview"),
-        ("Overview(figures=5)", "SchemaError: overview.figures"),
+        ("Odd()", "ValueError: overview"),
+        ("Overview(figures=5)", "ValueError: overview.figures"),
     ],
 )
 def test_an_overview_that_fails_loses_no_results(

@@ -13,10 +13,10 @@ from flint import fmpq
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import select
 from dpcp_audit.reports import document
-from dpcp_audit.reports.document import DocumentError, dump, load, to_document
+from dpcp_audit.reports.document import dump, load, to_document
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION
 from dpcp_audit.stats.enclosures import at_most
-from dpcp_audit.words.errors import HINT
+from dpcp_audit.words.errors import HINT, UsageError
 from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Finding, ProofMethod, Source, Verdict
@@ -62,7 +62,7 @@ def test_more_findings_than_any_run_has_are_refused(
     assert document._MOST_FINDINGS == 10_000
     monkeypatch.setattr(document, "_MOST_FINDINGS", 100)
     many = results | {"findings": results["findings"][:1] * 101}
-    with pytest.raises(DocumentError, match="101 findings, this tool reads at most 100$"):
+    with pytest.raises(UsageError, match="101 findings, this tool reads at most 100$"):
         load(write(tmp_path / "r.json", many))
 
 
@@ -80,7 +80,7 @@ def test_a_file_of_stubs_is_refused_at_a_glance(
     """One of 88 MB took minutes: it was copied and written again before it was looked at."""
     monkeypatch.setattr("dpcp_audit.reports.document.plain_record", pytest.fail)
     stubs = head | {"findings": [{"id": "a", "verdict": "REFUTED"}] * 20_000}
-    with pytest.raises(DocumentError, match=message):
+    with pytest.raises(UsageError, match=message):
         load(write(tmp_path / "r.json", stubs))
 
 
@@ -136,7 +136,7 @@ HOSTILE: dict[str, bytes] = {
 def test_other_files_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_bytes(HOSTILE[name])
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(UsageError) as caught:
         load(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert len(str(caught.value).partition(HINT)[0].splitlines()) == 1
@@ -144,15 +144,15 @@ def test_other_files_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
 
 
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="No such file"):
+    with pytest.raises(UsageError, match="No such file"):
         load(tmp_path / "none.json")
-    with pytest.raises(DocumentError, match="Is a directory"):
+    with pytest.raises(UsageError, match="Is a directory"):
         load(tmp_path)
 
 
 def test_other_versions_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "r.json", {"schema_version": "1.1", "findings": []})
-    with pytest.raises(DocumentError, match="schema version 1.1, this tool reads 2"):
+    with pytest.raises(UsageError, match="schema version 1.1, this tool reads 2"):
         load(path)
 
 
@@ -160,7 +160,7 @@ def test_text_that_is_not_unicode_is_refused(results: dict[str, Any], tmp_path: 
     """JSON can write half a surrogate pair, which no file or terminal can show."""
     broken = copy.deepcopy(results)
     broken["findings"][0]["note"] = "\ud800"
-    with pytest.raises(DocumentError, match="surrogates not allowed"):
+    with pytest.raises(UsageError, match="surrogates not allowed"):
         load(write(tmp_path / "r.json", broken))
 
 
@@ -231,7 +231,7 @@ def test_wrong_types_are_named_with_their_place(
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
-    with pytest.raises(DocumentError, match=message):
+    with pytest.raises(UsageError, match=message):
         load(write(tmp_path / "r.json", broken))
 
 
@@ -246,7 +246,7 @@ def test_missing_keys_are_named(results: dict[str, Any], tmp_path: Path, place: 
     for key in place[:-1]:
         inner = inner[key]
     del inner[place[-1]]
-    with pytest.raises(DocumentError, match=f"{place[-1]} is missing"):
+    with pytest.raises(UsageError, match=f"{place[-1]} is missing"):
         load(write(tmp_path / "r.json", broken))
 
 

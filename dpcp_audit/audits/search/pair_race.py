@@ -18,11 +18,11 @@ import numpy as np
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import (
     choose_pair_test,
-    claims_delta,
     promise_of_atoms,
     shows_atoms,
     total_promise,
 )
+from dpcp_audit.laws.losses import claims_delta
 from dpcp_audit.targets.answers import (
     OR_NONE,
     ConstantOutputsError,

@@ -397,6 +397,24 @@ def input_from_data(data: dict[str, Any] | list[Any] | float) -> Any:
     return np.asarray(data) if data else np.zeros(0)
 
 
+def pair_as_data(pair: Neighbours[Any]) -> PlainData:
+    """Return two neighbours as plain data, as a witness holds them."""
+    return {
+        "relation": str(pair.relation),
+        "value": input_as_data(pair.value),
+        "neighbour": input_as_data(pair.neighbour),
+    }
+
+
+def pair_from_data(data: PlainData) -> Neighbours[Any]:
+    """Return the neighbours that ``pair_as_data`` wrote; other keys are left alone."""
+    return Neighbours(
+        relation=Relation(data["relation"]),
+        value=input_from_data(data["value"]),
+        neighbour=input_from_data(data["neighbour"]),
+    )
+
+
 def neighbours_of(
     relation: Relation, value: object, neighbour: object, *, family: str
 ) -> Candidate:

@@ -21,7 +21,6 @@ from dpcp_audit.audits.certificates import (
     Hits,
     Judgement,
     certify,
-    linear_claim,
     prefers_complement,
 )
 from dpcp_audit.audits.guessing_game import GameTest, choose_game
@@ -40,7 +39,7 @@ from dpcp_audit.audits.search.event_search import (
     view_of,
 )
 from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
-from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.laws.losses import linear_claim, loss_of
 from dpcp_audit.targets.answers import told
 
 if TYPE_CHECKING:
@@ -154,12 +153,6 @@ _AHEAD = 1.0
 promise less, unless they refute at once."""
 _FEWEST = 4
 """Times that the atoms have to come up."""
-
-
-def claims_delta(guarantee: PrivacyGuarantee) -> bool:
-    """Return True if the guarantee is (ε, δ)-DP with a δ > 0."""
-    linear = linear_claim(guarantee)
-    return linear is not None and linear.delta > 0
 
 
 def shows_atoms(candidate: Candidate) -> bool:

@@ -55,15 +55,16 @@ def require_files(session: AuditSession) -> None:
     """Refuse a report that cannot be written, and a baseline that cannot be read."""
     try:
         parse_reports(session.reports)
-        if session.baseline is not None:
-            documents.load(session.baseline)
         to_stdout = [report for report in session.reports if report.endswith("=-")]
-    except documents.DocumentError as error:
-        raise pytest.UsageError(f"--dp-audit-baseline: {error}") from error
     except (UsageError, MissingExtraError) as error:
         raise pytest.UsageError(str(error).replace("--report", "--dp-audit-report", 1)) from error
     if to_stdout:
         raise pytest.UsageError(f"--dp-audit-report must name a file, got {to_stdout[0]!r}")
+    try:
+        if session.baseline is not None:
+            documents.load(session.baseline)
+    except UsageError as error:
+        raise pytest.UsageError(f"--dp-audit-baseline: {error}") from error
 
 
 def as_data(session: AuditSession) -> PlainData:
