@@ -603,7 +603,7 @@ class Weights:
     """The exponential of a statistic, entry by entry, up to one common factor.
 
     ``total`` is their sum; ``normalised`` weights add up to 1; of ``topped`` ones the largest is 1.
-    ``line`` is that of the exponential, ``cell`` that of the statistic.
+    ``line`` is that of the exponential, ``cell`` and ``where`` those of the statistic.
     """
 
     shape: Shape
@@ -614,6 +614,7 @@ class Weights:
     topped: bool = False
     line: int = 0
     cell: Cell | None = None
+    where: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -507,7 +507,7 @@ def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None
         return
     if cells.kind == "array":
         value = storable(reader, cells, value)
-    if cells.kind == "list" and not is_known(index) and is_whole(index):
+    if not is_known(index) and is_whole(index):
         reader.path.heap[owner.address] = _at_any(reader, cells, value)
         return
     place = index if is_known(index) else None
@@ -519,7 +519,7 @@ def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None
 
 
 def _at_any(reader: Interpreter, cells: Contents, value: Value) -> Contents:
-    """Return a list of public numbers in which one, at a public place, is now another."""
+    """Return public numbers of which one, at a public place, is now another."""
     value = reader.release(value)
     if not all(is_public(each) and shape_of(each) == () for each in (value, *cells.items)):
         raise reader.refuse("an entry at a place that is not known beforehand is changed")

@@ -233,7 +233,7 @@ _OF_ENTRIES = {"sum", "np.sum", "math.fsum", "np.count_nonzero"}
 
 
 def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) -> Value:
-    """Return a statistic of records as one of these records only; records as an array."""
+    """Return a statistic as one of these records only; records as an array."""
     if not all(map(is_public, args)):
         reader.rules.add(f"{rule.name}: {rule.source}")
     if isinstance(found, Statistic) and found.size is not None:
@@ -242,11 +242,13 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
         return replace(found, listed=False, entry_type=NUMPY)
     if isinstance(found, Records) and rule.name.startswith("math."):
         return replace(found, entry_type=PYTHON)
-    records = [each for each in args if isinstance(each, Records)]
-    if len(records) != 1 or len(args) - len(records) != sum(map(is_public, args)):
+    sources = [each for each in args if isinstance(each, Records | Statistic)]
+    if len(sources) != 1 or len(args) - len(sources) != sum(map(is_public, args)):
         return found
+    (one,) = sources
+    if isinstance(found, Statistic) and isinstance(one, Statistic):
+        return replace(found, where=one.where)
     if isinstance(found, Statistic):
-        one = records[0]
         cell = one.cell if one.chosen or rule.name in _OF_ENTRIES else None
         return replace(found, where=one.where, sample=one.sample, cell=cell)
     return found

@@ -505,6 +505,7 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
         )
     rule, line = "permute-and-flip: McKenna and Sheldon 2020, Theorem 1", last.lineno
     charge = Charge("pure", weights.span, line, rule, exponent=weights.line, cell=weights.cell)
+    charge = replace(charge, where=weights.where)
     reader.charge(charge)
     variables = reader.path.frames[reader.frame].variables
     variables |= dict.fromkeys(

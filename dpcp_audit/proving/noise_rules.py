@@ -321,7 +321,9 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
         raise reader.refuse("several choices by one law")
     reader.public(given["a"], "the candidates of a choice")
     line = reader.line
-    reader.charge(Charge("range", p.span, line, EXPONENTIAL, exponent=p.line, cell=p.cell))
+    reader.charge(
+        Charge("range", p.span, line, EXPONENTIAL, exponent=p.line, cell=p.cell, where=p.where)
+    )
     return _candidate(given["a"])
 
 
@@ -424,7 +426,7 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
     cost = x.span / below(noise.scale)
     law = "range" if noise.law == "gumbel" else "pure"
     rule, scale = _MECHANISMS.get(noise.law, ""), float(noise.scale)
-    reader.charge(Charge(law, cost, value.line, rule, scale=scale, cell=x.cell))
+    reader.charge(Charge(law, cost, value.line, rule, scale=scale, cell=x.cell, where=x.where))
     return WHOLE
 
 
@@ -446,4 +448,6 @@ def softened(reader: Interpreter, x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
     require_fine(reader, x, COARSE)
     line = x.scaled or reader.line
-    return Weights(x.shape, x.span, next(tokens), topped=x.topped, line=line, cell=x.cell)
+    return Weights(
+        x.shape, x.span, next(tokens), topped=x.topped, line=line, cell=x.cell, where=x.where
+    )

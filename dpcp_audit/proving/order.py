@@ -412,7 +412,7 @@ def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
         return NotImplemented
     sizes = [x.size, *(_largest(each) for each in bounds if each is not None)]
     size = None if None in sizes else max(each for each in sizes if each is not None)
-    kept: dict[str, Any] = {"says": x.says, "size": size, "floats": x.floats}
+    kept: dict[str, Any] = {"says": x.says, "size": size, "floats": x.floats, "where": x.where}
     return replace(statistic(x.shape, x.l1, x.l2_squared, x.linf, **kept), cell=x.cell)
 
 
@@ -467,6 +467,11 @@ def absolute(reader: Interpreter, a: Value) -> Value:
         ends = (abs(a.low), abs(a.high))
         return a.within(ZERO if a.low <= 0 <= a.high else min(ends), max(ends))
     if isinstance(a, Statistic):
-        kept: dict[str, Any] = {"says": a.says, "size": a.size, "floats": a.floats}
+        kept: dict[str, Any] = {
+            "says": a.says,
+            "size": a.size,
+            "floats": a.floats,
+            "where": a.where,
+        }
         return replace(statistic(a.shape, a.l1, a.l2_squared, a.linf, **kept), cell=a.cell)
     return NotImplemented

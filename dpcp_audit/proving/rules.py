@@ -264,9 +264,9 @@ def _each_counted(reader: Interpreter, a: Crossed, axis: Value) -> Value:
     """Return the number of records below, or equal to, each number."""
     if type(axis) is not int or axis not in {a.axis, a.axis - 2}:
         return NotImplemented
-    found = bins_of(reader, a.records, a.entries) if a.disjoint else None
-    found = _below_each(reader, a.records, (a.entries,)) if found is None else found
-    return replace(found, where=a.records.where, sample=a.records.sample)
+    if a.disjoint:
+        return bins_of(reader, a.records, a.entries)
+    return _below_each(reader, a.records, (a.entries,))
 
 
 def _below_each(reader: Interpreter, a: Records, shape: tuple[int, ...]) -> Statistic:
@@ -275,7 +275,8 @@ def _below_each(reader: Interpreter, a: Records, shape: tuple[int, ...]) -> Stat
     reader.note("counts of records below thresholds, each", ONE)
     size = Fraction(a.count or reader.n or MOST_RECORDS)
     says = "counts of records"
-    return statistic(shape, entries, entries, ONE, span=ONE, integer=True, says=says, size=size)
+    found = statistic(shape, entries, entries, ONE, span=ONE, integer=True, says=says, size=size)
+    return _of_these_alone(found, a)
 
 
 def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
@@ -424,7 +425,13 @@ def bins_of(reader: Interpreter, a: Records, bins: int) -> Statistic:
     reader.note("histogram in l1", moved)
     size = Fraction(a.count or reader.n or MOST_RECORDS)
     says = "counts of disjoint bins"
-    return statistic((bins,), moved, moved, ONE, integer=True, says=says, size=size)
+    found = statistic((bins,), moved, moved, ONE, integer=True, says=says, size=size)
+    return _of_these_alone(found, a)
+
+
+def _of_these_alone(found: Statistic, a: Records) -> Statistic:
+    """Return a statistic as one of these records, and of no others."""
+    return replace(found, where=a.where, sample=a.sample, cell=a.cell if a.chosen else None)
 
 
 def bin_counts(reader: Interpreter, x: Value, weights: Value = None, minlength: Value = 0) -> Value:

@@ -9,7 +9,7 @@ import copy
 import importlib
 import sys
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -193,12 +193,28 @@ class Statements(Accumulation):
             objects.set_attribute(self._reader, place, node.target.attr, new)
 
     def _change_in_place(self, old: Reference, name: str, given: Value) -> None:
-        """Change a list under all of its names."""
+        """Change a list, or an array that is filled, under all of its names."""
         cells = gathering.changeable(self._reader, old)
+        if cells.kind == "array" and cells.of == "float" and not self.each_record:
+            self._change_entries(old, name, given)
+            return
         if cells.kind != "list" or name != "Add" or self.each_record:
             raise self.refuse(f"{name} changes an array in place", "write x = x + ... instead")
         items = (*cells.items, *self.entries(given, "a list"))
         self.path.heap[old.address] = type(cells)("list", items)
+
+    def _change_entries(self, old: Reference, name: str, given: Value) -> None:
+        """Change each entry of an array of doubles by one of another array, or by one number."""
+        given = self.release(self.gathered(given))
+        cells = self.cells(old)
+        if shape_of(given) not in {(), (len(cells.items),)}:
+            raise self.refuse("an array is changed in place by one of another shape, perhaps")
+        others = self.entries(given, "an array") if shape_of(given) else (given,) * len(cells.items)
+        items = tuple(
+            gathering.storable(self._reader, cells, self.operate(name, item, other))
+            for item, other in zip(cells.items, others, strict=True)
+        )
+        self.path.heap[old.address] = replace(cells, items=items)
 
     def _check_in_place(self, old: Value) -> None:
         """Refuse to change an array, which may have other names, or slices, or be in use."""

@@ -111,6 +111,84 @@ def test_no_added_record_moves_a_statistic_further(functions, scores, data) -> N
     assert abs(statistic(parts) - statistic(more)) <= proof.total + 1e-9
 
 
+def histograms_added(clients, *, rng, scale=2.0) -> object:
+    total = np.zeros(10)
+    for client in clients:
+        total += np.histogram(client, bins=10, range=(0, 1))[0] + rng.laplace(0, scale, 10)
+    return float(np.argmax(np.cumsum(total) >= 0.9 * total.sum())) / 10
+
+
+def votes(clients, *, rng, scale=2.0) -> object:
+    grid, total = np.linspace(0, 1, 16), np.zeros(16)
+    for client in clients:
+        utility = -np.abs((client[:, None] <= grid).sum(axis=0) - 0.9 * len(client))
+        weights = np.exp(utility / scale)
+        total[rng.choice(16, p=weights / weights.sum())] += 1
+    return grid[np.argmax(np.cumsum(total) >= len(clients) / 2)]
+
+
+def histograms_added_first(clients, *, rng) -> object:
+    total = np.zeros(10)
+    for client in clients:
+        total += np.histogram(client, bins=10, range=(0, 1))[0]
+    total += rng.laplace(0, 1.0, 10)
+    return total
+
+
+def histograms_under_one_draw(clients, *, rng) -> object:
+    total, noise = np.zeros(10), rng.laplace(0, 2.0, 10)
+    for client in clients:
+        total += np.histogram(client, bins=10, range=(0, 1))[0] + noise
+    return total
+
+
+def a_vote_for_the_largest(clients, *, rng) -> object:
+    total = np.zeros(4)
+    for client in clients:
+        total[int(np.argmax(np.histogram(client, bins=4, range=(0, 1))[0]))] += 1
+    return total
+
+
+def an_array_of_two_names(clients, *, rng) -> object:
+    total = np.zeros(4)
+    other = total
+    for client in clients:
+        counts = np.histogram(client, bins=4, range=(0, 1))[0]
+        total += counts + rng.laplace(0, 2.0, 4)
+        other += counts.astype(float)
+    return total
+
+
+def another_clients_records(clients, *, rng) -> object:
+    total = np.zeros(4)
+    for _ in clients:
+        total += np.histogram(clients[0], bins=4, range=(0, 1))[0] + rng.laplace(0, 2.0, 4)
+    return total
+
+
+@pytest.mark.parametrize("function", [histograms_added, votes])
+def test_each_client_costs_for_its_own_records(function) -> None:
+    """One record is with one client; the noise is just enough, and 0.99 of it is too little."""
+    assert dp.prove(function, dp.PureDP(1.0), n=40, clients=4).proved
+    less = dp.prove(function, dp.PureDP(1.0), n=40, clients=4, options={"scale": 1.98})
+    assert not less.proved
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    "function",
+    [
+        histograms_added_first,
+        histograms_under_one_draw,
+        a_vote_for_the_largest,
+        an_array_of_two_names,
+        another_clients_records,
+    ],
+)
+def test_an_array_that_gathers_clients_hides_no_leak(function) -> None:
+    assert not dp.prove(function, dp.PureDP(1.0), n=40, clients=4).proved
+
+
 def of_one_client_twice(clients, *, rng) -> tuple:
     return np.sum(clients[0]) + rng.laplace(0, 1), np.sum(clients[0]) + rng.laplace(0, 1)
 
