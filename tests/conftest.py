@@ -14,8 +14,11 @@ from hypothesis import settings
 from support.false_alarms import require_a_budget_that_is_kept, stated
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
-if importlib.util.find_spec("diffprivlib") is None:  # all files are searched for doctests
-    collect_ignore_glob = ["proving/*_functions_libraries.py"]
+collect_ignore_glob = [  # all files are searched for doctests
+    f"proving/*_functions_{name}.py"
+    for name, library in (("libraries", "diffprivlib"), ("torch", "torch"))
+    if importlib.util.find_spec(library) is None
+]
 KEEPS_NO_BYTECODE = sys.dont_write_bytecode
 sys.dont_write_bytecode = False  # while tests are collected, which are 600 files
 
@@ -57,6 +60,7 @@ SLOW_FILES = frozenset(
         "ledger/comparison/test_calibrator_study.py",
         "ledger/reproduce/test_simulation_study_laws.py",
         "mechanisms/test_budgets.py",
+        "proving/test_torch_steps.py",
         "test_absent_packages.py",
     }
 )

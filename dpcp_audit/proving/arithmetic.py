@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import class_rows, dp_sgd, gaps
+from dpcp_audit.proving import class_rows, dp_sgd, gaps, torch_values
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
+    SEED,
     UNKNOWN,
     WHOLE,
     Crossed,
@@ -109,6 +110,8 @@ def binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     for value in (a, b):
         if isinstance(value, Private):
             raise reading.refuse(value.reason, value.hint)
+    if isinstance(a, torch_values.KINDS) or isinstance(b, torch_values.KINDS):
+        return torch_values.binary(reading, name, a, b)
     if isinstance(a, Hidden) or isinstance(b, Hidden):
         return _of_hidden(reading, name, a, b)
     if isinstance(a, Records) or isinstance(b, Records):
@@ -227,6 +230,7 @@ def kind(value: Value) -> str:
     if isinstance(value, Present):
         return f"whether {kind(value.counts)} is above a number"
     names = {
+        torch_values.Each: "a tensor for each record",
         Shifted: "records plus a public number",
         SampledPlaces: "the places of a sample",
         Crossed: "a table of records against several numbers",
@@ -380,7 +384,7 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
             and _keeps_its_law(noise, y)
             and (not flips or noise.law in SYMMETRIC)
         )
-        if isinstance(x, Noise) and _fits(x.shape, y) and x.law != "uniform":
+        if isinstance(x, Noise) and _fits(x.shape, y) and x.law not in {"uniform", SEED}:
             return _moved_once(x, flips=flips) if kept else None
         if isinstance(x, Noisy) and _fits(x.noise.shape, y):
             return replace(x, noise=_moved_once(x.noise, flips=flips)) if kept else None

@@ -533,6 +533,8 @@ class Records:
 
 FARTHEST_DRAW = 2**10
 """Size, in scales, of a draw: the logarithm of a double above 0 is at least -745."""
+SEED = "seed"
+"""The law of a whole number that seeds a generator, and shows in nothing else then."""
 ROUNDED = "rounded "
 """The prefix of the name of a noise law that was rounded to whole numbers."""
 
@@ -546,9 +548,9 @@ class Noise:
     draw : tuple of int
         Names the draw, and the place in it of an entry that was taken out.
     law : str
-        "normal", "laplace", "gumbel", "exponential", "two-sided geometric", or
-        "uniform" (on [0, 1), with no public number added); "rounded laplace", "rounded normal" of
-        whole numbers; of another law a draw hides nothing.
+        "normal", "laplace", "gumbel", "exponential", "two-sided geometric", or "uniform" (on
+        [0, 1), with no public number added); "rounded laplace", "rounded normal" of whole numbers;
+        ``SEED``; of another law a draw hides nothing.
     scale : Surd
         σ, b, β; of the geometric laws the rate -log(1 - p).
     shape : tuple of int
@@ -580,7 +582,7 @@ class Noise:
     @property
     def whole(self) -> bool:
         """Return True if it is a whole number, which only such a statistic may be."""
-        return "geometric" in self.law or self.law.startswith(ROUNDED)
+        return "geometric" in self.law or self.law.startswith((ROUNDED, SEED))
 
     @property
     def negative(self) -> Noise:

@@ -30,8 +30,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcp_audit.proving.distances import (
+    EITHER,
     MOST_RECORDS,
     NUMPY,
+    PYTHON,
     Hidden,
     Noise,
     RecordDraws,
@@ -65,6 +67,10 @@ _RULE = "clipping by norm, of finite gradients: Abadi and others 2016, Algorithm
 
 _SMALLEST = Fraction(1, 2**400)
 """Size of numbers beside norms below which, or over 1 by it, doubles are 0 or infinite."""
+_SMALLEST_SINGLE = Fraction(1, 2**40)
+"""The same of single precision."""
+PYTORCH = "PyTorch"
+"""The type of norms that are tensors, which divide by 0 without an error or a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,8 @@ class Norms(Hidden):
     """A number for each row: at least ``floor``, and at least ``scale`` times the row's norm.
 
     ``column`` tells whether it is one of a column; ``inverse`` that it is at most ``scale`` over
-    the norm instead, and infinite where the norm is 0 unless ``floor`` is above 0.
+    the norm instead, and infinite where the norm is 0 unless ``floor`` is above 0. ``made`` is
+    the type: ``NUMPY``, ``PYTORCH``, ``PYTHON``, or ``EITHER`` of the last two, by the data.
     """
 
     token: int
@@ -113,6 +120,7 @@ class Norms(Hidden):
     floor: Fraction
     column: bool
     inverse: bool = False
+    made: str = NUMPY
 
 
 KINDS = (Column, Rows, Norms)
@@ -202,16 +210,27 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
     number = _number(other)
     if not isinstance(first, Norms) or number is None or number <= 0:
         raise reader.refuse(f"{name} of vectors for each record is not followed")
+    tensor = first.made != NUMPY
     if name == "Add" and not first.inverse:
-        return replace(first, floor=first.floor + number)
+        return _in_range(reader, replace(first, floor=first.floor + number))
     if name == "Div" and first is b and not first.inverse:
-        if not first.floor and not reader.quiet:
+        silent = first.made == PYTORCH or (first.made == NUMPY and reader.quiet)
+        if not first.floor and not silent:
             raise reader.refuse("a norm may be 0, and is divided by", "np.maximum(norms, 1e-12)")
-        return Norms(first.token, number / first.scale, first.floor, first.column, inverse=True)
-    if name == "Mult" or (name == "Div" and first is a):
+        return _in_range(reader, replace(first, scale=number / first.scale, inverse=True))
+    if (name == "Mult" or (name == "Div" and first is a)) and not (tensor and first.inverse):
         by = number if name == "Mult" else 1 / number
-        return replace(first, scale=first.scale * by, floor=first.floor * by)
+        return _in_range(reader, replace(first, scale=first.scale * by, floor=first.floor * by))
     raise reader.refuse(f"{name} of the norms of gradients is not followed")
+
+
+def _in_range(reader: Interpreter, norms: Norms) -> Norms:
+    """Return norms of tensors, which single precision must not round to 0 or to infinity."""
+    sizes = [each for each in (norms.scale, norms.floor) if each]
+    near = all(_SMALLEST_SINGLE <= each <= 1 / _SMALLEST_SINGLE for each in sizes)
+    if norms.made != NUMPY and not near:
+        raise reader.refuse("numbers beside norms that single precision may round to 0")
+    return norms
 
 
 def _clipped(reader: Interpreter, name: str, rows: Rows, norms: Norms, *, divides: bool) -> Rows:
@@ -229,12 +248,20 @@ def _clipped(reader: Interpreter, name: str, rows: Rows, norms: Norms, *, divide
     return replace(rows, square=square, moved=None, token=next(tokens))
 
 
-def bounded(reader: Interpreter, a: Value, b: Value, *, above: bool) -> Value:
+def bounded(
+    reader: Interpreter, a: Value, b: Value, *, above: bool, made: tuple[str, ...] = (NUMPY,)
+) -> Norms:
     """``np.maximum`` of norms, and ``np.minimum`` of factors, with a known number."""
     norms, number = (a, _number(b)) if isinstance(a, Norms) else (b, _number(a))
-    if number is None or number <= 0 or above is norms.inverse:
+    if number is None or number <= 0 or above is norms.inverse or norms.made not in made:
         raise reader.refuse("norms are bounded by a value that is not a known number above 0")
-    return replace(norms, floor=max(norms.floor, number) if above else Fraction(1))
+    floor = max(norms.floor, number) if above else Fraction(1)
+    return _in_range(reader, replace(norms, floor=floor))
+
+
+def bounded_by_python(reader: Interpreter, a: Value, b: Value, *, above: bool) -> Norms:
+    """``max`` of one norm, and ``min`` of one factor, with a known number: of either type."""
+    return replace(bounded(reader, a, b, above=above, made=(PYTORCH, PYTHON)), made=EITHER)
 
 
 def summed(reader: Interpreter, a: Rows, axis: Value, *, mean: bool = False) -> Statistic:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import arithmetic, attributes, gaps, gathering, opendp_measurements, order
+from dpcp_audit.proving import (
+    arithmetic,
+    attributes,
+    gaps,
+    gathering,
+    opendp_measurements,
+    order,
+    torch_calls,
+)
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
@@ -40,6 +48,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.loops import MOST_STEPS, Loops
 from dpcp_audit.proving.paths import Contents, holds, join_returns
+from dpcp_audit.proving.torch_values import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,8 +99,10 @@ class Expressions(Loops):
         if isinstance(value, int):
             return abs(value) > NO_DOUBLE
         if isinstance(value, BoundMethod):
-            return True  # no attribute is looked up here: there may be none
-        plain = is_known(value) or isinstance(value, Records | tuple)
+            return not torch_calls.is_own(
+                value.owner
+            )  # no attribute is looked up here: there may be none
+        plain = is_known(value) or isinstance(value, Records | tuple) or torch_calls.is_own(value)
         return not (plain or isinstance(node, ast.Name | ast.Attribute))
 
     def _read_for_some(self, node: ast.expr) -> Value:
@@ -176,6 +187,8 @@ class Expressions(Loops):
         listed = isinstance(value, Reference) and self.cells(value).kind == "list"
         if listed or isinstance(value, Once | tuple):
             raise self.refuse("a list, a tuple or an iterator does not have this operator")
+        if isinstance(value, KINDS) and isinstance(node.op, ast.USub):
+            return self.operate("Mult", -1.0, value)
         return order.unary(self._reader, type(node.op).__name__, self.gathered(value))
 
     def _negated(self, value: Value) -> Value:
@@ -430,7 +443,9 @@ class Expressions(Loops):
         return value
 
     def _read_Attribute(self, node: ast.Attribute) -> Value:
-        return attributes.attribute(self._reader, self.read(node.value), node.attr)
+        value = self.read(node.value)
+        home = torch_calls if torch_calls.is_own(value) else attributes
+        return home.attribute(self._reader, value, node.attr)
 
     def _read_Subscript(self, node: ast.Subscript) -> Value:
         return self.entry_of(self.read(node.value), node.slice)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import class_rows, dp_sgd, gaps
+from dpcp_audit.proving import class_rows, dp_sgd, gaps, torch_tensors, torch_values
 from dpcp_audit.proving.arithmetic import LARGEST, kind
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
@@ -60,6 +60,8 @@ from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_narrow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.proving.paths import Interpreter
 
 _KEPT: dict[Any, Any] = {int: np.int64, np.int64: np.int64, bool: np.bool_, np.bool_: np.bool_}
@@ -90,14 +92,22 @@ def entries(reader: Interpreter, value: Value) -> tuple[Value, ...] | None:
     return None
 
 
+_BY_MECHANISM: tuple[tuple[Any, Callable[[Any, Value, Value], Value]], ...] = (
+    (ClassRows, class_rows.element),
+    (torch_values.KINDS, torch_tensors.element),
+    (dp_sgd.KINDS, dp_sgd.element),
+)
+"""Kinds of one mechanism's own, and what an entry of them is."""
+
+
 def element(reader: Interpreter, value: Value, index: Value) -> Value:
     """Return an entry, or a slice."""
     if isinstance(value, gaps.KINDS) or isinstance(index, gaps.KINDS):
         return gaps.element(reader, value, index)
-    if isinstance(value, ClassRows):
-        return class_rows.element(reader, value, index)
-    columns = isinstance(value, Records | Shifted) and dp_sgd.adds_axis(index)
-    if isinstance(value, dp_sgd.KINDS) or columns:
+    for kinds, of in _BY_MECHANISM:
+        if isinstance(value, kinds):
+            return of(reader, value, index)
+    if isinstance(value, Records | Shifted) and dp_sgd.adds_axis(index):
         return dp_sgd.element(reader, value, index)
     if isinstance(value, Records):
         return _record(reader, value, index)
@@ -109,13 +119,15 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
         return value[_whole(reader, index)] if is_known(index) else _any_of(reader, value, index)
     if isinstance(value, Statistic):
         return _coordinate(reader, value, index)
-    if isinstance(value, Noise) and len(value.shape) >= 1 and _is_whole(index):
-        place = _place(reader, int(index), value.shape[0])
-        return replace(value, draw=(*value.draw, place), shape=value.shape[1:])
-    return _of_public(reader, reader.release(value), index)
+    return _of_public(reader, value, index)
 
 
 def _of_public(reader: Interpreter, value: Value, index: Value) -> Value:
+    """Return an entry of a draw, or of a public value."""
+    if isinstance(value, Noise) and len(value.shape) >= 1 and _is_whole(index):
+        place = _place(reader, int(index), value.shape[0])
+        return replace(value, draw=(*value.draw, place), shape=value.shape[1:])
+    value = reader.release(value)
     if not (is_public(value) and is_public(index)):
         raise reader.refuse(f"an entry of {kind(value)} is not followed")
     if is_known(value) and is_known(index):

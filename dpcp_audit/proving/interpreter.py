@@ -16,7 +16,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving import arithmetic, attributes, gathering, noise_rules, opendp_measurements
+from dpcp_audit.proving import (
+    arithmetic,
+    attributes,
+    gathering,
+    noise_rules,
+    opendp_measurements,
+    torch_calls,
+    torch_loops,
+    torch_values,
+)
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.charges import Rules
 from dpcp_audit.proving.class_rows import ClassRows
@@ -169,6 +178,8 @@ class Reader(Expressions):
             elif not self.use(value.noise.draw, value.token):
                 self.charge(noise_rules.charge_of(self, value))
             return noise_rules.released(value)
+        if isinstance(value, torch_values.Tensor):
+            return torch_values.released(self, value)
         if isinstance(value, Difference):
             if not released(self, value):
                 raise self.refuse("a gap to a noisy threshold is used that was not found beyond it")
@@ -252,7 +263,8 @@ class Reader(Expressions):
 
     def _read_ListComp(self, node: ast.ListComp) -> Value:
         found = self.comprehension(node)
-        return replace(found, listed=True) if isinstance(found, Records) else self.listed(found)
+        of_each = isinstance(found, Records | torch_values.Each)
+        return replace(found, listed=True) if of_each else self.listed(found)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Value:
         """Return the entries of a comprehension, or one value that stands for each record's."""
@@ -260,7 +272,7 @@ class Reader(Expressions):
             raise self.refuse("an asynchronous comprehension")
         with self.scope():
             first = self.read(node.generators[0].iter)
-            if isinstance(first, Records | Together):
+            if isinstance(first, Records | Together | torch_values.Each):
                 return self._over_records(node, first)
             found: list[Value] = []
             self._rounds(node, 0, first, found)
@@ -299,17 +311,16 @@ class Reader(Expressions):
             raise self.refuse("the length of a list depends on a released value")
         return known
 
-    def _over_records(self, node: Any, iterable: Records | Together) -> Value:
-        records = iterable.records if isinstance(iterable, Together) else iterable
+    def _over_records(self, node: Any, iterable: Records | Together | torch_values.Each) -> Value:
+        records = torch_values.records_of(self, iterable)
         if len(node.generators) > 1 or self.each_record:
             raise self.refuse("a loop over records in a loop over records")
         generator = node.generators[0]
-        if self.reports is not None and self.reports.draws(self, node.elt):
+        reports = None if torch_loops.is_of_tensors(self, iterable, node.elt) else self.reports
+        if reports is not None and reports.draws(self, node.elt):
             if generator.ifs or iterable is not records:
                 raise self.refuse("reports of the records that meet a condition, or beside others")
-            return self.reports.RecordReports(self, records, generator.target).comprehension(
-                node.elt
-            )
+            return reports.RecordReports(self, records, generator.target).comprehension(node.elt)
         with self.for_each_record(records):
             self.bind(generator.target, self.single(iterable))
             tests: list[Value] = []
@@ -329,7 +340,7 @@ class Reader(Expressions):
             given = {"floats": isinstance(value, float), "entry_type": type_of(value)}
             value = records.within(number, number, single=True, **given)
         if not isinstance(value, Records) or not value.single:
-            raise self.refuse("a value for each record that is not followed")
+            return torch_values.listed(self, value, some=bool(tests))
         return value.within(
             value.low,
             value.high,
@@ -363,6 +374,8 @@ class Reader(Expressions):
             return tuple(map(cls.single, records.items))
         if isinstance(records, ClassRows):
             return replace(records, records=cls.single(records.records))
+        if isinstance(records, torch_values.Each):
+            return replace(records, batched=False, token=next(tokens))
         plainly = isinstance(records, Records)
         return replace(records, ordered=False, single=True, listed=False) if plainly else records
 
@@ -416,6 +429,8 @@ class Reader(Expressions):
         found = self.comprehension(each)
         if function in (any, all) and self._has_changed(heap):
             raise self.refuse("any() and all() stop early, and their argument changes something")
+        if isinstance(found, torch_values.Each):
+            raise self.refuse("a generator of a tensor for each record", "torch.stack([...])")
         return found if isinstance(found, Records) else Once(found)
 
     def _has_changed(self, heap: dict[int, Contents]) -> bool:
@@ -428,9 +443,13 @@ class Reader(Expressions):
                 function.source, function.node, function.defaults, args, kw, parent=function.frame
             )
         if isinstance(function, BoundMethod):
-            return attributes.method(self, function.owner, function.name, args, kw)
+            home = torch_calls if torch_calls.is_own(function.owner) else attributes
+            return home.method(self, function.owner, function.name, args, kw)
         if isinstance(function, opendp_measurements.Handle):
             return opendp_measurements.measured(self, function, args, kw)
+        of_torch = torch_calls.rule_of(function)
+        if of_torch is not None:
+            return torch_calls.called(self, of_torch, args, kw)
         return calls.function(self, function, args, kw)
 
     def inline(
@@ -446,7 +465,7 @@ class Reader(Expressions):
         """Read a function's body with these arguments, and return its value."""
         if self.depth >= _DEEPEST:
             raise self.refuse("functions call each other too deeply")
-        if self.each_record and not isinstance(node, ast.Lambda):
+        if self.each_record and not _is_straight(node):
             raise self.refuse("a function is called for each record")
         line, file, frame = self.line, self.file, self.frame
         variables = calls.bound_arguments(self, node.args, dict(defaults), args, kw)
@@ -468,6 +487,22 @@ def _cell_of(records: Records, tests: list[Value]) -> Cell | None:
     for test in tests:
         cell = in_both(cell, test.cell)
     return cell
+
+
+def _is_straight(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Return True of a function that names values, and returns one at its end alone."""
+    if isinstance(node, ast.Lambda):
+        return True
+    *body, last = [each for each in node.body if not _is_text(each)] or [ast.Pass()]
+    named = all(
+        isinstance(each, ast.Assign) and all(isinstance(one, ast.Name) for one in each.targets)
+        for each in body
+    )
+    return named and isinstance(last, ast.Return)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 class PathReader(Reader):

@@ -63,6 +63,7 @@ from dpcp_audit.proving.table import (
     known_functions,
     scipy_law,
 )
+from dpcp_audit.proving.torch_values import Each, Tensor
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.validate import is_array
 
@@ -158,6 +159,8 @@ _TELLING = {"str", "repr", "format", "print"}
 def _known(
     reader: Interpreter, target: Value, rule: Rule, args: list[Value], kw: dict[str, Value]
 ) -> Value:
+    args = [_no_tensor(reader, rule, each) for each in args]
+    kw = {name: _no_tensor(reader, rule, each) for name, each in kw.items()}
     _check_no_alias(reader, target, rule, args, kw)
     _check_as_python(reader, rule, (*args, *kw.values()))
     for value in (*args, *kw.values()):
@@ -189,6 +192,14 @@ def _by_rule(reader: Interpreter, rule: Rule, args: list[Value], kw: dict[str, V
         if "argument" not in str(error):
             raise
         return NotImplemented
+
+
+def _no_tensor(reader: Interpreter, rule: Rule, value: Value) -> Value:
+    """Return a tensor that a function of another library takes as a public value."""
+    if rule.name == "len" and isinstance(value, Each) and value.batched:
+        return value.records
+    tensor = isinstance(value, (Tensor, Each))
+    return reader.public(value, "an argument of another library") if tensor else value
 
 
 _ELEMENTS_ONLY = {"len", "print", "sorted"}
@@ -248,7 +259,7 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
     (one,) = sources
     if isinstance(found, Statistic) and isinstance(one, Statistic):
         return replace(found, where=one.where)
-    if isinstance(found, Statistic):
+    if isinstance(found, Statistic) and isinstance(one, Records):
         cell = one.cell if one.chosen or rule.name in _OF_ENTRIES else None
         return replace(found, where=one.where, sample=one.sample, cell=cell)
     return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving import gathering, loop_forms
+from dpcp_audit.proving import gathering, loop_forms, torch_loops
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     MOST_RECORDS,
@@ -54,6 +54,9 @@ class Loops(Statements):
                 raise self.refuse("permute-and-flip goes on after a coin shows heads")
             return self._left(ends, None, node)
         iterable = self.read(node.iter)
+        if torch_loops.is_of_tensors(self, iterable, *node.body):
+            torch_loops.read(self, node, iterable)
+            return self.block(node.orelse)
         if isinstance(iterable, Records | Together):
             reports = self.reports if isinstance(iterable, Records) else None
             if reports is not None and reports.draws(self._reader, *node.body):

@@ -28,6 +28,7 @@ from dpcp_audit.proving.distances import (
     FARTHEST_DRAW,
     NUMPY,
     ROUNDED,
+    SEED,
     UNKNOWN,
     WHOLE,
     Distribution,
@@ -104,6 +105,8 @@ def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value]
         return _rand(reader, name, args)
     if name in {"random", "random_sample", "uniform"}:
         return _uniform(reader, name, args, kw)
+    if name in {"integers", "randint"} and _is_seed(_bound(reader, _PUBLIC_DRAWS[name], args, kw)):
+        return Noise((next(tokens),), SEED, Surd.of(1), (), reader.line)
     if name in _PUBLIC_DRAWS or name == "permutation":
         return _public(reader, name, args, kw)
     if name in {"seed", "set_state", "shuffle"}:
@@ -183,6 +186,19 @@ def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Valu
         plainly = isinstance(found, PublicFloat) and None not in sizes
         return replace(found, size=max(filter(None, sizes), default=0)) if plainly else found
     return Noise((next(tokens),), "uniform", Surd.of(1), shape, reader.line)
+
+
+_MOST_SEEDS = 2**60
+"""The number of seeds that are drawn from at least; fewer can be tried one by one."""
+
+
+def _is_seed(given: dict[str, Value]) -> bool:
+    """Return True of the draw of one of so many whole numbers that none of them can be guessed."""
+    first, second = given.get("low"), given.get("high")
+    low, high = (0, first) if second is None else (first, second)
+    if not (type(low) is int and type(high) is int and given.get("size") is None):
+        return False
+    return 0 <= low <= high - _MOST_SEEDS
 
 
 def _is_number_of_records(size: Value) -> bool:
@@ -383,7 +399,10 @@ _FARTHEST = 2**60
 def released(value: Noisy) -> Public:
     """Return the public form of a released noisy value, with its size where that is known."""
     found, noise, size = value.noise.released, value.noise, value.statistic.size
-    alone = noise.shape == () and len(noise.draw) == 1  # of arrays the smallest scale is known
+    alone = noise.alike and len(noise.draw) == 1  # else the smallest scale is known
+    alone = alone and not (
+        noise.shape and noise.moved
+    )  # by an array with infinite entries, perhaps
     if not isinstance(found, PublicFloat) or size is None or not alone:
         return found
     far = _FARTHEST if noise.moved else FARTHEST_DRAW

@@ -319,6 +319,10 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
 
 def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
     """``min``: 1-Lipschitz in the largest distance."""
+    if len(values) == 2 and any(isinstance(each, dp_sgd.Norms) for each in values):
+        return (
+            NotImplemented if settings else dp_sgd.bounded_by_python(reader, *values, above=False)
+        )
     if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
         return NotImplemented if settings else _one_of(reader, smaller, *values)
     return _of_python(reader, min, *values, **settings)
@@ -326,6 +330,8 @@ def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
 
 def largest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
     """``max``: 1-Lipschitz in the largest distance."""
+    if len(values) == 2 and any(isinstance(each, dp_sgd.Norms) for each in values):
+        return NotImplemented if settings else dp_sgd.bounded_by_python(reader, *values, above=True)
     if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
         return NotImplemented if settings else _one_of(reader, larger, *values)
     return _of_python(reader, max, *values, **settings)

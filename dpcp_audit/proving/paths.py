@@ -35,6 +35,7 @@ from dpcp_audit.proving.exact_numbers import Affine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from dpcp_audit.proving.charges import Charge, Rules
     from dpcp_audit.proving.distances import Leak, Records, Refusal
@@ -476,6 +477,14 @@ class Interpreter(Protocol):
 
     def listed(self, items: Any) -> Reference:
         """Return a new list."""
+        ...
+
+    def operate(self, name: str, a: Value, b: Value) -> Value:
+        """Return the result of an operator."""
+        ...
+
+    def for_each_record(self, records: Records) -> AbstractContextManager[None]:
+        """Read for one record what is done for each: nothing may be drawn, used or stored."""
         ...
 
     def gathered(self, value: Value) -> Value:

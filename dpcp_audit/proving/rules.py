@@ -22,6 +22,7 @@ from dpcp_audit.proving.distances import (
     MOST_RECORDS,
     PYTHON,
     ROUNDED,
+    SEED,
     Crossed,
     Noise,
     Noisy,
@@ -112,6 +113,8 @@ def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
         return a.within(a.low, a.high, **made) if a.single else NotImplemented
     if isinstance(a, Statistic) and a.shape == ():
         return replace(a, floats=True)
+    if isinstance(a, Noise) and a.law == SEED:
+        return NotImplemented
     one = isinstance(a, gaps.Edge) or (isinstance(a, Noise | PublicFloat) and a.shape == ())
     return a if one or (isinstance(a, Noisy) and a.noise.shape == ()) else NotImplemented
 
@@ -125,7 +128,7 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
     if isinstance(a, Statistic) and a.shape == () and a.integer:
         return replace(a, floats=False)
     if isinstance(a, Noise) and a.shape == () and a.whole:
-        return a if not a.moved or not a.law.startswith(ROUNDED) else NotImplemented
+        return a if not a.moved or "geometric" in a.law else NotImplemented
     if isinstance(a, Records) and a.single and a.boolean:
         return a.within(a.low, a.high, entry_type=PYTHON, whole=True)
     if isinstance(a, Records) and a.single and a.whole:

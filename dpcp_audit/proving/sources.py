@@ -43,7 +43,10 @@ class FunctionSource:
         found = set[Any]()
         for each in ast.walk(compiled_module(self.file, text)[0]):
             called = getattr(each, "func", None)
-            found |= {getattr(each, "attr", None), getattr(called, "id", None)}
+            made = isinstance(getattr(each, "value", None), ast.Call)  # a generator of its own
+            attribute = getattr(each, "attr", None)
+            found |= {None if made and attribute == "manual_seed" else attribute}
+            found |= {getattr(called, "id", None)}
             found |= {getattr(each, "name", None)} if isinstance(each, ast.alias) else set()
         return not _SEEDING.isdisjoint(found)
 
@@ -69,7 +72,10 @@ class FunctionSource:
         raise Refusal(line, f"the name {name} is not defined")
 
 
-_SEEDING = {"seed", "set_state", "setstate", "set_bit_generator"}
+_SEEDING = {
+    "seed", "set_state", "setstate", "set_bit_generator", "manual_seed", "set_rng_state",
+    "seed_everything", "set_seed", "fork_rng", "default_generator",
+}  # fmt: skip
 _FUNCTIONS = {
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -131,7 +137,8 @@ def admitted(value: Any, name: str, line: int) -> Any:
         frozen = value.copy()
         frozen.flags.writeable = False
         return frozen
-    if isinstance(value, np.dtype) or value is np.r_ or is_space(value):
+    kept = isinstance(value, np.dtype) or value is np.r_ or is_space(value)
+    if kept or _is_of_torch(value):
         return value
     if isinstance(value, np.random.Generator | np.random.RandomState):
         raise Leak(
@@ -140,6 +147,18 @@ def admitted(value: Any, name: str, line: int) -> Any:
             "draw from the rng that is handed in",
         )
     raise Refusal(line, f"{name} is a {type(value).__name__} from outside, which can change")
+
+
+_MADE_BY_PYTHON = 1 << 9
+"""The flag of types that a class statement makes (Py_TPFLAGS_HEAPTYPE)."""
+
+
+def _is_of_torch(value: Any) -> bool:
+    """Return True of PyTorch's types of numbers, and of its class of generators."""
+    torch: Any = sys.modules.get("torch")
+    kinds: list[Any] = [getattr(torch, name, None) for name in ("dtype", "Generator")]
+    known = type(value) is kinds[0] or value is kinds[1]
+    return known and all(not each.__flags__ & _MADE_BY_PYTHON for each in kinds)
 
 
 DIMENSIONLESS = "an array of no dimension: += changes it in place, under all of its names"

@@ -44,7 +44,7 @@ from dpcp_audit.proving.thresholds import Present
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_IMPORTED = {"math", "numpy", "random"}
+_IMPORTED = {"math", "numpy", "random", "torch", "torch.func", "torch.nn.functional"}
 _LIBRARIES = {"scipy", "scipy.stats", "scipy.special", "diffprivlib.mechanisms"}
 """Modules that a function may import, beside those above; they are loaded as it would load them."""
 
@@ -87,6 +87,8 @@ class Statements(Accumulation):
     copies: dict[ast.expr, bool]
     public: Any
     listed: Any
+    gathered: Any
+    cells: Any
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""

@@ -246,11 +246,13 @@ _NUMPYS = dict(vars(np))
 
 def _is_own(name: str, numpy: Any) -> bool:
     """Return True if a name of NumPy still has the value it had at import, compiled from C."""
-    if numpy is not np or name not in _NUMPYS or vars(np).get(name) is not _NUMPYS[name]:
+    value: Any = vars(np).get(name)
+    if numpy is np and type(value) is types.ModuleType:  # perhaps one that NumPy loads when asked
+        home = Path(str(np.__file__)).parent
+        known = value is sys.modules.get(f"numpy.{name}")
+        return known and Path(str(value.__file__)).is_relative_to(home)
+    if numpy is not np or name not in _NUMPYS or value is not _NUMPYS[name]:
         return False
-    value: Any = _NUMPYS[name]
-    if type(value) is types.ModuleType:
-        return value is sys.modules.get(f"numpy.{name}")
     if type(value) is float:
         return value == {"pi": math.pi, "e": math.e, "inf": math.inf}.get(name)
     named = getattr(value, "__name__", "").rstrip("_") == name.rstrip("_")

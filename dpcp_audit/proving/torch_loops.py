@@ -1,0 +1,128 @@
+"""Loops over records that compute a clipped gradient for each, and add it up."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import ast
+import types
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.proving.distances import Private, Records, Refusal, Together, Value, sources_of
+from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.torch_calls import rule_of
+from dpcp_audit.proving.torch_gradients import Transform, summed
+from dpcp_audit.proving.torch_values import Each, Tensor, each_of, records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def is_of_tensors(reader: Any, iterable: Value, *nodes: ast.AST) -> bool:
+    """Return True if a loop goes through a tensor, or through records and names tensors."""
+    if not isinstance(iterable, Records | Together):
+        return isinstance(iterable, Each)
+    for each in (one for node in nodes for one in ast.walk(node)):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            try:
+                value = reader.read(each)
+            except Refusal:
+                continue
+            module = isinstance(value, types.ModuleType) and value.__name__.startswith("torch")
+            if module or isinstance(value, Tensor | Transform) or rule_of(value) is not None:
+                return True
+    return False
+
+
+def read(reader: Any, node: ast.For, iterable: Records | Together | Each) -> None:
+    """Read for one record a loop over all, which names values and adds some of them up."""
+    records = records_of(reader, iterable)
+    if reader.each_record:
+        raise reader.refuse("a loop over records in a loop over records")
+    others = [node.target, *(each for each in node.body if _sum(each) is None)]
+    stored = [each for part in others for each in ast.walk(part) if isinstance(each, ast.Name)]
+    named = {each.id for each in stored if isinstance(each.ctx, ast.Store)}
+    sums = {name for name, _, _ in filter(None, map(_sum, node.body))} - named
+    variables = reader.path.frames[reader.frame].variables
+    before = {name: variables[name] for name in sums & variables.keys()}
+    hidden = Private(reader.line, "what an earlier record left is read in a loop over records")
+    variables |= dict.fromkeys(named | before.keys(), hidden)
+    reader.iterated += sources_of(iterable)
+    with reader.for_each_record(records):
+        reader.bind(node.target, reader.single(iterable))
+        added = list(_added(reader, node.body, sums))
+    del reader.iterated[-len(sources_of(iterable)) :]
+    variables = reader.path.frames[reader.frame].variables
+    variables |= before
+    for name, in_place, value in added:
+        variables[name] = _with(reader, variables.get(name), value, in_place=in_place)
+    after = Private(node.lineno, "what the last record left is read after a loop over records")
+    variables |= dict.fromkeys(named, after)
+
+
+def _sum(node: ast.stmt) -> tuple[str, bool, ast.expr] | None:
+    """Return the name, if it is changed in place, and what is added, of ``total += g``."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return (node.target.id, True, node.value) if isinstance(node.op, ast.Add) else None
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return None
+    target, value = node.targets[0], node.value
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    if not isinstance(target, ast.Name) or not isinstance(value.left, ast.Name):
+        return None
+    return (target.id, False, value.right) if value.left.id == target.id else None
+
+
+def _added(reader: Any, body: list[ast.stmt], sums: set[str]) -> Iterator[tuple[str, bool, Each]]:
+    """Yield what a record adds to each sum, its other statements read one after the other."""
+    for node in body:
+        reader.line = node.lineno
+        found = _sum(node)
+        if found is not None and found[0] in sums:
+            yield found[0], found[1], each_of(reader, reader.read(found[2]))
+        elif isinstance(node, ast.Assign):
+            value = reader.read(node.value)
+            for target in node.targets:
+                if not all(isinstance(each, _NAMES) for each in ast.walk(target)):
+                    raise reader.refuse("something is stored for each record")
+                reader.bind(target, value)
+        elif not isinstance(node, ast.Pass):
+            if isinstance(node, ast.Expr):
+                reader.read(node.value)  # which may be refused for a reason of its own
+            raise reader.refuse(
+                "a loop over records does more than add up",
+                "use np.count_nonzero or np.sum, or a comprehension",
+            )
+
+
+_NAMES = (ast.Name, ast.Tuple, ast.Store)
+
+
+def _with(reader: Any, old: Value, each: Each, *, in_place: bool) -> Tensor:
+    """Return a sum with what all records add to it."""
+    if each.batched or each.records is None:
+        raise reader.refuse("what a record adds is not followed")
+    found = summed(reader, each)
+    if is_scalar(old) and not each.records.chosen:
+        return replace(found, held=reader.operate("Add", old, found.held))
+    if not isinstance(old, Tensor) or old.leaf or old.single is not found.single:
+        raise reader.refuse("a loop over records adds to what is not a tensor of its type")
+    if in_place:
+        require_alone(reader, old)
+    return replace(found, held=reader.operate("Add", old.held, found.held))
+
+
+def require_alone(reader: Any, old: Tensor) -> None:
+    """Refuse to change a tensor that has another name, or that shares its memory."""
+    names = [each for each in reader.path.bindings() if _shares(each, old)]
+    if not old.storage or len(names) > 1 or not reader.path.is_fresh((old.storage,)):
+        raise reader.refuse(
+            "a tensor is changed in place, under more than one name perhaps",
+            "write x = x + ... instead of x += ...",
+        )
+
+
+def _shares(value: Value, old: Tensor) -> bool:
+    return isinstance(value, Tensor) and value.storage == old.storage
