@@ -11,22 +11,21 @@ Privacy", Algorithm 1.
 
 from __future__ import annotations
 
-import math
+import builtins
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving import dp_sgd
 from dpcp_audit.proving.distances import (
+    Closure,
     Hidden,
-    PublicFloat,
     Value,
     is_known,
     is_public,
-    shape_of,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.torch_values import (
     KINDS,
     ONE,
@@ -86,23 +85,12 @@ def clamp(reader: Interpreter, x: Value, min: Value = None, max: Value = None) -
             raise reader.refuse("norms are bounded by a value that is not a known number above 0")
         above, number = max is None, min if max is None else max
         return dp_sgd.bounded(reader, x, number, above=above, made=(dp_sgd.PYTORCH,))
-    ends = [min, max]
-    if not all(is_known(each) and is_scalar(each) and abs(each) < 2**40 for each in ends):
+    ends = [rational_of(each) for each in (min, max)]
+    most = builtins.max((abs(each) for each in ends if each is not None), default=ONE)
+    if None in ends or most > 2**40:
         raise reader.refuse("entries are clipped to ends that are not known numbers")
-    most = Fraction(abs(sorted([min, max], key=abs)[1]))
-    found = entrywise(reader, _any_size(reader, x, most), lambda _: (most, ONE))
+    found = entrywise(reader, x, lambda _: (most, ONE))
     return replace(found, square=found.entries * most**2) if isinstance(found, Each) else found
-
-
-def _any_size(reader: Interpreter, x: Value, most: Fraction) -> Value:
-    """Return a public tensor of unknown size as one of a known size, before it is clipped."""
-    if not isinstance(x, Tensor):
-        return x
-    held = reader.public(x.held, "a tensor that is clipped")
-    shape = shape_of(held)
-    if x.leaf or shape is None:
-        raise reader.refuse("a tensor of unknown shape is clipped")
-    return replace(x, held=PublicFloat(shape, math.ceil(most)))
 
 
 def total(mean: bool) -> Callable[..., Value]:  # noqa: FBT001
@@ -147,7 +135,8 @@ def transform(name: str, argument: str, otherwise: int) -> Callable[..., Transfo
 
     def make(reader: Interpreter, func: Value, *given: Value, **kw: Value) -> Transform:
         places = kw.pop(argument, given[0] if given else otherwise)
-        if kw or len(given) > 1 or not is_known(places):
+        kept = isinstance(func, Closure) and func.defaults
+        if kw or kept or len(given) > 1 or not is_known(places):
             raise reader.refuse(f"{name} with arguments that are not known")
         return Transform(name, func, places)
 

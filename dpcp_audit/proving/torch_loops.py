@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import types
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving.distances import Private, Records, Refusal, Together, Value, sources_of
@@ -100,18 +99,18 @@ def _added(reader: Any, body: list[ast.stmt], sums: set[str]) -> Iterator[tuple[
 _NAMES = (ast.Name, ast.Tuple, ast.Store)
 
 
-def _with(reader: Any, old: Value, each: Each, *, in_place: bool) -> Tensor:
+def _with(reader: Any, old: Value, each: Each, *, in_place: bool) -> Value:
     """Return a sum with what all records add to it."""
     if each.batched or each.records is None:
         raise reader.refuse("what a record adds is not followed")
     found = summed(reader, each)
-    if is_scalar(old) and not each.records.chosen:
-        return replace(found, held=reader.operate("Add", old, found.held))
-    if not isinstance(old, Tensor) or old.leaf or old.single is not found.single:
-        raise reader.refuse("a loop over records adds to what is not a tensor of its type")
-    if in_place:
-        require_alone(reader, old)
-    return replace(found, held=reader.operate("Add", old.held, found.held))
+    if not is_scalar(old) or each.records.chosen:
+        if not isinstance(old, Tensor) or old.leaf or old.single is not found.single:
+            raise reader.refuse("a loop over records adds to what is not a tensor of its type")
+        if in_place:
+            require_alone(reader, old)
+    total: Value = reader.operate("Add", old, found)
+    return total
 
 
 def require_alone(reader: Any, old: Tensor) -> None:

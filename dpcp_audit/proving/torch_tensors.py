@@ -38,7 +38,16 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, plain
-from dpcp_audit.proving.torch_values import KINDS, ONE, Each, Tensor, checked, each_of, public_of
+from dpcp_audit.proving.torch_values import (
+    KINDS,
+    ONE,
+    Each,
+    Tensor,
+    checked,
+    each_of,
+    public_of,
+    share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +57,6 @@ if TYPE_CHECKING:
 
 _SEEDED = -2
 """The token of a generator that was seeded."""
-_SHARED = -3
-"""The token of memory that has another name."""
 _32_BITS = "PyTorch's generator keeps 32 bits of its seed, which are taken as unknown to anybody"
 
 
@@ -339,6 +346,8 @@ def element(reader: Interpreter, x: Value, index: Value) -> Value:
     """Return an entry of a tensor, or a column of one number for each record."""
     if dp_sgd.is_column(index):
         return column(reader, x)
+    if isinstance(x, Tensor):
+        share(reader, x)
     one = each_of(reader, x)
     if one.batched and isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None):
         index = index[1]
@@ -355,7 +364,7 @@ def cast(reader: Interpreter, x: Value, dtype: Value) -> Value:
     if isinstance(x, Tensor):
         _need_no_leaf(reader, x)
         noise = isinstance(x.held, Noise | Noisy) and single
-        return replace(x, single=single, coarse=x.coarse or noise, storage=0)
+        return replace(x, single=single, coarse=x.coarse or noise)
     one = each_of(reader, x)
     return checked(reader, replace(one, single=single, square=None, token=next(tokens)))
 
@@ -398,8 +407,7 @@ def to_numpy(reader: Interpreter, x: Value) -> Value:
     if not isinstance(x, Tensor) or shape_of_tensor(reader, x) == ():
         raise reader.refuse("an array of a tensor that is not a vector of all records")
     _need_no_leaf(reader, x)
-    if x.storage:
-        reader.path.use((x.storage,), _SHARED)
+    share(reader, x)
     return Public(shape_of_tensor(reader, x)) if _is_shown(reader, x) else x.held
 
 

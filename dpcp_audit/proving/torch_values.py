@@ -39,7 +39,7 @@ from dpcp_audit.proving.distances import (
     size_of,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import is_scalar, rational_of, root_above
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, rational_of, root_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +52,8 @@ _COARSE = 2**11
 """Size, in scales of noise, of a sum: single-precision numbers of it are 2⁻¹² scales apart."""
 _LARGEST = {True: Fraction(2**50), False: Fraction(2**400)}
 """Size of numbers, of single precision or not, whose squares add up to a finite number."""
+_SHARED = -3
+"""The token of memory that has another name."""
 _SMALLEST_SCALE = Fraction(1, 2**60)
 ONE = Fraction(1)
 
@@ -132,8 +134,15 @@ KINDS = (Tensor, Each)
 
 def released(reader: Interpreter, value: Tensor) -> Value:
     """Return a public value for a tensor, or data."""
+    share(reader, value)
     held = reader.release(value.held)
     return held if is_data(held) else Public(None)
+
+
+def share(reader: Interpreter, value: Tensor) -> None:
+    """Remember that a tensor's memory has another name."""
+    if value.storage:
+        reader.path.use((value.storage,), _SHARED)
 
 
 def shown(reader: Interpreter, value: Value) -> Value:
@@ -152,16 +161,19 @@ def each_of(reader: Interpreter, value: Value) -> Each:
     if isinstance(value, Records) and value.single and value.floats and not value.boolean:
         size = max(abs(value.low), abs(value.high))
         return checked(reader, Each((), size, ONE, None, _all(value)))
+    exact = exact_of(value)
+    if exact is not None:
+        return checked(reader, Each((), exact.size_above, ONE, None))
     single, leaf = None, 0
     if isinstance(value, Tensor):
         value, single, leaf = shown(reader, value).held, value.single, value.leaf
     shape, bound = shape_of(value), size_of(value)
-    if not is_public(value) or isinstance(value, np.ndarray) or shape is None:
+    if not is_public(value) or shape is None or (single is None and shape):
         raise reader.refuse("a tensor beside a value that is not followed", "torch.as_tensor(...)")
     if bound is None:
         raise reader.refuse(
             "a public number of unknown size is beside the records: it may be infinite",
-            "torch.clamp(weights, -100, 100)",
+            "begin with known numbers, and add noisy ones alone",
         )
     leaves = frozenset({leaf} if leaf else ())
     return checked(reader, Each(shape, Fraction(bound), ONE, single, leaves=leaves))
@@ -224,7 +236,7 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
             raise reader.refuse(
                 "a division by what may be 0: its gradients may be NaN", "divide by a known number"
             )
-        name, b = "Mult", float(1 / number)
+        name, b = "Mult", Each((), 1 / abs(number), ONE, None)
     return _of_two(reader, name, each_of(reader, a), each_of(reader, b))
 
 

@@ -721,3 +721,68 @@ def gradients_of_other_records(scores, *, rng):
         torch.zeros(2, dtype=DOUBLE), x, y
     )
     return (clipped(g).sum(0) + noise(rng)).numpy()
+
+
+@attack("in place")
+def the_sum_was_cast_to_its_own_type(scores, *, rng):
+    total = torch.zeros(2, dtype=DOUBLE)
+    shown = total.double()
+    for x in torch.tensor(scores):
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        total += g / torch.clamp(g.norm(), min=1.0)
+    return (total + noise(rng)).numpy(), shown.numpy()
+
+
+@attack("in place")
+def an_entry_of_the_sum_is_a_view(scores, *, rng):
+    total = torch.zeros(2, dtype=DOUBLE)
+    shown = total[0]
+    for x in torch.tensor(scores):
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        total += g / torch.clamp(g.norm(), min=1.0)
+    return (total + noise(rng)).numpy(), shown.item()
+
+
+@attack("in place")
+def the_sum_is_numpy_s_too(scores, *, rng):
+    total = torch.zeros(2, dtype=DOUBLE)
+    shown = np.asarray(total)
+    for x in torch.tensor(scores):
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        total += g / torch.clamp(g.norm(), min=1.0)
+    return (total + noise(rng)).numpy(), shown
+
+
+@attack("arguments that are not known")
+def a_default_keeps_the_sum(scores, *, rng):
+    total = torch.zeros(2, dtype=DOUBLE)
+
+    def kept(x, held=total):
+        return held * 1.0 + 0.0 * x
+
+    per_record = vmap(kept)
+    del kept
+    for x in torch.tensor(scores):
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        total += g / torch.clamp(g.norm(), min=1.0)
+    leaked = torch.clamp(per_record(torch.tensor(scores)), -1e9, 1e9)
+    return (total + noise(rng)).numpy(), (leaked.sum(0) + noise(rng, 1e12)).numpy()
+
+
+@attack("rounded off")
+def sums_on_noise_of_single_precision(scores, *, rng):
+    total = torch.randn(2, generator=source(rng)) * 2.0**-12
+    for x in torch.tensor(scores, dtype=torch.float32):
+        g = grad(loss)(torch.zeros(2), x)
+        total = total + g * min(2.0**-14, 2.0**-14 / (g.norm() + 1e-6)) * 2.0**16
+    return (total * 1.0).numpy()
+
+
+@attack("of unknown size")
+def weights_that_may_be_nan(scores, *, rng):
+    w = torch.clamp(torch.tensor(np.log(rng.normal(0.0, 1.0, size=2))), -1.0, 1.0)
+    total = torch.zeros(2, dtype=DOUBLE)
+    for x in torch.tensor(scores[rng.random(len(scores)) < 0.1]):
+        g = grad(loss)(w, x)
+        total = total + g / torch.clamp(g.norm(), min=1.0)
+    return (total + noise(rng)).numpy()
