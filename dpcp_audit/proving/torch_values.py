@@ -140,8 +140,8 @@ def released(reader: Interpreter, value: Tensor) -> Value:
 
 
 def share(reader: Interpreter, value: Tensor) -> None:
-    """Remember that a tensor's memory has another name."""
-    if value.storage:
+    """Remember that a tensor's memory has another name, which is kept beyond one record's."""
+    if value.storage and not reader.each_record:
         reader.path.use((value.storage,), _SHARED)
 
 
