@@ -18,6 +18,7 @@ import numpy as np
 from dpcp_audit.proving import class_rows, dp_sgd, gaps, torch_values
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
+    DISCRETE,
     SEED,
     UNKNOWN,
     WHOLE,
@@ -98,7 +99,7 @@ _FAR = 2**31
 """Size of what may be added to noise of whole numbers."""
 _TOO_LARGE = "numbers are so large that doubles round whole numbers, and NumPy's may wrap around"
 _MAY_WRAP = "a whole number of NumPy's wraps around if the public number beside it is large"
-SYMMETRIC = {"normal", "laplace", "two-sided geometric"}
+SYMMETRIC = {"normal", "laplace", "two-sided geometric", DISCRETE}
 _ONE_SIDED = {"geometric": "two-sided geometric", "exponential": "laplace"}
 """Laws of draws above 0, and of the difference of two of them."""
 

@@ -533,6 +533,8 @@ class Records:
 
 FARTHEST_DRAW = 2**10
 """Size, in scales, of a draw: the logarithm of a double above 0 is at least -745."""
+DISCRETE = "discrete Gaussian"
+"""The law of whole numbers k that is proportional to exp(-k²/(2σ²))."""
 SEED = "seed"
 """The law of a whole number that seeds a generator, and shows in nothing else then."""
 ROUNDED = "rounded "
@@ -550,7 +552,7 @@ class Noise:
     law : str
         "normal", "laplace", "gumbel", "exponential", "two-sided geometric", or "uniform" (on
         [0, 1), with no public number added); "rounded laplace", "rounded normal" of whole numbers;
-        ``SEED``; of another law a draw hides nothing.
+        ``DISCRETE``, ``SEED``; of another law a draw hides nothing.
     scale : Surd
         σ, b, β; of the geometric laws the rate -log(1 - p).
     shape : tuple of int
@@ -582,7 +584,7 @@ class Noise:
     @property
     def whole(self) -> bool:
         """Return True if it is a whole number, which only such a statistic may be."""
-        return "geometric" in self.law or self.law.startswith((ROUNDED, SEED))
+        return "geometric" in self.law or self.law.startswith((ROUNDED, SEED, DISCRETE))
 
     @property
     def negative(self) -> Noise:

@@ -240,7 +240,7 @@ class Accumulation:
 _UNIFORM = {"random", "random_sample", "rand", "uniform"}
 
 
-def _compared(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+def compared(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     """Return the smaller and the larger side of a comparison of two."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return None
@@ -250,7 +250,7 @@ def _compared(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     return (right, left) if isinstance(node.ops[0], ast.Gt | ast.GtE) else None
 
 
-def _assigned(nodes: Iterable[ast.stmt]) -> dict[str, ast.expr] | None:
+def assigned_once(nodes: Iterable[ast.stmt]) -> dict[str, ast.expr] | None:
     """Return the expressions that plain assignments give to names; None of other statements."""
     found: dict[str, ast.expr] = {}
     for node in nodes:
@@ -297,7 +297,7 @@ class _Keeping:
             return None
         either = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or)
         firsts = node.test.values if either else [node.test]  # type: ignore[attr-defined]
-        sides, kept = _compared(firsts[-1]), _assigned(node.body)
+        sides, kept = compared(firsts[-1]), assigned_once(node.body)
         if sides is None or kept is None or any(map(_acts, (*kept.values(), *firsts))):
             return None
         best, noisy = (each.id if isinstance(each, ast.Name) else "" for each in sides)
@@ -426,7 +426,7 @@ def shown_counts(reader: Any, node: ast.If, present: Present) -> tuple[Path, lis
     statement. In between nothing is done that shows whether c is above 0: one draw, one name.
     """
     step, last = (node.body[0], node.body[-1])
-    made = _assigned([step]) if len(node.body) == 2 and not node.orelse else None
+    made = assigned_once([step]) if len(node.body) == 2 and not node.orelse else None
     if not made or len(made) != 1 or not isinstance(last, ast.If) or last.orelse:
         return None
     ((name, value),) = made.items()
@@ -434,7 +434,7 @@ def shown_counts(reader: Any, node: ast.If, present: Present) -> tuple[Path, lis
         return None
     draw, heap = value.right, dict(reader.path.heap)
     given = [*draw.args, *(each.value for each in draw.keywords)]
-    if not _draws(reader, draw, {"laplace", "normal"}) or any(map(_acts, (value.left, *given))):
+    if not draws_by(reader, draw, {"laplace", "normal"}) or any(map(_acts, (value.left, *given))):
         return None
     parts = [*ast.walk(last.test)]
     calls_in = [each.func for each in parts if isinstance(each, ast.Call)]
@@ -477,16 +477,16 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
     if not isinstance(last, ast.If) or last.orelse or not isinstance(node.target, ast.Name):
         return None
     leaves = isinstance(last.body[-1], ast.Return | ast.Break)
-    steps, sides = _assigned(before), _compared(last.test)
+    steps, sides = assigned_once(before), compared(last.test)
     if not leaves or steps is None or sides is None or not isinstance(call, ast.Call):
         return None
-    if not _draws(reader, call, {"permutation"}) or len(call.args) != 1 or call.keywords:
+    if not draws_by(reader, call, {"permutation"}) or len(call.args) != 1 or call.keywords:
         return None
     draw, chance = steps.get(getattr(sides[0], "id", ""), sides[0]), sides[1]
-    if not _draws(reader, draw, _UNIFORM) or draw.args or draw.keywords:  # type: ignore[attr-defined]
+    if not draws_by(reader, draw, _UNIFORM) or draw.args or draw.keywords:  # type: ignore[attr-defined]
         return None
     count = reader.public(reader.read(call.args[0]), "the number of candidates")
-    if node.target.id in steps or _is_kept(steps, chance):
+    if node.target.id in steps or is_kept(steps, chance):
         raise reader.refuse("a coin's bias depends on the coins before it, or on no candidate")
     names: dict[str, Value] = {}
     for name, step in steps.items():
@@ -515,7 +515,7 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
     return last.body
 
 
-def _is_kept(steps: dict[str, ast.expr], chance: ast.expr) -> bool:
+def is_kept(steps: dict[str, ast.expr], chance: ast.expr) -> bool:
     """Return True if a name is read before it is assigned in this round: it is of the last one."""
     later = list(steps)
     for name, step in (*steps.items(), ("", chance)):
@@ -525,7 +525,7 @@ def _is_kept(steps: dict[str, ast.expr], chance: ast.expr) -> bool:
     return False
 
 
-def _draws(reader: Any, node: ast.expr, names: set[str]) -> bool:
+def draws_by(reader: Any, node: ast.expr, names: set[str]) -> bool:
     """Return True if an expression is a call of one of these methods of a generator."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False

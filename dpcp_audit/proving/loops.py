@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving import gathering, loop_forms, torch_loops
+from dpcp_audit.proving import gathering, loop_forms, rejection, torch_loops
 from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     MOST_RECORDS,
@@ -49,10 +49,8 @@ class Loops(Statements):
     def _do_For(self, node: ast.For) -> Ends:
         chosen = loop_forms.permute_and_flip(self, node)
         if chosen is not None:
-            ends = self.block(chosen)
-            if ends.after or ends.continued:
-                raise self.refuse("permute-and-flip goes on after a coin shows heads")
-            return self._left(ends, None, node)
+            says = "permute-and-flip goes on after a coin shows heads"
+            return self._chosen_once(chosen, node, says)
         iterable = self.read(node.iter)
         if torch_loops.is_of_tensors(self, iterable, *node.body):
             torch_loops.read(self, node, iterable)
@@ -147,6 +145,13 @@ class Loops(Statements):
         )
         return refusal
 
+    def _chosen_once(self, body: list[ast.stmt], node: ast.For | ast.While, goes_on: str) -> Ends:
+        """Read what is done once where a loop ends, with what its mechanism has chosen."""
+        ends = self.block(body)
+        if ends.after or ends.continued:
+            raise self.refuse(goes_on)
+        return self._left(ends, None, node)
+
     def _rounds_of(self, node: ast.For, items: tuple[Value, ...]) -> Ends:
         """Read the rounds of a loop through known entries, one after the other."""
         left = Ends()
@@ -166,6 +171,9 @@ class Loops(Statements):
         return done.join(Ends(left.broken, None, None, left.returned), node.lineno)
 
     def _do_While(self, node: ast.While) -> Ends:
+        chosen = rejection.accepted(self, node)
+        if chosen is not None:
+            return self._chosen_once(chosen, node, "a loop goes on after a draw is accepted")
         left, exits = Ends(), 0
         before = self.path.ledger
         for _ in range(_MOST_ROUNDS):

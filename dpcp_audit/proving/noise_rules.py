@@ -25,6 +25,7 @@ from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine
 from dpcp_audit.proving.charges import EXPONENTIAL, Charge
 from dpcp_audit.proving.distances import (
+    DISCRETE,
     FARTHEST_DRAW,
     NUMPY,
     ROUNDED,
@@ -362,9 +363,10 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     size = noise.scale.size_above
     if noise.whole and not x.integer:
         raise reader.refuse("whole-number noise is added to a statistic that is not a whole number")
-    if noise.law.removeprefix(ROUNDED) == "normal":
+    if noise.law.removeprefix(ROUNDED) in {"normal", DISCRETE}:
         rate = 1 / below(noise.scale)
-        cost, law = x.l2_squared / noise.scale.square, "gaussian"
+        cost = x.l2_squared / noise.scale.square
+        law = "concentrated" if noise.law == DISCRETE else "gaussian"
     elif noise.law.removeprefix(ROUNDED) == "laplace":
         rate = 1 / below(noise.scale)
         cost, law = x.l1 * rate, "laplace" if x.shape == () else "pure"
@@ -386,6 +388,7 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
 
 _MECHANISMS = {
     "normal": "Gaussian noise: Bun and Steinke 2016, Proposition 1.6",
+    DISCRETE: "discrete Gaussian noise: Canonne, Kamath and Steinke 2020, Theorem 4",
     "laplace": "Laplace noise: Dwork, McSherry, Nissim and Smith 2006, Proposition 1",
     "two-sided geometric": "geometric noise: Ghosh, Roughgarden and Sundararajan 2012",
 }

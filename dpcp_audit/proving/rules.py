@@ -127,8 +127,8 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
         return int(a.holds)
     if isinstance(a, Statistic) and a.shape == () and a.integer:
         return replace(a, floats=False)
-    if isinstance(a, Noise) and a.shape == () and a.whole:
-        return a if not a.moved or "geometric" in a.law else NotImplemented
+    if isinstance(a, Noise) and a.shape == () and a.whole and not a.moved:
+        return a
     if isinstance(a, Records) and a.single and a.boolean:
         return a.within(a.low, a.high, entry_type=PYTHON, whole=True)
     if isinstance(a, Records) and a.single and a.whole:

@@ -19,6 +19,7 @@ from proving import (
     attack_functions_order,
     attack_functions_python,
     attack_functions_records,
+    attack_functions_rejection,
     attack_functions_rounding,
     attack_functions_rules,
     attack_functions_sampling,
@@ -56,6 +57,7 @@ ATTACKS = [
     *attack_functions_order.ATTACKS,
     *attack_functions_types.ATTACKS,
     *attack_functions_records.ATTACKS,
+    *attack_functions_rejection.ATTACKS,
     *attack_functions_beside.ATTACKS,
     *attack_functions_cells.ATTACKS,
 ]
