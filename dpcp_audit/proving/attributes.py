@@ -29,6 +29,7 @@ from dpcp_audit.proving.distances import (
     Generator,
     Noise,
     Noisy,
+    Once,
     Private,
     Public,
     Records,
@@ -56,6 +57,8 @@ _OF_NUMBERS = {"count", "bit_count", "bit_length"}
 """Methods of texts and whole numbers that give a whole number."""
 _COPYING = {"sum", "mean", "min", "max", "argmax", "argmin", "cumsum", "copy", "tolist", "astype"}
 """Methods of an array that is filled that give a number, or an array of their own."""
+_VIEWS = {"items", "keys", "values"}
+"""Methods of a dictionary of which the result is gone through at once."""
 _ARRAY = {"sum", "mean", "min", "max", "copy", "ravel", "flatten", "argmax", "argmin", "cumsum",
           "astype", "tolist", "item", "round", "clip", "reshape", "searchsorted", "std", "var",
           "prod", "any", "all", "argsort", "dot", "is_integer", "bit_length",
@@ -136,9 +139,26 @@ def method(
         return objects.method(reader, owner, name, args, kw)
     if isinstance(owner, tuple) and not is_known(owner):
         raise reader.refuse("a method of a tuple")
+    view = None if args or kw else _view(reader, owner, name)
+    if view is not None:
+        return view
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)
+
+
+def _view(reader: Interpreter, owner: Value, name: str) -> Once | None:
+    """Return the keys, values or items of a dictionary, gone through at once; None of any other.
+
+    None of an empty one too, whose view is false, where an iterator is true.
+    """
+    if not isinstance(owner, Reference) or name not in _VIEWS:
+        return None
+    cells = reader.cells(owner)
+    if cells.kind != "dict" or not cells.items:
+        return None
+    parts = {"keys": cells.keys, "values": cells.items}
+    return Once(parts.get(name, tuple(zip(cells.keys, cells.items, strict=True))), (owner,))
 
 
 def _array_method(

@@ -729,6 +729,13 @@ class SampledPlaces(Hidden):
 
 
 @dataclass(frozen=True, slots=True)
+class ChosenPlaces(Hidden):
+    """The places of the records that meet a condition: as an index, the condition itself."""
+
+    mask: Records
+
+
+@dataclass(frozen=True, slots=True)
 class Together(Hidden):
     """What a loop takes together, by ``zip`` or ``enumerate``: for one record a tuple of these.
 

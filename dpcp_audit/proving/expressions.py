@@ -26,6 +26,7 @@ from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
     BoundMethod,
+    ChosenPlaces,
     Closure,
     Noise,
     Once,
@@ -469,7 +470,7 @@ class Expressions(Loops):
     def read_index(self, node: ast.expr) -> Value:
         """Return an index, which is public or a condition on each record."""
         index = self.read(node)
-        if isinstance(index, Records | SampledPlaces | gaps.Chosen):
+        if isinstance(index, Records | SampledPlaces | ChosenPlaces | gaps.Chosen):
             return index
         parts = index if isinstance(index, tuple) else ()
         if isinstance(index, Once) or any(isinstance(each, Reference | Once) for each in parts):

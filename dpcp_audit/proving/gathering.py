@@ -18,6 +18,7 @@ from dpcp_audit.proving.distances import (
     PYTHON,
     SCALAR,
     UNKNOWN,
+    ChosenPlaces,
     Noise,
     Noisy,
     Once,
@@ -111,7 +112,7 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
         return dp_sgd.element(reader, value, index)
     if isinstance(value, Records):
         return _record(reader, value, index)
-    if isinstance(index, Records | SampledPlaces):
+    if isinstance(index, Records | SampledPlaces | ChosenPlaces):
         raise reader.refuse(f"{kind(value)} is selected by what selects records")
     if isinstance(value, Reference):
         return _of_cells(reader, value, index)
@@ -199,6 +200,7 @@ def _of_cells(reader: Interpreter, value: Reference, index: Value) -> Value:
 def _record(reader: Interpreter, value: Records, index: Value) -> Value:
     if isinstance(index, SampledPlaces):
         return dp_sgd.at(reader, value, index)
+    index = index.mask if isinstance(index, ChosenPlaces) else index
     if isinstance(index, Records):
         if index.boolean and index.order == value.order and not (value.single or index.single):
             cell = value.cell if value.chosen else index.cell

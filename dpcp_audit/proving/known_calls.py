@@ -262,6 +262,8 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
     if isinstance(found, Statistic) and isinstance(one, Records):
         cell = one.cell if one.chosen or rule.name in _OF_ENTRIES else None
         return replace(found, where=one.where, sample=one.sample, cell=cell)
+    if isinstance(found, tuple):  # of np.histogram, whose edges are public
+        return tuple(_of_these(reader, rule, each, args) for each in found)
     return found
 
 

@@ -40,6 +40,7 @@ from dpcp_audit.proving.distances import (
     Together,
     Value,
     Weights,
+    in_both,
     is_public,
     is_whole,
     number,
@@ -55,6 +56,7 @@ from dpcp_audit.proving.table import GLOBAL_DRAWS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dpcp_audit.proving.distances import Cell
     from dpcp_audit.proving.paths import Contents, Path
     from dpcp_audit.proving.thresholds import Present
 
@@ -74,6 +76,8 @@ class Accumulation:
     reports: Any
     quiet: bool
     begun: dict[str, Value]
+    cells_of: dict[str, set[Cell | None]]
+    condition: Cell | None
     filled: dict[int, Contents]
 
     # What the other part has.
@@ -139,7 +143,8 @@ class Accumulation:
             self.bind(node.target, self.single(iterable))
             variables = self.path.frames[self.frame].variables
             before = {name: variables[name] for name in changed & variables.keys()}
-            self.begun = before
+            self.begun, self.cells_of = before, {}
+            self.condition = records.cell if records.chosen else None
             variables |= dict.fromkeys(before, Private(self.line, "it is being added up"))
             added = self._added(node.body, records)
             self.path.frames[self.frame].variables.update(before)
@@ -157,6 +162,8 @@ class Accumulation:
             self.note("sum over records", distance)
             size = moved.largest_sum(self.n)
             one = number(distance, "a sum over records", integer=whole, size=size)
+            cells = self.cells_of.get(name, set())
+            one = replace(one, cell=next(iter(cells)) if len(cells) == 1 else None)
             new = self.operate("Add", old, one)
             self.path.frames[self.frame].variables[name] = new
         for name in targets:
@@ -197,6 +204,7 @@ class Accumulation:
             amounts: _Amounts = self.added_at(node, node.target)
             return amounts
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self.cells_of.setdefault(node.target.id, set()).add(self.condition)
             value = self.read(node.value)
             require_one(self._reader, value)
             if self.for_some:
@@ -216,7 +224,12 @@ class Accumulation:
         if not (isinstance(test, Records) and test.single and test.boolean):
             self.truth(test)
         self.for_some = outer or isinstance(test, Records)
-        one, two = self._added(node.body, records), self._added(node.orelse, records)
+        before = self.condition
+        if isinstance(test, Records) and not records.chosen:
+            self.condition = in_both(before, test.cell)
+        one = self._added(node.body, records)
+        self.condition = before
+        two = self._added(node.orelse, records)
         self.for_some = outer
         zero = (Fraction(0), Fraction(0))
         return {

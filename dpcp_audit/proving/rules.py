@@ -9,6 +9,7 @@ released first, and data without a rule are refused.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from dpcp_audit.proving.distances import (
     PYTHON,
     ROUNDED,
     SEED,
+    ChosenPlaces,
     Crossed,
     Noise,
     Noisy,
@@ -172,9 +174,28 @@ def rounding(of: Callable[[float], float]) -> Callable[[Interpreter, Value], Val
             if type(low) is int:
                 return whole_numbers(a, of, entry_type=PYTHON) if a.single else NotImplemented
             return a.within(Fraction(low), Fraction(high), ends=(low, high))
+        if isinstance(a, Statistic) and a.shape == () and a.size is not None:
+            return _rounded_number(a, of)
         return NotImplemented
 
     return rounded
+
+
+_NEARLY_WHOLE = Fraction(1, 2**10)
+"""A bound on the rounding of doubles of numbers up to 2⁴⁰: it may take them past a whole number."""
+
+
+def _rounded_number(a: Statistic, of: Callable[[float], float]) -> Value:
+    """Return a number that is rounded: it moves by the next whole distance; of halves by 1 more."""
+    if a.size is None or a.size > _LARGEST_SCALE:
+        return NotImplemented
+    whole = a.integer and not a.floats
+    moved = a.linf if whole else Fraction(math.ceil(a.linf + _NEARLY_WHOLE))
+    if not whole and of in {round, np.rint, np.round}:
+        moved += 1
+    floats = isinstance(of(0.5), float)
+    found = number(moved, a.says, integer=True, size=a.size + 1, floats=floats)
+    return replace(found, where=a.where, sample=a.sample, cell=a.cell)
 
 
 def reshaped(reader: Interpreter, a: Value, *shape: Value) -> Value:
@@ -358,8 +379,22 @@ def size(reader: Interpreter, a: Value) -> Value:
     return length(reader, a) if one else NotImplemented
 
 
-def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
+def places(reader: Interpreter, a: Value) -> Value:
+    """``np.flatnonzero``: the places of the records that meet a condition."""
+    return ChosenPlaces(a) if are_records(a) and a.boolean and not a.listed else NotImplemented
+
+
+def all_places(reader: Interpreter, a: Value) -> Value:
+    """``np.nonzero``, which gives the places along each axis."""
+    found = places(reader, a)
+    return found if found is NotImplemented else (found,)
+
+
+def where(reader: Interpreter, condition: Value, *pair: Value) -> Value:
     """``np.where``: of one record it is an array of no dimension, which changes in place."""
+    if len(pair) != 2:
+        return NotImplemented if pair else all_places(reader, condition)
+    x, y = pair
     if isinstance(condition, Present | Above):
         return thresholds.where(reader, condition, x, y)
     found = by_condition(condition, x, y) if are_records(condition) else NotImplemented

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _ENTRYWISE = "entry by entry"
 _SENSITIVITY = "Dwork, McSherry, Nissim and Smith 2006, global sensitivity"
-_WHOLE = "rounding a whole number plus noise is post-processing"
+_WHOLE = "rounding noise beside a whole number is post-processing; a number moves by whole steps"
 _LIPSCHITZ = "1-Lipschitz: the distance does not grow"
 
 
@@ -125,6 +125,8 @@ TABLE: tuple[Rule, ...] = (
     Rule("abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
     Rule("math.fabs", order.absolute, _LIPSCHITZ, "scalar"),
     Rule("np.where", rules.where, "one of two for each record", _ENTRYWISE),
+    Rule("np.flatnonzero", rules.places, "the records that meet a condition"),
+    Rule("np.nonzero", rules.all_places, "the records that meet a condition"),
     Rule("np.searchsorted", rules.searchsorted, _SENSITIVITY),
     Rule("np.histogram", rules.histogram, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
     Rule("np.exp", rules.exponential, "McSherry and Talwar 2007", _ENTRYWISE),
@@ -167,7 +169,7 @@ TABLE: tuple[Rule, ...] = (
         "np.linspace np.cumprod np.argsort np.flip "
         "np.unique np.repeat np.append np.full_like np.zeros_like np.ones_like np.stack "
         "str repr format np.shape np.interp np.isclose np.allclose pow np.logspace "
-        "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero bin hex "
+        "np.geomspace np.eye np.tile np.array_split np.split bin hex "
         "np.cos np.sin np.arctan np.arctan2 np.exp2 np.hypot np.floor_divide np.mod np.bitwise_and "
         "np.bitwise_or np.bitwise_xor np.average np.tril np.triu np.roll np.vstack "
         "np.hstack np.column_stack np.block np.kron np.isin np.identity np.trunc np.greater "

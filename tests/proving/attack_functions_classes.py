@@ -1,5 +1,7 @@
 """Calibrators that read other records' rows, or of which a record is in several classes."""
 
+import math
+
 import numpy as np
 from proving.specimen_tables import Table
 
@@ -165,3 +167,101 @@ def changed(probabilities, labels, *, rng):
 @attack("reports of labels, of which whole numbers may wrap around", neighbours="substitution")
 def reports(probabilities, labels, *, rng):
     return [int(y) if rng.random() < 0.9 else 0 for y in labels]
+
+
+@attack("the places of a class are shown", dp.PureDP(100.0))
+def places_of_a_class(probabilities, labels, *, rng):
+    return np.flatnonzero(labels == 1)
+
+
+@attack("the number of places is shown", dp.PureDP(100.0))
+def number_of_places(probabilities, labels, *, rng):
+    return len(np.where(labels == 1)[0])
+
+
+@attack("a public array at the places of a class", dp.PureDP(100.0), neighbours="substitution")
+def public_at_places(probabilities, labels, *, rng):
+    return np.arange(20)[np.flatnonzero(labels == 1)]
+
+
+@attack("a public list at the places of a class", dp.PureDP(100.0), neighbours="substitution")
+def list_at_places(probabilities, labels, *, rng):
+    return [1.0, 2.0][np.flatnonzero(labels == 1)[0]]
+
+
+@attack("places of sorted labels in the labels' order")
+def places_of_sorted(probabilities, labels, *, rng):
+    scores, places = own(probabilities, labels), np.flatnonzero(np.sort(labels) == 1)
+    return scores[places].sum() + rng.laplace(), np.sum(scores[labels == 0]) + rng.laplace()
+
+
+@attack("the places that are not of a class")
+def other_places(probabilities, labels, *, rng):
+    scores = own(probabilities, labels)
+    return [scores[np.flatnonzero(labels != k)].sum() + rng.laplace() for k in range(3)]
+
+
+@attack("whether there are such records decides", dp.PureDP(100.0))
+def any_place(probabilities, labels, *, rng):
+    return 1 if np.flatnonzero(labels == 1).size else 0
+
+
+@attack("a loop that counts the others, too")
+def counted_otherwise(probabilities, labels, *, rng):
+    found = []
+    for k in range(3):
+        count = 0
+        for y in labels:
+            if y == k:
+                count += 0.5
+            else:
+                count += 1
+        found.append(count + rng.laplace())
+    return found
+
+
+@attack("a loop that counts in two branches")
+def counted_in_branches(probabilities, labels, *, rng):
+    found = []
+    for k in range(3):
+        count = 0
+        for y in labels:
+            if y == k:
+                count += 0
+            if y != k:
+                count += 1
+        found.append(count + rng.laplace())
+    return found
+
+
+@attack("a loop with either of two conditions")
+def counted_by_either(probabilities, labels, *, rng):
+    found = []
+    for k in range(3):
+        count = 0
+        for y in labels:
+            if y == k or y == 0:
+                count += 1
+        found.append(count + rng.laplace())
+    return found
+
+
+@attack("an empty dictionary's items are false", dp.PureDP(100.0))
+def empty_items(probabilities, labels, *, rng):
+    found = {}
+    return 0.0 if found.items() else float(labels.sum())
+
+
+@attack("a rounded number moves by a whole step", dp.PureDP(1.0))
+def rounded_half(probabilities, labels, *, rng):
+    return round(0.5 + np.count_nonzero(labels == 1)) + rng.laplace(0.0, 1.0)
+
+
+@attack("a rounded share moves by a whole step", dp.PureDP(0.1))
+def rounded_share(probabilities, labels, *, rng):
+    return math.floor(0.05 * np.count_nonzero(labels == 1)) + rng.laplace(0.0, 1.0)
+
+
+@attack("0.1 · 3 is a little more than 0.3: two steps at once", dp.PureDP(1.0))
+def rounded_whole(probabilities, labels, *, rng):
+    return math.floor(10 * (0.1 * np.count_nonzero(labels == 1))) + rng.laplace(0.0, 1.0)

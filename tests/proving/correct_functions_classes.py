@@ -56,6 +56,62 @@ def mean_of_one_class(probabilities, labels, *, rng):
     return (1 - probabilities)[:, 1].sum() + rng.laplace(0.0, 1.0)
 
 
+def sums_at_places(probabilities, labels, *, rng):
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+    return [np.sum(scores[np.where(labels == k)[0]]) + rng.laplace(0.0, 1.0) for k in range(3)]
+
+
+def sums_at_flat_places(probabilities, labels, *, rng):
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+    found = []
+    for k in range(3):
+        own = np.flatnonzero(labels == k)
+        found.append(scores[own].sum() + rng.laplace(0.0, 1.0))
+    return found
+
+
+def sums_of_groups(probabilities, labels, *, rng):
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+    groups = {k: scores[labels == k] for k in range(3)}
+    return {k: np.sum(own) + rng.laplace(0.0, 1.0) for k, own in groups.items()}
+
+
+def counted_in_loops(probabilities, labels, *, rng):
+    found = []
+    for k in range(3):
+        count = 0
+        for p, y in zip(probabilities, labels):
+            if y == k and 1 - p[y] < 0.5:
+                count += 1
+        found.append(count + rng.laplace(0.0, 1.0))
+    return found
+
+
+def histograms(probabilities, labels, *, rng):
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+    return [
+        np.histogram(scores[labels == k], bins=5, range=(0, 1))[0] + rng.laplace(0.0, 1.0, size=5)
+        for k in range(3)
+    ]
+
+
+def by_its_own_rank(probabilities, labels, *, rng, sigma=5.0):
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+
+    def quantile(own):
+        rank = math.ceil((len(own) + 1) * 0.9)
+        low, high = 0.0, 1.0
+        for _ in range(5):
+            middle = (low + high) / 2
+            if np.count_nonzero(own <= middle) - rank + rng.normal(0.0, sigma) < 0:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    return [quantile(scores[labels == k]) for k in range(3)]
+
+
 OF_CLASSES = {
     in_a_comprehension: (1.0, 2.0),
     in_a_dictionary: (1.0, 2.0),
@@ -63,5 +119,10 @@ OF_CLASSES = {
     counts_of_bins: (1.0, 2.0),
     mean_of_one_class: (1.0, 1.0),
     one_threshold: (1.0, 1.0),
+    sums_at_places: (1.0, 2.0),
+    sums_at_flat_places: (1.0, 2.0),
+    sums_of_groups: (1.0, 2.0),
+    counted_in_loops: (1.0, 2.0),
+    histograms: (1.0, 4.0),
 }
 """ε of each function where a record is added, and where one is replaced."""

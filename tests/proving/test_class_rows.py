@@ -27,6 +27,11 @@ def test_thresholds_of_classes_cost_one_class_of_an_added_record() -> None:
     assert any("McSherry 2009" in rule for rule in two.rules)
 
 
+def test_a_rank_of_the_number_of_a_class_is_a_whole_number_that_moves_by_one() -> None:
+    found = dp.prove(right.by_its_own_rank, dp.ZCDP(0.4), classes=K, neighbours="add-remove")
+    assert (found.proved, found.total) == (True, pytest.approx(0.4))
+
+
 @pytest.mark.parametrize("factor", [0.9, 0.5])
 def test_less_noise_is_not_proved(factor) -> None:
     options = {"rho": 0.5 / factor**2}

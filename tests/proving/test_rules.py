@@ -67,6 +67,18 @@ OF_RECORDS = {
     "values counted": lambda x: (np.round(x * 2)[:, None] == np.arange(-6, 5)).sum(axis=0),
     "selection against numbers": lambda x: (x[x > 0.3][:, None] <= EDGES).sum(axis=0),
     "digitized": lambda x: np.bincount(np.digitize(np.clip(x, 0, 1), [0.2, 0.4, 0.4]), minlength=4),
+    "rank of a size": lambda x: math.ceil((len(x[x > 0.3]) + 1) * 0.9),
+    "halves to even": lambda x: round(np.sum(x > 0.3) + 0.5),
+    "floor of tenths": lambda x: math.floor(10 * (0.1 * np.sum(x > 0.3))),
+    "floor of a sum": lambda x: np.floor(3 * np.sum(x)),
+    "rounded sum": lambda x: np.rint(np.sum(x)),
+    "counts of cells": lambda x: np.array([np.sum((x >= t) & (x < t + 0.25)) for t in EDGES]),
+    "counts of closed cells": lambda x: np.array(
+        [np.sum((x >= t) & (x <= t + 0.25)) for t in (0.0, 0.25, 0.5)]
+    ),
+    "sums of cells": lambda x: np.array([np.sum(x[x < 0.3]), np.sum(x[x >= 0.3])]),
+    "counts in loops": lambda x: np.array([sum(1 for z in x if z == t or z > 2) for t in EDGES]),
+    "at places": lambda x: np.array([len(x[np.where(x <= 0.3)[0]]), np.sum(x[x > 0.3])]),
     "one count": lambda x: np.histogram(x, EDGES)[0][3],
     "some counts": lambda x: np.histogram(x, EDGES)[0][1:4],
 }
