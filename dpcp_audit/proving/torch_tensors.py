@@ -94,8 +94,11 @@ def tensor(
 ) -> Value:
     """``torch.tensor``: of all records, of one record, of known numbers, or of released ones."""
     if isinstance(data, Records):
-        if not data.floats or data.boolean or data.listed or data.entry_type not in {NUMPY, PYTHON}:
-            raise reader.refuse("a tensor of records that are not doubles in a NumPy array")
+        plainly = data.floats and not data.boolean and not data.listed and requires_grad is False
+        if not plainly or data.entry_type not in {NUMPY, PYTHON}:
+            raise reader.refuse(
+                "a tensor of records that are not doubles in a NumPy array, or with a graph"
+            )
         single = _single(reader, dtype, None if data.entry_type == PYTHON else False)
         size, own = max(abs(data.low), abs(data.high)), replace(data, single=False, ordered=False)
         return checked(reader, Each((), size, ONE, single, records=own, batched=not data.single))

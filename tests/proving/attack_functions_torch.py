@@ -786,3 +786,46 @@ def weights_that_may_be_nan(scores, *, rng):
         g = grad(loss)(w, x)
         total = total + g / torch.clamp(g.norm(), min=1.0)
     return (total + noise(rng)).numpy()
+
+
+@attack("with a graph")
+def records_in_a_graph(scores, *, rng):
+    x = torch.tensor(scores, requires_grad=True)
+    return torch.clamp(x, -1.0, 1.0).sum(dim=0) + noise(rng, size=1)[0]
+
+
+@attack("whoever knows its seed")
+def seeded_again(scores, *, rng):
+    own = source(rng)
+    own.manual_seed(3)
+    drawn = torch.randn(2, generator=own, dtype=DOUBLE) * 2.0
+    return (clipped(gradients(scores)).sum(0) + drawn).numpy()
+
+
+@attack("used before")
+def noise_is_shown_in_single_precision(scores, *, rng):
+    drawn = noise(rng)
+    return (clipped(gradients(scores)).sum(0) + drawn).numpy(), drawn.float().numpy()
+
+
+@attack("used before")
+def a_branch_on_the_seed(scores, *, rng):
+    seed = rng.integers(2**63)
+    own = torch.Generator().manual_seed(int(seed))
+    if seed % 2 == 0:
+        return 0.0
+    drawn = torch.randn(2, generator=own, dtype=DOUBLE) * 2.0
+    return (clipped(gradients(scores)).sum(0) + drawn).numpy()
+
+
+@attack("without noise")
+def scaled_by_the_sum(scores, *, rng):
+    g = clipped(gradients(scores))
+    return ((g * g.sum(0)).sum(0) + noise(rng)).numpy()
+
+
+@attack("changed in place")
+def an_entry_is_assigned(scores, *, rng):
+    w = torch.zeros(2, dtype=DOUBLE)
+    w[0] = scores.sum()
+    return w

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -161,6 +162,18 @@ def test_the_bound_is_nearly_reached() -> None:
     assert 0.9 * float(bound.l2_squared) <= (gap**2).sum() <= float(bound.l2_squared)
 
 
+def test_a_norm_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
+    made = torch_gradients.summed
+
+    def less(reader, one, **rest: object) -> object:
+        return made(reader, replace(one, square=one.square * Fraction(81, 100)), **rest)
+
+    monkeypatch.setattr(torch_gradients, "summed", less)
+    bound = bound_of(summed, 2, (0.0, 1.0))
+    gap = (summed(np.array([0.0, 1.0])) - summed(np.array([0.7, 1.0]))).numpy()
+    assert (gap**2).sum() > float(bound.l2_squared)
+
+
 def cubic(w, x):  # noqa: ANN201
     return (w[0] * x - w[1]) ** 3 - 2.0 * w[0] * w[1] + torch.tanh(w[1] * x) ** 2
 
@@ -197,6 +210,18 @@ def test_no_gradient_is_larger_than_its_bound(loss) -> None:
         assert real.abs().max().item() <= float(found.size)
 
     holds()
+
+
+def test_the_bound_of_a_gradient_is_not_far_from_the_largest_one() -> None:
+    reader = Reader(5)
+    reader.path.frames[0] = Frame({}, None)
+    record = Records(Fraction(-3), Fraction(3), next(tokens), single=True)
+    w = reader.call(torch.tensor, [(5.0, 5.0)], {"dtype": torch.float64})
+    one = reader.call(torch.tensor, [record], {})
+    with reader.for_each_record(one.records):
+        found = reader.call(torch_gradients.Transform("grad", squared, 0), [w, one], {})
+    real = torch.func.grad(squared)(torch.tensor([5.0, 5.0]), torch.tensor(3.0))
+    assert real.max().item() <= float(found.size) <= 6 * real.max().item()
 
 
 def test_the_verifier_loads_no_torch() -> None:
