@@ -127,12 +127,10 @@ def method(
         return noise_rules.draw(reader, owner, name, args, kw)
     if isinstance(owner, Records) and (owner.listed or owner.single):
         raise reader.refuse("a method of a list of records, or of one", "use NumPy's function")
-    if isinstance(owner, library_mechanisms.Mechanism):
-        return library_mechanisms.method(reader, owner, name, args, kw)
-    if isinstance(owner, opendp_measurements.Handle) and name == "invoke":
-        return opendp_measurements.measured(reader, owner, args, kw)
     if isinstance(owner, Distribution):
         return noise_rules.variates(reader, owner, args, kw)
+    if isinstance(owner, library_mechanisms.Mechanism | opendp_measurements.Handle):
+        return _library_method(reader, owner, name, args, kw)
     if isinstance(owner, Reference) and gathering.kind_of(reader, owner) in {"list", "shown"}:
         return _list_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
@@ -145,6 +143,21 @@ def method(
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)
+
+
+def _library_method(
+    reader: Interpreter,
+    owner: library_mechanisms.Mechanism | opendp_measurements.Handle,
+    name: str,
+    args: list[Value],
+    kw: dict[str, Value],
+) -> Value:
+    """Return the result of a method of a library's mechanism."""
+    if isinstance(owner, library_mechanisms.Mechanism):
+        return library_mechanisms.method(reader, owner, name, args, kw)
+    if name != "invoke":
+        raise reader.refuse(f"{name} of an OpenDP measurement is not followed")
+    return opendp_measurements.measured(reader, owner, args, kw)
 
 
 def _view(reader: Interpreter, owner: Value, name: str) -> Once | None:

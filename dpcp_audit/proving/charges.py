@@ -48,6 +48,50 @@ class Rules(dict[str, None]):
 
 
 @dataclass(frozen=True, slots=True)
+class Tail:
+    """The event that noise on a count that one side alone has is above a level.
+
+    Parameters
+    ----------
+    law : str
+        "laplace" or "normal".
+    room : Fraction
+        The level, less the number that the count is not above on the other side.
+    scale : Fraction
+        A bound of the noise's scale from above.
+    linf : Fraction
+        The largest change of a count.
+    """
+
+    law: str
+    room: Fraction
+    scale: Fraction
+    linf: Fraction
+
+    def chance(self, moved: Fraction | int) -> Fraction:
+        """Return the chance, from above, on a count that has moved so far."""
+        if moved > self.room:
+            return Fraction(1)
+
+        def tail() -> arb:
+            far = ball(self.room - moved) / ball(self.scale)
+            return ((-far).exp() if self.law == "laplace" else (far / arb(2).sqrt()).erfc()) / 2
+
+        return rational_above(tail)
+
+    def of_group(self, persons: int) -> Fraction | None:
+        """Return the chance for each whole number by which counts move in all; None if it is 1."""
+        most = math.floor(persons * self.linf)
+        if most > self.room or most > _MOST_MOVED:
+            return None
+        return max((self.chance(moved) / moved for moved in range(1, most + 1)), default=None)
+
+
+_MOST_MOVED = 2_000
+"""Whole numbers by which a group may move a count, of which each is tried."""
+
+
+@dataclass(frozen=True, slots=True)
 class Charge:
     """One use of noise.
 
@@ -76,6 +120,8 @@ class Charge:
         The line of the weights that an exponential mechanism chooses by; 0 of other noise.
     cell : Cell or None
         The cell that the records lie in that it depends on.
+    tail : Tail or None
+        The event of a "rare" charge, of which ``rate`` is the chance for one record.
     """
 
     law: str
@@ -89,6 +135,7 @@ class Charge:
     sample: Subsample | None = None
     exponent: int = 0
     cell: Cell | None = None
+    tail: Tail | None = None
 
     def of_vector(self, layers: int, rate: Fraction) -> Charge:
         """Return the charge for every number of the part's vector, ``layers`` times."""
@@ -304,6 +351,8 @@ def settled(path: Account) -> Account:
             if charge.part is not None:
                 uses[charge.part.index] += path[charge]
         together = charges[0].of_vector(max(uses.values()), max(each.rate for each in charges))
+        if len({each.tail for each in charges}) > 1:
+            together = replace(together, tail=None)
         alone = sum(each.size * path[each] for each in charges)
         if together.size < alone:
             whole[together] += 1

@@ -229,8 +229,35 @@ class GroupSpending(Spending):
         if squares is not None:
             known = gaussian_delta_above(squares * self.persons**2, claimed)
             found = known if found is None else min(found, known)
+        apart = self._delta_apart(epsilon)
+        if apart is not None:
+            found = apart if found is None else min(found, apart)
         rule = "a group of k: (kε, (1 + e^ε + ... + e^((k-1)ε))δ), Vadhan 2017, Lemma 2.2"
         return replace(one, value=found, rules=(*one.rules, rule))
+
+    def _delta_apart(self, epsilon: float) -> Fraction | None:
+        """Return δ of a group where rare events are told apart from all else; None without any.
+
+        Counts of bins that one side alone has move by whole numbers, in all by k times what one
+        record moves them. The chance of such a bin is largest for each whole number where it is
+        added to all.
+        """
+        accounts = self.ledger.accounts()
+        rare = Fraction(0)
+        for account in accounts:
+            whole = Fraction(0)
+            for each, count in account.items():
+                if each.law == "rare" and each.size:
+                    chance = None if each.tail is None else each.tail.of_group(self.persons)
+                    if chance is None or not each.rate:
+                        return None
+                    whole += count * self.persons * each.size / each.rate * chance
+            rare = max(rare, whole)
+        if not rare:
+            return None
+        others = [Counter({e: k for e, k in a.items() if e.law != "rare"}) for a in accounts]
+        rest = GroupSpending(Ledger(others), self.persons).delta_at(epsilon).value
+        return None if rest is None else min(Fraction(1), rest + rare)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 from flint import arb, ctx
 
-from dpcp_audit.proving.charges import Charge
+from dpcp_audit.proving.charges import Charge, Tail
 from dpcp_audit.proving.distances import (
     Hidden,
     Noise,
@@ -239,7 +239,9 @@ def shown_above(reader: Interpreter, present: Value, noisy: Value) -> Above:
             "compare with 1 + log(1 / (2 * delta)) / epsilon",
         )
     rule = "counts above a threshold: Korolova and others 2009, Theorem 1"
-    charge = Charge("rare", math.floor(x.l1) * chance, reader.line, rule, scale=scale)
+    room = (rational_of(above.level) or Fraction(0)) - present.cut
+    tail = Tail(noise.law, room, noise.scale.size_above, x.linf)
+    charge = Charge("rare", math.floor(x.l1) * chance, reader.line, rule, scale=scale, tail=tail)
     reader.charge(replace(charge, part=x.part, rate=chance, where=x.where))
     return replace(above, paid=present)
 

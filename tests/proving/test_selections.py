@@ -208,6 +208,28 @@ def test_a_number_below_all_counts_shows_as_much_as_is_proved() -> None:
     assert abs(math.log(laws[0][3] / laws[1][3])) == pytest.approx(proof.total)
 
 
+def how_many(scores, *, rng) -> tuple[int, list[float]]:
+    found = []
+    for level in LEVELS:
+        if np.count_nonzero(scores <= level) + rng.laplace(scale=3.0) > 5:
+            found.append(level)  # noqa: PERF401  (a list that branches fill)
+    return len(found), found
+
+
+def how_many_of_the_data(scores, *, rng) -> tuple[int, list[float]]:
+    found = []
+    for level in LEVELS:
+        found.append(level)
+        if np.count_nonzero(scores <= level) > 5:
+            found.append(level)
+    return len(found), [rng.laplace()]
+
+
+def test_the_length_of_a_list_that_public_branches_fill_is_public() -> None:
+    assert dp.prove(how_many, dp.PureDP(1.0), n=20).proved
+    assert not dp.prove(how_many_of_the_data, dp.PureDP(1.0), n=20).proved
+
+
 STARTS = [
     "-10**400", "np.array([0.0, 1.0])", "np.zeros(2)", "np.bool_(True)", "[0]", "(0, 1)", "'a'",
     "1j", "np.nan", "np.inf", "scores[0]", "scores.max()", "scores", "rng.laplace(0.0, 2.0)",

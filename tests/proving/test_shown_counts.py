@@ -98,3 +98,39 @@ def test_a_chance_that_is_a_tenth_too_small_is_noticed(monkeypatch) -> None:
     monkeypatch.setattr(thresholds, "_chance", lambda *given: made(*given) * Fraction(9, 10))
     proof = dp.prove(at_once, dp.ApproxDP(1.0, 1e-2), neighbours="add-remove")
     assert proof.total < exact_delta((0, 1), 8.0, 1.0, "laplace", 1.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    noise=st.tuples(st.floats(5.0, 14.0), st.floats(0.4, 3.0), st.sampled_from(LAWS)),
+    count=st.integers(0, 3),
+    epsilon=st.floats(0.0, 6.0),
+    group=st.integers(2, 5),
+)
+def test_the_exact_delta_of_a_group_is_at_most_what_is_proved(noise, count, epsilon, group) -> None:
+    level, scale, law = noise
+    options = {"level": level, "scale": scale, "law": law}
+    claim = dp.ApproxDP(epsilon, 0.5)
+    found = dp.prove(at_once, claim, options=options, neighbours="add-remove", group=group).total
+    assert found is not None
+    assert found >= exact_delta((count, count + group), level, scale, law, epsilon) - 1e-9
+
+
+def test_the_delta_of_a_group_is_near_the_exact_one() -> None:
+    """By way of one record at ε/k it would be 140 times as large, for noise ampler than claimed."""
+    usual = {"neighbours": "add-remove", "group": 10}
+    ample = {"level": 30.0, "scale": 2.0}
+    found = dp.prove(at_once, dp.ApproxDP(10.0, 0.5), options=ample, **usual).total
+    assert found == pytest.approx(math.exp(-10.0) / 2, rel=1e-9)
+    of_one = math.exp(-14.5) / 2 * sum(math.exp(each) for each in range(10))
+    assert of_one > 140 * found
+    normal = {"level": 40.0, "scale": 4.0, "law": "normal"}
+    found = dp.prove(at_once, dp.ApproxDP(12.0, 0.5), options=normal, **usual).total
+    exact = exact_delta((60, 70), 40.0, 4.0, "normal", 12.0)
+    assert found == pytest.approx(exact, rel=1e-4)
+
+
+def test_a_group_that_may_fill_a_bin_up_to_the_threshold_has_no_bound_of_its_own() -> None:
+    options = {"options": {"level": 4.0}, "neighbours": "add-remove"}
+    near = dp.prove(at_once, dp.ApproxDP(5.0, 0.5), group=5, **options).total
+    assert near >= exact_delta((0, 5), 4.0, 1.0, "laplace", 5.0)
