@@ -16,7 +16,7 @@ from support.false_alarms import require_a_budget_that_is_kept, stated
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
 collect_ignore_glob = [  # all files are searched for doctests
     f"proving/*_functions_{name}.py"
-    for name, library in (("libraries", "diffprivlib"), ("torch", "torch"))
+    for name, library in (("libraries", "diffprivlib"), ("opendp", "opendp"), ("torch", "torch"))
     if importlib.util.find_spec(library) is None
 ]
 KEEPS_NO_BYTECODE = sys.dont_write_bytecode
@@ -61,6 +61,7 @@ SLOW_FILES = frozenset(
         "ledger/reproduce/test_simulation_study_laws.py",
         "mechanisms/test_budgets.py",
         "proving/test_torch_steps.py",
+        "proving/test_opendp_measurements.py",
         "test_absent_packages.py",
     }
 )

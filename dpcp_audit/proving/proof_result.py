@@ -257,7 +257,7 @@ def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) 
         others = "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
         return others if over.growth == 1 else "claim (ε, δ)-DP"
     charges = {each for path in spending.ledger.paths for each in path if each.size}
-    gaussian = {each.law for each in charges} <= SQUARED
+    gaussian = bool(charges) and {each.law for each in charges} <= SQUARED
     scaled = all(each.scale or each.exponent for each in charges)
     if not over.limit or not scaled or not (gaussian or over.growth == 1):
         return ""

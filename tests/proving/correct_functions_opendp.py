@@ -86,6 +86,16 @@ def quantile(scores, *, less=1.0):
     return grid[measurement(utility)]
 
 
+def quantile_by_gumbel(scores, *, less=1.0):
+    grid = np.linspace(0, 1, 11)
+    counts = np.array([np.count_nonzero(scores <= each) for each in grid])
+    utility = (-np.abs(counts - 18).astype(float)).tolist()
+    domain = odp.vector_domain(odp.atom_domain(T=float, nan=False))
+    measure = odp.zero_concentrated_divergence()
+    chosen = (domain, odp.linf_distance(T=float)) >> odp.m.then_noisy_max(measure, less)
+    return grid[chosen(utility)]
+
+
 def bisection(scores, *, less=1.0):
     space = odp.atom_domain(T=int), odp.absolute_distance(T=int)
     measurement = odp.m.make_laplace(*space, scale=5 * less)
@@ -123,6 +133,8 @@ RIGHT = [
     (by_measure, dp.ZCDP(0.5), 0.5),
     (pure_by_measure, dp.PureDP(1.0), 1.0),
     (quantile, dp.PureDP(1.0), 1.0),
+    (quantile_by_gumbel, dp.ZCDP(0.5), 0.5),
+    (gaussian, dp.RenyiDP(4.0, 2.0), 2.0),
     (bisection, dp.PureDP(1.0), 1.0),
 ]
 """Functions, their claims, and the totals that are proved where the noise is as given."""

@@ -3,17 +3,19 @@
 import builtins
 import ctypes
 import importlib.metadata
+import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpcp_audit as dp
 
-pytest.importorskip("opendp.prelude")
+pytest.importorskip("opendp.prelude").enable_features("contrib")
 right = pytest.importorskip("proving.correct_functions_opendp")
 wrong = pytest.importorskip("proving.attack_functions_opendp")
 
-from opendp import _convert, _data, _lib, core, domains, measurements, mod, typing  # noqa: E402
+from opendp import _convert, _data, _lib, core, domains, measurements, metrics, mod, typing  # noqa: E402
 
 N = 20
 KEPT = isinstance
@@ -26,6 +28,17 @@ def test_a_right_function_is_proved_at_the_noise_that_it_needs(row) -> None:
     assert found.proved, (found.place, found.reason)
     assert expected is None or found.total == pytest.approx(expected, rel=1e-12)
     assert not dp.prove(function, claim, n=N, options={"less": 0.99}).proved
+
+
+def test_delta_follows_from_rho() -> None:
+    """By Canonne, Kamath and Steinke 2020, Corollary 13; ρ-zCDP of 0.5 shows at least this δ."""
+    alpha = np.linspace(1.001, 20, 100_000)
+    loss = np.exp((alpha - 1) * (alpha * 0.5 - 3)) / (alpha - 1) * (1 - 1 / alpha) ** alpha
+    found = dp.prove(right.gaussian, dp.ApproxDP(3.0, 0.02), n=N)
+    assert found.proved
+    assert found.total == pytest.approx(loss.min(), rel=1e-4)
+    assert found.total > stats.norm.cdf(-2.5) - math.exp(3) * stats.norm.cdf(-3.5)
+    assert not dp.prove(right.gaussian, dp.ApproxDP(3.0, 0.005), n=N).proved
 
 
 @pytest.mark.parametrize("row", wrong.OPENDP, ids=lambda row: row.name)
@@ -87,6 +100,23 @@ def test_a_function_of_c_with_a_check_of_errors_proves_nothing() -> None:
     finally:
         del function.errcheck
     assert dp.prove(right.mean, dp.PureDP(1.0), n=N).proved
+
+
+NUMBERS = domains.atom_domain(T="f64", nan=False), metrics.absolute_distance(T="f64")
+LAWS = {
+    "laplace": (measurements.make_laplace, stats.laplace(scale=0.7)),
+    "gaussian": (measurements.make_gaussian, stats.norm(scale=0.7)),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_noise_has_the_law_whose_price_is_charged(name) -> None:
+    """False alarm at most 1e-7 each, by the p-value of a Kolmogorov test."""
+    make, law = LAWS[name]
+    measurement = make(*NUMBERS, scale=0.7)
+    drawn = [measurement(2.0) - 2.0 for _ in range(4_000)]
+    assert stats.kstest(drawn, law.cdf).pvalue > 1e-7
 
 
 def test_a_changed_table_of_types_proves_nothing(monkeypatch) -> None:
