@@ -346,9 +346,9 @@ def _check_library(reader: Interpreter, cls: type) -> None:
             raise reader.refuse(f"{each.__name__} is not of the installed diffprivlib")
     home = Path(str(place)).resolve()
     modules = [sys.modules[name] for name in {*homes, "diffprivlib.utils"}]
-    for module in (*modules, sys.modules["random"], sys.modules["secrets"]):
-        own = module.__name__ in {"random", "secrets"}
-        if not own and not Path(str(module.__file__)).resolve().is_relative_to(home):
+    others = ("random", "secrets", "abc", "numbers")
+    for module in (*modules, *(sys.modules[each] for each in others)):
+        if module in modules and not Path(str(module.__file__)).resolve().is_relative_to(home):
             raise reader.refuse(f"{module.__name__} is not of the installed diffprivlib")
         changed = changed_in(module)
         if changed:

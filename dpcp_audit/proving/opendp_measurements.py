@@ -48,7 +48,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain, root_above
 from dpcp_audit.proving.sources import is_space
-from dpcp_audit.proving.unchanged_code import changed_in
+from dpcp_audit.proving.unchanged_code import changed_in, is_plain_of_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -202,7 +202,9 @@ def measured(reader: Interpreter, made: Handle, args: list[Value], kw: dict[str,
     numbers = (domain.of("atom_domain") if vector else domain).of("T")
     value = reader.release(reader.gathered(args[0]))
     if not is_public(value):
-        _charge(reader, made, real, _statistic(reader, value, numbers, vector=vector))
+        x = _statistic(reader, value, numbers, vector=vector)
+        _check_library(reader, sum(x.shape))
+        _charge(reader, made, real, x)
     if made.maker == "make_noisy_max":
         return WHOLE
     one = PublicFloat(()) if numbers == "f64" else WHOLE
@@ -317,7 +319,7 @@ def _made_by_library(made: Handle) -> Any:
     return next(home[made.maker] for home in homes if made.maker in home["__all__"])(**held)
 
 
-def _check_library(reader: Interpreter) -> None:
+def _check_library(reader: Interpreter, count: int = 1) -> None:
     """Refuse a library of which anything means something else than in the installed one."""
     try:
         version = importlib.metadata.version("opendp")
@@ -339,3 +341,9 @@ def _check_library(reader: Interpreter) -> None:
         changed = changed_in(module)
         if changed:
             raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
+    held = [each for module in own for each in vars(module).values() if isinstance(each, type)]
+    numbers = [ctypes.c_double, ctypes.c_int32, ctypes.c_int64]
+    pointed = [each for each in held if issubclass(each, ctypes.Structure | ctypes.Union)]
+    kinds = [*map(ctypes.POINTER, [*numbers, *pointed]), *(each * count for each in numbers)]
+    if not all(map(is_plain_of_c, kinds)):
+        raise reader.refuse("a class of pointers or arrays is not what ctypes made")

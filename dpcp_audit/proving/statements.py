@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _IMPORTED = {"math", "numpy", "random", "torch", "torch.func", "torch.nn.functional"}
-_LIBRARIES = {"scipy", "scipy.stats", "scipy.special", "diffprivlib.mechanisms"}
+_LIBRARIES = {"scipy", "scipy.stats", "scipy.special", "diffprivlib.mechanisms", "opendp.prelude"}
 """Modules that a function may import, beside those above; they are loaded as it would load them."""
 
 

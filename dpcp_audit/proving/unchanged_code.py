@@ -62,6 +62,8 @@ def changed_in(module: types.ModuleType) -> str:
 
     Builtins and functions of NumPy that the module uses must be of C, and NumPy's own.
     """
+    if type(module) is not types.ModuleType:
+        return "__class__"
     file = str(module.__file__)
     linecache.checkcache(file)
     said, now = _made_anew(module.__name__, file, "".join(linecache.getlines(file))), vars(module)
@@ -200,6 +202,15 @@ def _address(function: Any) -> int | None:
     return ctypes.c_void_p.from_buffer(function).value
 
 
+def is_plain_of_c(kind: type) -> bool:
+    """Return True if a class of pointers or arrays has no attributes but those of its kind."""
+    return vars(kind).keys() <= _OF_POINTERS
+
+
+_OF_POINTERS = {"_type_", "_length_", "__module__", "__dict__", "__weakref__", "__doc__"}
+"""The attributes that ``ctypes`` gives such a class."""
+
+
 # ---------------------------------------------------------------------- what a module uses
 
 
@@ -215,8 +226,10 @@ def _strangers(said: _File, space: dict[str, Any]) -> Iterator[str]:
                     yield alias.name
     for name, attribute in said.used:
         home = space.get(name)
-        value = vars(home).get(attribute) if type(home) is types.ModuleType else None
-        if name == "np" and not _is_own(attribute, space.get("np", np)):
+        value = vars(home).get(attribute) if isinstance(home, types.ModuleType) else None
+        if value is not None and type(home) is not types.ModuleType:
+            yield name
+        elif name == "np" and not _is_own(attribute, space.get("np", np)):
             yield f"np.{attribute}"
         elif type(value) is types.FunctionType and not _is_of(home, attribute, value):
             yield f"{name}.{attribute}"

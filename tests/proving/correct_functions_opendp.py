@@ -119,7 +119,15 @@ def domain_from_outside(scores, *, less=1.0):
     return max(measurement(counts))
 
 
+def imported_inside(scores, *, less=1.0):
+    import opendp.prelude as library
+
+    space = library.atom_domain(T=int), library.absolute_distance(T=int)
+    return library.m.make_laplace(*space, scale=less)(int(np.count_nonzero(scores > 0.5)))
+
+
 RIGHT = [
+    (imported_inside, dp.PureDP(1.0), 1.0),
     (space_from_outside, dp.PureDP(1.0), 1.0),
     (domain_from_outside, dp.PureDP(1.0), 1.0),
     (mean, dp.PureDP(1.0), 1.0),

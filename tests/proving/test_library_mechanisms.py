@@ -1,5 +1,6 @@
 """Mechanisms of diffprivlib: proofs of right functions, no proof of wrong ones, and their laws."""
 
+import abc
 import importlib.metadata
 import itertools
 import math
@@ -77,6 +78,13 @@ class Hider:
         return lambda value: value
 
 
+INSTANCE_CHECK = abc.ABCMeta.__instancecheck__
+
+
+def watched(cls: type, value: object) -> bool:
+    return INSTANCE_CHECK(cls, value)
+
+
 ELSEWHERE = {**vars(mechanisms.laplace), "math": None}
 SAMPLER = mechanisms.Laplace._laplace_sampler
 
@@ -113,6 +121,8 @@ SAMPLER = mechanisms.Laplace._laplace_sampler
         (mechanisms.laplace.np, "pi", 0.0),
         (random, "RECIP_BPF", 0.0),
         (secrets.SystemRandom, "random", lambda self: 0.5),
+        (abc.ABCMeta, "__instancecheck__", watched),
+        (np, "__class__", type("Module", (types.ModuleType,), {})),
         (importlib.metadata, "version", lambda name: "0.9.1"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",

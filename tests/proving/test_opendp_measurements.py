@@ -4,6 +4,7 @@ import builtins
 import ctypes
 import importlib.metadata
 import math
+import types
 
 import numpy as np
 import pytest
@@ -80,6 +81,11 @@ def no_noise(*_: object) -> object:
         (np.ctypeslib, "as_ctypes", lambda array: array),
         (np, "ascontiguousarray", np.zeros_like),
         (builtins, "isinstance", lambda value, kind: bool(KEPT(value, kind))),
+        (mod.Measurement.__bases__[0], "__getattribute__", object.__getattribute__),
+        (ctypes.POINTER(ctypes.c_double), "__init__", lambda self, *given: None),
+        (core, "__class__", type("Module", (types.ModuleType,), {})),
+        (ctypes, "__class__", type("Module", (types.ModuleType,), {})),
+        (importlib, "import_module", lambda name: np),
         (importlib.metadata, "version", lambda name: "0.14.1"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
@@ -117,6 +123,11 @@ def test_noise_has_the_law_whose_price_is_charged(name) -> None:
     measurement = make(*NUMBERS, scale=0.7)
     drawn = [measurement(2.0) - 2.0 for _ in range(4_000)]
     assert stats.kstest(drawn, law.cdf).pvalue > 1e-7
+
+
+def test_a_changed_class_of_arrays_proves_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(ctypes.c_double * 8, "__init__", lambda self, *given: None)
+    assert not dp.prove(right.histogram, dp.PureDP(1.0), n=N).proved
 
 
 def test_a_changed_table_of_types_proves_nothing(monkeypatch) -> None:
