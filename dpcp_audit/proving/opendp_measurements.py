@@ -342,8 +342,11 @@ def _check_library(reader: Interpreter, count: int = 1) -> None:
         if changed:
             raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
     held = [each for module in own for each in vars(module).values() if isinstance(each, type)]
-    numbers = [ctypes.c_double, ctypes.c_int32, ctypes.c_int64]
+    numbers: list[Any] = [ctypes.c_double, ctypes.c_int32, ctypes.c_int64]
     pointed = [each for each in held if issubclass(each, ctypes.Structure | ctypes.Union)]
-    kinds = [*map(ctypes.POINTER, [*numbers, *pointed]), *(each * count for each in numbers)]
+    kinds: list[Any] = [
+        *map(ctypes.POINTER, [*numbers, *pointed]),
+        *(each * count for each in numbers),
+    ]
     if not all(map(is_plain_of_c, kinds)):
         raise reader.refuse("a class of pointers or arrays is not what ctypes made")

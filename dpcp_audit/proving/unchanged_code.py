@@ -123,7 +123,7 @@ class _Compared:
         if now is made or (id(now), id(made)) in self.seen:
             return True
         self.seen[id(now), id(made)] = now, made  # which keeps both, and so their names
-        if isinstance(now, type) and isinstance(made, type):
+        if all(isinstance(each, type) for each in (now, made)):
             return self._classes(now, made)
         kind = type(now)
         if kind is not type(made):
@@ -274,7 +274,7 @@ def _is_own(name: str, numpy: Any) -> bool:
 
 def _is_of_c(value: Any) -> bool:
     """Return True if a value's class, and a class itself, is no program's own."""
-    kinds = [type(value), value] if isinstance(value, type) else [type(value)]
+    kinds: list[Any] = [type(value), value] if isinstance(value, type) else [type(value)]
     return not any(each.__flags__ & _MADE_BY_PYTHON for each in kinds) and (
         type(value) is not types.FunctionType
     )
