@@ -115,6 +115,8 @@ SAMPLER = mechanisms.Laplace._laplace_sampler
         ),
         (mechanisms.base.DPMechanism, "__init__", lambda self, **given: None),
         (mechanisms.base, "check_random_state", lambda seed, secure: np.random.RandomState(0)),
+        (mechanisms.Laplace.__init__, "__kwdefaults__", {"delta": 0.0, "random_state": 3}),
+        (mechanisms.base.check_random_state, "__defaults__", (True,)),
         (mechanisms.laplace, "np", math),
         (mechanisms.laplace.np, "log", np.exp),
         (mechanisms.laplace.np, "cos", lambda x: 0.0),
