@@ -47,6 +47,7 @@ from dpcp_audit.audits.search.stages import (
 from dpcp_audit.laws.losses import claims_delta
 from dpcp_audit.targets.answers import OutOfTimeError, Randomness, require_independent, unprobed
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.evidence import DETECT, Representation, conclude
 from dpcp_audit.words.formatting import counted, number
 
@@ -82,7 +83,7 @@ _MOST_CERTIFIED = MOST_STAGES + CERTIFICATIONS + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxPrivacy:
+class BlackBoxPrivacy(Sampled):
     """Test a guarantee against code whose law and whose worst neighbours are unknown.
 
     The search runs in stages of growing size. In each stage a race among candidate pairs chooses a
@@ -147,11 +148,6 @@ class BlackBoxPrivacy:
     def __post_init__(self) -> None:
         _validate.integer(draws=self.draws, at_least=600)
         _validate.choice(Randomness, randomness=self.randomness)
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Search and certify in stages, then shrink.

@@ -48,6 +48,7 @@ from dpcp_audit.targets.answers import (
     unprobed,
 )
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.evidence import DETECT, conclude, of_loss
 from dpcp_audit.words.formatting import counted
 from dpcp_audit.words.guarantees import Relation
@@ -298,7 +299,7 @@ def guess_bound(epsilon: float, k: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalPrivacy:
+class LocalPrivacy(Sampled):
     """Test ε-LDP against samples of a randomiser on every one of its inputs.
 
     Half of the outputs, equally many of each input, are a pilot: it chooses a contest and a rule
@@ -355,11 +356,6 @@ class LocalPrivacy:
                 f"guarantee must have an ε of at most {LARGEST_EPSILON:g}, got {self.guarantee}"
             )
         _validate.choice(Randomness, randomness=self.randomness)
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Choose a rule on pilot samples, and play by it on fresh ones."""

@@ -26,6 +26,7 @@ from dpcp_audit.audits.search.pair_space import pair_as_data
 from dpcp_audit.targets.answers import Randomness, require_independent
 from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.evidence import decide, exact_power, refutes
 from dpcp_audit.words.formatting import interval, number
 from dpcp_audit.words.guarantees import ApproxDP
@@ -235,7 +236,7 @@ _SEARCH_STREAM, _TRACE_STREAM = 10**6, 10**6 + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LossEstimation:
+class LossEstimation(Sampled):
     """Estimate the loss on a pair, and compare it with a claim where there is one.
 
     A share of the outputs searches for the pair and learns a partition of its outputs; fresh ones
@@ -281,11 +282,6 @@ class LossEstimation:
         _validate.integer(draws=self.draws, at_least=600)
         _validate.integer(paths=self.paths, at_least=0)
         _validate.choice(Randomness, randomness=self.randomness)
-
-    @property
-    def sampled(self) -> bool:
-        """The intervals take from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Find a pair, estimate the loss on it and compare it with the claim."""

@@ -24,6 +24,7 @@ from dpcp_audit.audits.loss_bracket import Rate, claimed_loss
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.targets.answers import require_independent, unprobed
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.evidence import conclude
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (
@@ -235,7 +236,7 @@ class _Fitted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MembershipInference:
+class MembershipInference(Sampled):
     """Test a guarantee against the best of several membership attacks on one pair.
 
     The attacks are fitted on a quarter of the games. A second quarter chooses among them and sets
@@ -283,11 +284,6 @@ class MembershipInference:
         _validate.integer(n_samples=self.n_samples, at_least=400)
         if not self.attacks:
             raise ValueError("attacks must hold at least one attack, got none")
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Play the games and test the attack's success against the guarantee."""

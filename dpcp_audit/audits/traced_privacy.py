@@ -40,6 +40,7 @@ from dpcp_audit.mechanisms.subsampled_gaussian import gaussian_step
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.evidence import Representation, decide, of_loss, refutes
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Verdict
 
@@ -345,7 +346,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TracedPrivacy:
+class TracedPrivacy(Sampled):
     """Trace a target on two neighbours and test a guarantee.
 
     :Null hypothesis: The guarantee, on one pair, for the scope of the claim: what the function
@@ -389,11 +390,6 @@ class TracedPrivacy:
     def __post_init__(self) -> None:
         _validate.integer(draws=self.draws, at_least=2)
         _validate.choice(Scope, scope=self.scope)
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Trace the pair and judge the claim."""

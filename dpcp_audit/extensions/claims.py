@@ -8,6 +8,7 @@ from dpcp_audit.words.checks import ClaimMaker as ClaimMaker
 from dpcp_audit.words.checks import Context as Context
 from dpcp_audit.words.checks import Overview as Overview
 from dpcp_audit.words.checks import Row as Row
+from dpcp_audit.words.checks import Sampled as Sampled
 from dpcp_audit.words.checks import Skipped as Skipped
 from dpcp_audit.words.checks import Suite as Suite
 from dpcp_audit.words.checks import claims_of as claims_of

@@ -23,7 +23,7 @@ from dpcp_audit.target_checks.target_rows import (
 )
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.checks import Context, Row
+from dpcp_audit.words.checks import Context, Row, Sampled
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import PrivacyGuarantee
 from dpcp_audit.words.options import RUN_OPTIONS
@@ -249,15 +249,10 @@ def estimate(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Sampled):
     """A check whose outcome is known."""
 
     outcome: Outcome
-
-    @property
-    def sampled(self) -> bool:
-        """Its intervals take from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (known already)
         """Return the outcome."""

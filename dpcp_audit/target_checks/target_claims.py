@@ -34,6 +34,7 @@ from dpcp_audit.theorems import coverage_audit
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
+from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.evidence import violation_by
 from dpcp_audit.words.formatting import rounded_down
 from dpcp_audit.words.quantities import Quantity
@@ -59,7 +60,7 @@ _TRACED = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoSidedPrivacy:
+class TwoSidedPrivacy(Sampled):
     """Trace a target, and audit it as a black box unless the traces refute the claim.
 
     :Null hypothesis: The guarantee, on every pair of neighbours that is tried.
@@ -80,11 +81,6 @@ class TwoSidedPrivacy:
 
     black_box: Check
     trace: TraceSearch
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Trace the pairs that are proposed, search the outputs, and trace the worst pair."""
@@ -258,7 +254,7 @@ def _above(evidence: Evidence) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetClaim(ABC):
+class TargetClaim(Sampled, ABC):
     """A claim of a target, decided by the check that ``audit`` returns.
 
     A witness of it can be tested alone, without a search.
@@ -273,11 +269,6 @@ class TargetClaim(ABC):
     guarantee: Any
 
     few: ClassVar[int] = 100
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget, where no law is enumerated."""
-        return True
 
     @property
     def planned_calls(self) -> int | None:

@@ -32,7 +32,7 @@ from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch, trac
 from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.kinds import tried
-from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.checks import Row, Sampled, Suite
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.formatting import all_digits
@@ -352,7 +352,7 @@ _EFFORT = TraceEffort(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetTrace:
+class TargetTrace(Sampled):
     """A target's privacy claim, decided by ``TracedPrivacy`` on the worst of the pairs tried.
 
     Parameters
@@ -371,11 +371,6 @@ class TargetTrace:
     guarantee: PrivacyGuarantee
     scope: Scope = Scope.RELEASE
     paths: int | None = None
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Open the target, choose a pair by a few paths, and trace it with others.
@@ -517,17 +512,12 @@ ESTIMATE_OPTIONS = options_of(_EstimateOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TargetLoss:
+class _TargetLoss(Sampled):
     """The loss of a target on the worst pair found; the target is opened where the check runs."""
 
     spec: CheckSpec
     guarantee: PrivacyGuarantee | None
     paths: int
-
-    @property
-    def sampled(self) -> bool:
-        """The intervals take from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Open the target and estimate its loss."""

@@ -30,7 +30,7 @@ from dpcp_audit.theorems.law_space import PLAIN_LAWS
 from dpcp_audit.theorems.row_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.worst_law import Calls, Contender, JudgedLaw, LawRace, Side, sides
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.checks import Context
+from dpcp_audit.words.checks import Context, Sampled
 from dpcp_audit.words.evidence import DETECT, conclude
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import (
@@ -227,7 +227,7 @@ _LAST_CASE = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageAudit:
+class CoverageAudit(Sampled):
     """Test a coverage claim of code that turns a calibration set into a threshold.
 
     The rounds have 2000, 4000, 8000, … calls. In each, a race among laws of the scores chooses the
@@ -317,11 +317,6 @@ class CoverageAudit:
     def sizes(self) -> tuple[int, ...]:
         """The numbers of scores, the smallest first: there fallbacks and clips show."""
         return tuple(sorted(set(self.n))) if isinstance(self.n, tuple) else (self.n,)
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Search, judge, and try plain laws in the place of what was found."""

@@ -15,7 +15,7 @@ from dpcp_audit.stats import rates
 from dpcp_audit.stats.rates import RateSequence, clopper_pearson, mean_limits, mean_violation
 from dpcp_audit.stats.samples import Spread
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.checks import whole
+from dpcp_audit.words.checks import Sampled, whole
 from dpcp_audit.words.evidence import conclude, decide, of_mean, of_rate, settled
 from dpcp_audit.words.formatting import number, rounded_down, rounded_up
 from dpcp_audit.words.quantities import Bound, Quantity
@@ -106,7 +106,7 @@ class Theorem(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailureRate:
+class FailureRate(Sampled):
     """Test a theorem's failure probability against its claimed δ.
 
     A check that is to be CONSISTENT has to refute 1.5 δ.
@@ -144,11 +144,6 @@ class FailureRate:
     def __post_init__(self) -> None:
         _validate.integer(n_trials=self.n_trials, at_least=100)
         _validate.integer(chunk_trials=self.chunk_trials, at_least=1)
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Run the trials and judge the failure rate."""
@@ -382,7 +377,7 @@ _LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeanBound:
+class MeanBound(Sampled):
     """Test the mean of a bounded statistic against a claimed bound.
 
     A check that is to be CONSISTENT has to refute a mean that misses its bound by ``tolerance``.
@@ -430,11 +425,6 @@ class MeanBound:
                 "exactly one of at_least and at_most must be given, a finite number, got "
                 f"{self.at_least!r} and {self.at_most!r}"
             )
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Run the trials and judge their mean."""

@@ -83,6 +83,17 @@ class Check(Protocol):
         ...
 
 
+class Sampled:
+    """The base of checks whose verdict can be wrong by chance."""
+
+    __slots__ = ()
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+
 @runtime_checkable
 class Planned(Check, Protocol):
     """A check whose power is known before it runs."""

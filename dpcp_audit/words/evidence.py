@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import (
     ROUNDING,
@@ -531,7 +532,7 @@ class Computed:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class Simulated(Sampled):
     """Settle a claim by a number over simulated runs, whose interval holds with a probability.
 
     ``compute`` is called with the check's ``significance``, the largest probability with which its
@@ -545,11 +546,6 @@ class Simulated:
     """
 
     compute: Callable[..., Computation]
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Simulate the runs and test their number against the claim."""

@@ -19,6 +19,7 @@ from dpcp_audit.extensions.claims import (
     Quantity,
     Relation,
     Row,
+    Sampled,
     Standing,
     Suite,
     Table,
@@ -295,7 +296,7 @@ class _Limits(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Compared(Sampled):
     """Measure every calibrator on one subject, and test the theorems on mean coverage.
 
     The runs are those of ``dpcp-audit compare-calibrators`` at the same seed: their streams are
@@ -323,11 +324,6 @@ class Compared:
     subject: str
     alphas: tuple[float, ...] = ()
     delta: float | None = None
-
-    @property
-    def sampled(self) -> bool:
-        """Always: coverages are means over runs."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Run all cases and judge."""

@@ -18,6 +18,7 @@ from dpcp_audit.extensions.claims import (
     Power,
     Quantity,
     Row,
+    Sampled,
     Source,
     Standing,
     Suite,
@@ -111,7 +112,7 @@ def row_id(experiment: Experiment, form: Form = Form.PUBLISHED) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduced:
+class Reproduced(Sampled):
     """Test every printed number of an experiment against ours.
 
     The trials' streams are keyed by the seed, the sample size, the trial, the model and the
@@ -139,11 +140,6 @@ class Reproduced:
 
     experiment: str
     form: Form
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget: printed numbers are means over runs."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Run all trials and compare."""

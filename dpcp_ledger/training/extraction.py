@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import Count, Power, Quantity, conclude, of_rate
+from dpcp_audit.extensions.claims import Count, Power, Quantity, Sampled, conclude, of_rate
 from dpcp_audit.extensions.laws import hps, true_label_scores
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
 from dpcp_ledger.mechanisms.histlap import SplitConformal
@@ -54,7 +54,7 @@ class Played(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttackSuccess:
+class AttackSuccess(Sampled):
     """Test "the attack succeeds with a probability of at most ``claimed``" by independent trials.
 
     :Null hypothesis: The attack succeeds with probability at most ``claimed``.
@@ -84,11 +84,6 @@ class AttackSuccess:
     trials: int
     fewest: int
     witness: PlainData
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Attack, and count the successes."""

@@ -37,7 +37,15 @@ from dpcp_audit.extensions.audits import (
     power_of_twice,
     roc_figure,
 )
-from dpcp_audit.extensions.claims import Evidence, EvidenceKind, Outcome, Power, Quantity, conclude
+from dpcp_audit.extensions.claims import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    Power,
+    Quantity,
+    Sampled,
+    conclude,
+)
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import loss_of
 from dpcp_audit.extensions.mechanisms import SubsampledGaussian
@@ -380,7 +388,7 @@ _FIGURE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelMembership:
+class ModelMembership(Sampled):
     """Test a guarantee against a membership attack on trained models.
 
     Three eighths of the models are shadows, on which the attack is fitted; an eighth are
@@ -432,11 +440,6 @@ class ModelMembership:
             raise ValueError(
                 f"guarantee must be under the models' relation, {given}, got one under {claimed}"
             )
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Train the models, fit the attack, and judge the guarantee by fresh ones."""

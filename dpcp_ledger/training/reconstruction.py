@@ -32,6 +32,7 @@ from dpcp_audit.extensions.claims import (
     PlainData,
     Power,
     Quantity,
+    Sampled,
     conclude,
     limits,
     of_rate,
@@ -274,7 +275,7 @@ class _Success:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reconstruction:
+class Reconstruction(Sampled):
     """Test the success of a prior-aware attack on DP-SGD's trace against what DP allows.
 
     Every prior has trainings of its own, with independent targets and noise.
@@ -303,11 +304,6 @@ class Reconstruction:
     guarantee: PrivacyGuarantee
     priors: tuple[Prior, ...]
     trainings: int = 300
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Train, attack, and test the successes against the guarantee."""

@@ -16,6 +16,7 @@ from dpcp_audit.extensions.claims import (
     Overview,
     Quantity,
     Row,
+    Sampled,
     Series,
     Source,
     Standing,
@@ -68,15 +69,10 @@ _DETECT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class _StrictCoverage:
+class _StrictCoverage(Sampled):
     """The coverage of sets {y : score < threshold}, which ``dpcp-audit check`` does not assume."""
 
     specimen: Specimen
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Open the target and audit its coverage."""

@@ -28,7 +28,7 @@ from dpcp_audit.audits.training.canary_games import (
     unassuming_bound,
 )
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.checks import whole
+from dpcp_audit.words.checks import Sampled, whole
 from dpcp_audit.words.evidence import conclude, of_loss
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.quantities import Quantity
@@ -62,7 +62,7 @@ _NO_UPPER_END = "canaries of one run may depend on each other, and better attack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CanaryAudit:
+class CanaryAudit(Sampled):
     """Test the guarantee of a training against canaries in it.
 
     Either statistic may refute. The evidence is the bound of ε(δ); where only the region refutes,
@@ -120,11 +120,6 @@ class CanaryAudit:
             raise ValueError(
                 f"claim must hold under add/remove, which canaries play, got {self.claim.relation}"
             )
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Play all games and judge them."""
