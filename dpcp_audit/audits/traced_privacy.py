@@ -403,6 +403,7 @@ class TracedPrivacy(Sampled):
             self.neighbours.neighbour,
             draws=self.draws,
             rng=context.rng(),
+            release=self.scope is Scope.RELEASE,
         )
 
     def judge(self, trace: PairTrace, context: Context) -> Outcome:
@@ -449,9 +450,11 @@ class TracedPrivacy(Sampled):
     ) -> Outcome | None:
         """Return the outcome from the cost of the noisy numbers of a transcript, taken as released.
 
-        Numbers that are revealed in place of a comparison do not count as released.
+        Numbers that are revealed in place of a comparison do not count as released. Of a release
+        that is the noisy numbers themselves, all paths must cost the same.
         """
-        if self.scope is not Scope.TRANSCRIPT or trace.values:
+        alike = trace.released and len(trace.composed) == 1
+        if trace.values or not (alike or self.scope is Scope.TRANSCRIPT):
             return None
         return composed_outcome(
             self.guarantee,

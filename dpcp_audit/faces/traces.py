@@ -259,7 +259,8 @@ def trace(
     pair = Neighbours(relation=relation, value=x, neighbour=x_neighbour)
     said = tables.read(RUN_OPTIONS, {"seed": seed_of(seed, rng), "false_alarm": false_alarm})
     settings = RunSettings(suite=_SUITE, **said)
-    found = trace_target(target, x, x_neighbour, draws=draws, rng=settings.seed)
+    release = of is Scope.RELEASE
+    found = trace_target(target, x, x_neighbour, draws=draws, rng=settings.seed, release=release)
     if not guarantees:
         return Trace(pair=found)
     rows = [

@@ -532,6 +532,7 @@ class TraceSearch:
                 rng=np.random.default_rng(seed),
                 replays=effort.replays,
                 tree=tree,
+                release=self.scope is Scope.RELEASE,
             )
 
         found = traced(effort.tree)
@@ -591,6 +592,7 @@ class TraceSearch:
             rng=context.rng(1),
             replays=1,
             tree=effort.pilot_tree,
+            release=self.scope is Scope.RELEASE,
         )
         seen = trace.followed and (trace.drawn or self.randomness is Randomness.NONE)
         loss, pair = loss_of(self.guarantee), trace.exact

@@ -20,7 +20,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -37,7 +37,14 @@ from dpcp_audit.tracing.draws import (
 )
 from dpcp_audit.tracing.path_runs import RevealedDraw
 from dpcp_audit.tracing.traced_arrays import traced_array
-from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in, values_in, values_of
+from dpcp_audit.tracing.traced_numbers import (
+    COIN,
+    Traced,
+    is_plain,
+    traced_in,
+    values_in,
+    values_of,
+)
 from dpcp_audit.words.errors import UsageError, shown
 
 if TYPE_CHECKING:
@@ -369,6 +376,27 @@ class RecordingGenerator(_RevealingGenerator):
         The generator that draws; its stream is that of an untraced run.
     """
 
+    def integers(self, low: Any, high: Any = None, size: Any = None, *args: Any, **kw: Any) -> Any:
+        """Draw whole numbers; one of two is a coin where noise is kept."""
+        first, stop = (0, low) if high is None else (low, high)
+        plain = not args and not kw and is_plain(first) and is_plain(stop)
+        if not self.path.unread or not plain or stop != first + 2:
+            return super().integers(low, high, size, *args, **kw)
+        sample = partial(self.source.integers, low, high, size)
+        return self._coins("integers", sample, first, 1.0, size)
+
+    def choice(self, a: Any, size: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Draw elements; one of a number and its negative is a coin where noise is kept."""
+        if not self.path.unread or args or kwargs or not _is_opposite(a):
+            return super().choice(a, size, *args, **kwargs)
+        sample = partial(self.source.choice, a, size)
+        return self._coins("choice", sample, float(a[0]), float(a[1] - a[0]), size)
+
+    def _coins(
+        self, name: str, sample: Callable[[], Any], low: float, width: float, size: Any
+    ) -> Any:
+        return self._numbers(name, sample, drawn_shape((), size), lambda: ([COIN], low, width))
+
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         """Draw from N(loc, scale²)."""
         return self._shifted("normal", draws.NORMAL, loc, scale, size)
@@ -555,6 +583,11 @@ class RecordingGenerator(_RevealingGenerator):
             centre.shape,
             lambda: ([draws.NORMAL], centre, np.sqrt(np.diagonal(spread))),
         )
+
+
+def _is_opposite(values: Any) -> bool:
+    """Return True of a number and its negative."""
+    return np.shape(values) == (2,) and all(map(is_plain, values)) and 0 != values[0] == -values[1]
 
 
 def _adding(

@@ -57,7 +57,7 @@ from dpcp_audit.tracing.path_losses import (
     require_untraced,
 )
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import release_law
+from dpcp_audit.tracing.path_tree import output_log_density, release_law
 from dpcp_audit.tracing.target_calls import put_back
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.quantities import Quantity
@@ -384,6 +384,7 @@ def trace_target(
     rng: np.random.Generator | int | None,
     replays: int = REPLAYS,
     tree: int = _TREE,
+    release: bool = True,
 ) -> PairTrace:
     """Return the losses of a target's noise on two inputs.
 
@@ -397,9 +398,38 @@ def trace_target(
         Paths that are replayed on their own input, to see that all randomness is followed.
     tree : int
         Paths of either input's tree that are run for the whole law; with 0 it is not sought.
+    release : bool
+        True if the losses of the release are sought where the paths show more than it.
     """
     _validate.integer(draws=draws, at_least=1)
     generator = _validate.generator(rng)
+    state = generator.bit_generator.state
+    asked = x, neighbour, draws, generator, replays, tree, release
+    found = _traced(target, *asked)
+    if not _is_lost(found):
+        return found
+    generator.bit_generator.state = state
+    again = _traced(replace(target, unread=True), *asked)
+    return found if _is_lost(again) or not again.followed else again
+
+
+def _is_lost(trace: PairTrace) -> bool:
+    """Return True if the noise loses infinitely much, and the release may lose less."""
+    if trace.exact is not None or not any(np.isinf(each.losses).any() for each in trace.samples):
+        return False
+    return not trace.released or any(each.departed.any() for each in trace.samples)
+
+
+def _traced(  # noqa: PLR0917  (the arguments of trace_target)
+    target: TracedTarget,
+    x: Any,
+    neighbour: Any,
+    draws: int,
+    generator: np.random.Generator,
+    replays: int,
+    tree: int,
+    release: bool,  # noqa: FBT001
+) -> PairTrace:
     ways = ((x, neighbour), (neighbour, x))
     try:
         with put_back(target.written) as keeps:
@@ -413,35 +443,75 @@ def trace_target(
             seeds = generator.integers(2**62, size=(len(ways), draws))
             paths, values = _paths(target, ways, seeds)
             _require_support(target, laws, paths)
-            released = all(_is_release(path) for direction in paths for path in direction)
-            released = released and _changes(target, ways, seeds, paths, values=values)
+            everything = [path for direction in paths for path in direction]
+            shown = all(path.certain or path.shown is not None for path in everything)
+            shown = shown and _changes(target, ways, seeds, paths, values=values)
+            released = shown and all(map(_is_release, everything))
+            samples = [LossSample.of(each) for each in paths]
+            wanted = shown and release and exact is None and not released
+            summed = _summed(target, ways, paths) if wanted else []
             written = _lines_written(target, ways, seeds, paths, values=values)
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
-    everything = [path for direction in paths for path in direction]
-    leaks, unfollowed = remarks(everything, written)
+    known = bool(summed) and not any(each.departed.any() for each in summed)
+    followed = [replace(each, divergence=None) for each in everything] if known else everything
+    leaks, unfollowed = remarks(followed, written)
     if exact is not None and not any(path.certain for path in everything):
         infinite = any(math.isinf(way.max_divergence()) for way in (exact, exact.reversed()))
         known = [_at(line) for line in written.values()] if infinite else []
         leaks = tuple(leak for leak in leaks if leak.location in known)
     return PairTrace(
-        forward=LossSample.of(paths[0]),
-        backward=LossSample.of(paths[1]),
+        forward=(summed or samples)[0],
+        backward=(summed or samples)[1],
         exact=exact,
         lines=line_losses(paths),
         leaks=leaks,
         unfollowed=unfollowed if exact is None else (),
         values=values,
-        released=released,
+        released=released or bool(summed),
         additive=all(draw.additive for path in everything for draw in path.draws),
-        composed=composed_noise(paths, seeds),
+        composed=() if summed else composed_noise(paths, seeds),
         drawn=any(_is_drawn(path) for path in everything),
         elementary=all(law.elementary for law in laws),
         missed=max((law.missed for law in laws), default=0.0) + aside,
         noisy=_noisy_on_all(paths) if released else (),
         written=None if exact is None else without_rounding(as_written(*laws))[0],
     )
+
+
+_MOST_SUMMED = 100
+"""Paths of either input of which the losses of their outputs are found."""
+
+
+def _summed(
+    target: TracedTarget, ways: Sequence[tuple[Any, Any]], paths: Sequence[Sequence[PathLoss]]
+) -> list[LossSample]:
+    """Return the losses of the paths' outputs, both ways; none where they are not known.
+
+    The probability of an output is the sum over the paths that return it.
+    """
+    try:
+        return [
+            _losses_of_outputs(target, way, listed[:_MOST_SUMMED])
+            for way, listed in zip(ways, paths, strict=True)
+        ]
+    except TraceEnd:
+        return []
+
+
+def _losses_of_outputs(
+    target: TracedTarget, way: tuple[Any, Any], paths: Sequence[PathLoss]
+) -> LossSample:
+    found = [
+        [output_log_density(target, x, path.output, path.shown or ()) for x in way]
+        for path in paths
+    ]
+    if not all(math.isfinite(here) for (here, _), _ in found):
+        raise UnfollowableError("a probability is lost to rounding", target.home)
+    losses = np.array([here - there for (here, _), (there, _) in found])
+    errors = np.array([first + second for (_, first), (_, second) in found])
+    return LossSample(losses=losses, departed=np.isinf(losses), errors=errors)
 
 
 def _noisy_on_all(paths: Sequence[Sequence[PathLoss]]) -> tuple[NoisyNumber, ...]:

@@ -23,7 +23,7 @@ import random
 import secrets
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,7 @@ from dpcp_audit.tracing.reachable_names import (
 )
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import Traced, is_discrete, is_plain, made, traced_in
+from dpcp_audit.tracing.unread_noise import kept_noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -464,6 +465,7 @@ def _read(plain: Callable[[], Any]) -> Callable[[], Any]:
     return read
 
 
+_OF_MATH = ("log", "log1p", "sqrt", "cos", "sin")
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 _copysign = math.copysign
 
@@ -505,8 +507,7 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
         *((secrets, n, _forwarded("python", n)) for n in ("randbelow", "choice", "randbits")),
     ]
     found += [
-        (math, "log", _of_one(math.log, np.log)),
-        (math, "log1p", _of_one(math.log1p, np.log1p)),
+        *((math, each, _of_one(getattr(math, each), getattr(np, each))) for each in _OF_MATH),
         (math, "copysign", _signed),
         *((time, name, _read(getattr(time, name))) for name in _CLOCKS),
         *((time, f"{name}_ns", _read(getattr(time, f"{name}_ns"))) for name in _CLOCKS),
@@ -544,6 +545,7 @@ def recorded_globals(rng: RecordingGenerator, reach: Reach = _NOTHING) -> Genera
             refused_entropy(),
             reach.rebound(_by_identity()),
             lasting_code(lambda: _unpatched(reach)),
+            kept_noise(reach) if rng.path.unread else nullcontext(),
         ):
             yield
     finally:

@@ -164,10 +164,10 @@ class PathLoss:
     revealed : tuple of lines
         The lines where noise was revealed before data was added to it, which may explain a
         departure.
-    released : bool
-        True if everything that was observed is returned as it is.
-    moved : tuple of pairs of lines
-        The pairs of lines at which the two runs observed the same value.
+    shown : tuple or None
+        The values that were observed, if all of them are returned as they are.
+    forked : bool
+        True if something else was observed besides, such as a comparison or a choice.
     silent : tuple of lines
         The lines where noise of scale 0 was drawn.
     output : tuple
@@ -183,12 +183,17 @@ class PathLoss:
     divergence: _Divergence | None
     certain: bool
     revealed: tuple[Line, ...]
-    released: bool
-    moved: tuple[tuple[Line, Line], ...]
+    shown: tuple[Any, ...] | None
+    forked: bool
     silent: tuple[Line, ...]
     output: tuple[Atom, ...]
     noisy: tuple[NoisyNumber, ...] = ()
     error: float = 0.0
+
+    @property
+    def released(self) -> bool:
+        """True if everything that was observed is returned as it is."""
+        return self.shown is not None and not self.forked
 
     @property
     def differs_at(self) -> Line | None:
@@ -229,8 +234,8 @@ def path_loss(
         certain=_is_certain(divergence, path, other)
         or (shown is not None and _seed_settles(target, neighbour, path, output, rng, start)),
         revealed=_revealed(path),
-        released=_is_released(path, output),
-        moved=tuple(other.moved),
+        shown=None if _places(path, output) is None else _values(path),
+        forked=any(each.kind not in _VALUES and not _is_seed(each) for each in path.seen),
         silent=tuple(sorted(path.silent)),
         output=output,
         noisy=_noisy_numbers(path, other, output) if divergence is None else (),
@@ -282,6 +287,11 @@ def require_untraced(target: TracedTarget, x: Any, seed: int) -> None:
     """
     path = SampledRun(values=True)
     traced = target.outputs(x, path, np.random.default_rng(seed))
+    if target.unread:
+        read = replace(target, unread=False)
+        found = read.outputs(x, SampledRun(values=True), np.random.default_rng(seed))
+        if not same_atoms(without_marks(traced), without_marks(found), ROUNDED):
+            raise UnfollowableError("it returns something else where noise is kept", target.home)
     if not target.keyword or not path.own_stream:
         return
     first = without_marks(target.plainly(x, seed))
@@ -374,24 +384,23 @@ def is_shown_by_change(
     return places is not None and places == _places(changed, found)
 
 
-def _is_released(path: PathRun, output: tuple[Atom, ...]) -> bool:
-    """Return True if all observations are values that are returned unchanged and in order.
+_VALUES = frozenset({Seen.VALUE, Seen.SETTLED})
 
-    A value that is sorted, chosen or rounded first is not unchanged; some path shows it.
-    """
-    return _places(path, output) is not None
+
+def _values(path: PathRun) -> tuple[Any, ...]:
+    """Return the observed values that no earlier ones settle, in order."""
+    return tuple(each.result for each in path.seen if each.kind is Seen.VALUE)
 
 
 def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:
-    """Return the places of the observed values in the output, in order; None if one is missing."""
+    """Return the places of the observed values in the output, in order; None if one is missing.
+
+    A value that is sorted, chosen or rounded first is not unchanged; some path shows it.
+    """
     atoms = iter(enumerate(without_marks(output)))
     places: list[int] = []
-    for each in path.seen:
-        if each.kind is Seen.SETTLED or _is_seed(each):
-            continue
-        if each.kind is not Seen.VALUE:
-            return None
-        for value in np.ravel(each.result).tolist():
+    for observed in _values(path):
+        for value in np.ravel(observed).tolist():
             place = next((index for index, atom in atoms if value == atom), None)
             if place is None:
                 return None

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dpcp_audit.tracing.draws import Line, NoiseLaw
+    from dpcp_audit.tracing.traced_numbers import Turn
     from dpcp_audit.words.validate import FloatArray
 
 MOST_NUMBERS = 100_000
@@ -191,6 +192,8 @@ class PathRun:
         True if its draws are those of an untraced run with the same generator.
     closed : bool
         True if the run is over: what the target has kept of it is what an untraced run holds.
+    unread : bool
+        True if ``float`` and new arrays keep noise, and a draw of one of two numbers is a coin.
     """
 
     live: ClassVar[bool] = False
@@ -209,8 +212,9 @@ class PathRun:
         self.seeded: dict[int, Any] = {}
         self.own_stream = True
         self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
-        self.closed = False
+        self.closed = self.unread = False
         self.halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]] = {}
+        self.turns: dict[NoiseDraw, Turn] = {}
 
     def decided(self, asked: Question) -> Any:
         """Return the result of an observation, and note it."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,13 @@ from dpcp_audit.tracing.draws import (
     UnfollowableError,
     target_line,
 )
-from dpcp_audit.tracing.outputs import OutputLaw
-from dpcp_audit.tracing.path_likelihood import LOST, log_likelihoods, log_of_region
+from dpcp_audit.tracing.outputs import ROUNDED, OutputLaw, same_atoms, without_marks
+from dpcp_audit.tracing.path_likelihood import (
+    LOST,
+    log_likelihoods,
+    log_of_region,
+    numerical_error,
+)
 from dpcp_audit.tracing.path_runs import PathRun, Question, RevealedDraw
 
 if TYPE_CHECKING:
@@ -54,7 +60,6 @@ class ForcedRun(PathRun):
     def __init__(self, transcript: Sequence[Observation], *, values: bool = False) -> None:
         super().__init__(values=values)
         self.transcript = transcript
-        self.moved: list[tuple[Line, Line]] = []
 
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Return the value that the other path saw."""
@@ -91,8 +96,6 @@ class ForcedRun(PathRun):
                 f"{len(entry.draws)} at line {entry.line[1]}",
                 line,
             )
-        if entry.line != line:
-            self.moved.append((entry.line, line))
         return entry
 
 
@@ -245,6 +248,15 @@ class _TreeRun(PathRun):
         plain = all(law is None or law is UNIFORM or law.values() is not None for law in laws)
         return plain and not self.joined and not len(self.sums)
 
+    def others(self, prefix: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Return the ways not taken at the forks after the given ones."""
+        start = len(prefix)
+        return [
+            (*prefix, *(0,) * (depth - start), way)
+            for depth in range(start, len(self.forks))
+            for way in range(1, self.forks[depth])
+        ]
+
     def clock_read(self) -> None:
         """End the path: what follows from the time is no law."""
         raise NotFiniteError("a clock is read", target_line())
@@ -363,6 +375,91 @@ class _TreeRun(PathRun):
         return result
 
 
+class _OtherOutputError(TraceEnd):
+    """The path returns more noisy numbers than the output has."""
+
+
+class _ShownRun(_TreeRun):
+    """A path of the tree that is made to return the noisy values of an output.
+
+    Parameters
+    ----------
+    shown : sequence
+        The values, in their order.
+    prefix : sequence of int
+        Ways to go at the first forks.
+    """
+
+    def __init__(self, shown: Sequence[Any], prefix: Sequence[int]) -> None:
+        super().__init__(prefix)
+        self.shown = list(shown)
+        self.inside = False
+
+    def decided(self, asked: Question) -> Any:
+        """Return the output's next value, or fork."""
+        if asked.found.kind is not Seen.VALUE:
+            return super().decided(asked)
+        if not self.shown:
+            raise _OtherOutputError("more noise is read", asked.found.line)
+        self.inside |= not asked.found.at_return
+        value = self.shown.pop(0)
+        self.seen.append(asked.found.with_result(value))
+        return value
+
+
+_MOST_SUMMED = 32
+"""Paths of one input that are run for the probability of one output."""
+
+
+def output_log_density(
+    target: TracedTarget, x: Any, output: tuple[Atom, ...], shown: Sequence[Any]
+) -> tuple[float, float]:
+    """Return the log-density of an output: the sum over the paths that return it, with its error.
+
+    Parameters
+    ----------
+    output : tuple
+        The output, as plain values.
+    shown : sequence
+        Those of its values that are noisy numbers, as they are.
+
+    Raises
+    ------
+    NotFiniteError
+        If its paths are too many, or may return it in a way that is not known.
+    """
+    waiting: list[tuple[int, ...]] = [()]
+    masses, error, runs = [LOST], 0.0, 0
+    while waiting:
+        prefix = waiting.pop()
+        path = _ShownRun(shown, prefix)
+        with suppress(_OtherOutputError):
+            found = _output(target, x, path, np.random.default_rng(0))
+            if _returns(path, found, output):
+                masses.append(float(log_likelihoods(path).sum()))
+                error = max(error, numerical_error(path))
+        waiting += path.others(prefix)
+        if path.dropped or (runs := runs + 1) + len(waiting) > _MOST_SUMMED:
+            raise NotFiniteError("too many paths return an output", target.home)
+    return float(logsumexp(masses)), error
+
+
+def _returns(path: _ShownRun, found: tuple[Atom, ...], output: tuple[Atom, ...]) -> bool:
+    """Return True if a path returns an output, False if it cannot.
+
+    Raises
+    ------
+    NotFiniteError
+        If it is not known, since what was read was changed before it was returned, or rounded.
+    """
+    found, output = without_marks(found), without_marks(output)
+    if not path.shown and same_atoms(found, output):
+        return True
+    if path.inside or same_atoms(found, output, ROUNDED):
+        raise NotFiniteError("a noisy number is changed before it is returned", ("", 0))
+    return False
+
+
 def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> OutputLaw:
     """Return the log-probability of every output of the target on one input.
 
@@ -413,10 +510,7 @@ def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
             found[output].append(path.log_mass)
         elementary = elementary and path.is_elementary
         missed += path.dropped
-        start = len(prefix)
-        for depth in range(start, len(path.forks)):
-            stem = (*prefix, *(0,) * (depth - start))
-            waiting += [(*stem, way) for way in range(1, path.forks[depth])]
+        waiting += path.others(prefix)
     law = OutputLaw.of(found, typed=typed)
     law.missed, law.pruned, law.elementary = missed, pruned, elementary
     return law

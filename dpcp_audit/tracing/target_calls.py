@@ -248,6 +248,8 @@ class TracedTarget:
     read : callable or None
         A function that reads the source for one input. It returns the line and reason of what may
         decide the output besides the input and the draws, or None.
+    unread : bool
+        True if ``float`` and new arrays keep noise, in place of reading it.
     """
 
     function: Callable[..., Any]
@@ -258,6 +260,7 @@ class TracedTarget:
     code: CodeType | None = None
     written: object = None
     read: Callable[[Any], Any] | None = None
+    unread: bool = False
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> TracedTarget:
@@ -288,6 +291,7 @@ class TracedTarget:
             If the path cannot be followed to its end.
         """
         rng = RecordingGenerator(path, source)
+        path.unread = self.unread
         before = self._states()
         keywords = {**self.options, **({self.keyword: rng} if self.keyword else {})}
         try:

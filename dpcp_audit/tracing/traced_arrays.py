@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcp_audit.tracing.traced_numbers import (
     Traced,
+    as_float,
     is_plain,
     made,
     traced_in,
@@ -38,9 +39,12 @@ class TracedArray(np.ndarray):
         return apply_function(func, args, kwargs)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the values, read, in another type; objects stay traced."""
+        """Return the values, read, in another type; objects stay traced, and floats."""
         if np.dtype(dtype) == object:
             return super().astype(dtype, *args, **kwargs)
+        if np.dtype(dtype) == float and not args and not kwargs:
+            listed = [_float(each) for each in self.ravel().tolist()]
+            return traced_array(np.fromiter(listed, object, self.size).reshape(self.shape))
         return values_of(self).astype(dtype, *args, **kwargs)
 
     def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
@@ -101,6 +105,10 @@ def traced_array(numbers: Any) -> TracedArray:
     return np.asarray(numbers, dtype=object).view(TracedArray)
 
 
+def _float(number: Any) -> Any:
+    return as_float(number) if isinstance(number, Traced) else float(number)
+
+
 def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
     """Apply a ufunc; what it does not keep traced, it reads."""
     if method == "__call__" and not kwargs and ufunc in _OPERATORS:
@@ -139,7 +147,7 @@ def _made(ufunc: Any, number: Any) -> Any:
     return traced_array(np.fromiter(found, object, len(found)).reshape(number.shape))
 
 
-_MADE = frozenset({"log", "log1p", "sign"})
+_MADE = frozenset({"log", "log1p", "sign", "sqrt", "cos", "sin"})
 """Functions of uniform draws that noise is made with."""
 
 

@@ -11,8 +11,9 @@ that they settle are known at once, with the unit in which their density is take
 are left share as few draws as possible.
 
 −log U is exponential, and −log of that is Gumbel. The size of a symmetric uniform draw and its sign
-are independent, and a fair sign times an exponential draw is Laplace. A draw that another was made
-of cannot be used again.
+are independent, and a fair sign times an exponential draw is Laplace. √(−2 log U) times the cosine
+of a uniform angle is normal, and independent of that times the sine (Box and Muller 1958). A draw
+that another was made of cannot be used again.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -24,6 +25,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
@@ -33,9 +35,11 @@ from dpcp_audit.tracing.draws import (
     EXPONENTIAL,
     GUMBEL,
     LAPLACE,
+    NORMAL,
     UNIFORM,
     Ordering,
     counted_law,
+    scipy_law,
 )
 from dpcp_audit.words.values import is_list
 
@@ -56,6 +60,7 @@ class _NumberPath(Protocol):
     values: bool
     closed: bool
     halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]]
+    turns: dict[NoiseDraw, Turn]
 
     def new_draw(
         self, law: NoiseLaw | None, name: str, line: Line, standard: float = ..., /
@@ -78,6 +83,28 @@ class _NumberPath(Protocol):
     def array_function(self, function: Any, args: Any, kwargs: Any, /) -> Any:
         """Apply a function of NumPy to arguments some of which are traced."""
         ...
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """The cosine and the sine of a uniform angle, and the normal draws that they are made into.
+
+    Parameters
+    ----------
+    angle : tuple of float
+        Offset and coefficient of the uniform draw.
+    waves : tuple of NoiseDraw
+        Cosine and sine, which are not independent: once both are asked for, neither is observed.
+    radius : NoiseDraw or None
+        The draw that they were multiplied by.
+    normals : tuple of NoiseDraw
+        The products.
+    """
+
+    angle: tuple[float, float]
+    waves: tuple[NoiseDraw, NoiseDraw]
+    radius: NoiseDraw | None = None
+    normals: tuple[NoiseDraw, ...] = ()
 
 
 _REAL = frozenset({int, float, bool, np.float64, np.int64, np.bool_})
@@ -306,6 +333,11 @@ _ELEMENTWISE = frozenset(
 numbers.Real.register(Traced)
 
 
+def as_float(number: Traced) -> Traced:
+    """Return a number that an untraced run holds as a float."""
+    return Traced(number.path, float(number.value), number.offset, number.terms, pure=number.pure)
+
+
 def values_of(value: Any) -> Any:
     """Return plain data in place of traced data: the values are read."""
     if isinstance(value, Traced):
@@ -356,7 +388,10 @@ def folded(number: Traced) -> tuple[float, Terms]:
     return offset, left
 
 
-_COIN = counted_law("choice", (0.5, 0.5))
+COIN = counted_law("choice", (0.5, 0.5))
+"""The law of a fair coin, 0 or 1."""
+_RADIUS, _ARCSINE = scipy_law("rayleigh"), scipy_law("arcsine")
+_WAVES: dict[str, Callable[[float], float]] = {"cos": math.cos, "sin": math.sin}
 _SLACK = 1e-12
 
 
@@ -366,10 +401,12 @@ def made(name: str, number: Traced) -> Traced | None:
     Parameters
     ----------
     name : str
-        "log", "log1p", "absolute" or "sign".
+        "log", "log1p", "sqrt", "absolute", "sign", "cos" or "sin".
     """
     if number.path.closed:
         return None
+    if name in _WAVES:
+        return _wave(number, name)
     if name in {"absolute", "sign"}:
         return _half(number, name)
     return _newly_made(name, number)
@@ -381,13 +418,15 @@ def _newly_made(name: str, number: Traced) -> Traced | None:
 
 
 def product(first: Traced, second: Traced) -> Traced | None:
-    """Return a fair sign times an exponential draw as a Laplace draw; None of other products."""
+    """Return a product that has a draw of its own: a Laplace or normal one; None of others."""
     path = first.path
     if path.closed:
         return None
     for sign, size in ((first, second), (second, first)):
+        if normal := _turned(sign, size):
+            return normal
         coin, draw = _single(sign), _single(size, law=EXPONENTIAL)
-        if coin is None or draw is None or coin.law is not _COIN or path.values:
+        if coin is None or draw is None or coin.law is not COIN or path.values:
             continue
         if size.offset == 0 and 2 * sign.offset == -sign.terms[coin]:
             scale = abs(sign.offset * size.terms[draw])
@@ -403,8 +442,12 @@ def _single(number: Traced, law: NoiseLaw | None = None) -> NoiseDraw | None:
     if len(number.terms) != 1:
         return None
     draw = next(iter(number.terms))
-    seen = draw.point is not None or draw.joined or draw.settled or not draw.region.whole
+    seen = draw.settled or not _is_unseen(draw)
     return None if seen or (law is not None and draw.law is not law) else draw
+
+
+def _is_unseen(draw: NoiseDraw) -> bool:
+    return draw.point is None and not draw.joined and draw.region.whole
 
 
 def _new(path: _NumberPath, law: NoiseLaw, draw: NoiseDraw, standard: float) -> NoiseDraw:
@@ -427,6 +470,63 @@ def _log(number: Traced, draw: NoiseDraw) -> Traced | None:
     return Traced(path, value, offset, {_new(path, law, draw, offset - value): -1.0}, pure=True)
 
 
+def _sqrt(number: Traced, draw: NoiseDraw) -> Traced | None:
+    """Return the root of an exponential number."""
+    if draw.law is not EXPONENTIAL or number.offset or number.terms[draw] <= 0:
+        return None
+    value, scale = math.sqrt(number.value), math.sqrt(number.terms[draw] / 2)
+    root = _new(number.path, _RADIUS, draw, value / scale)
+    return Traced(number.path, value, 0.0, {root: scale}, pure=True)
+
+
+def _wave(number: Traced, name: str) -> Traced | None:
+    """Return the cosine or the sine of a number that is a whole turn of a uniform draw."""
+    path, draw = number.path, next(iter(number.terms))
+    angle = number.offset, number.terms[draw]
+    if draw not in path.turns:
+        whole = math.isclose(abs(angle[1]), 2 * math.pi, rel_tol=_SLACK)
+        if path.values or not whole or _single(number, law=UNIFORM) is None:
+            return None
+        draw.settled = True
+        first, second = (
+            path.new_draw(_ARCSINE, draw.name, draw.line, (1 + wave(number.value)) / 2)
+            for wave in _WAVES.values()
+        )
+        (first if name == "sin" else second).settled = True
+        path.turns[draw] = Turn(angle, (first, second))
+    turn = path.turns[draw]
+    if turn.angle != angle:
+        return None
+    asked, other = turn.waves if name == "cos" else turn.waves[::-1]
+    other.settled |= asked.settled
+    return Traced(path, _WAVES[name](number.value), -1.0, {asked: 2.0}, pure=True)
+
+
+def _turned(size: Traced, wave: Traced) -> Traced | None:
+    """Return the product of a radius and a wave of an independent angle, a normal number."""
+    path, radius, own = size.path, next(iter(size.terms)), next(iter(wave.terms))
+    if radius.law is not _RADIUS or own.law is not _ARCSINE or size.offset:
+        return None
+    turn = next(each for each in path.turns.values() if own in each.waves)
+    if 2 * wave.offset != -wave.terms[own] or len(size.terms) + len(wave.terms) > 2:
+        return None
+    if turn.radius is None:
+        if _single(size) is None or not all(_is_unseen(each) for each in turn.waves):
+            return None
+        turn.radius = radius
+        turn.normals = tuple(
+            path.new_draw(NORMAL, radius.name, radius.line, radius.standard * (2 * z.standard - 1))
+            for z in turn.waves
+        )
+        for draw in (radius, *turn.waves):
+            draw.settled = True
+    if turn.radius is not radius:
+        return None
+    scale = size.terms[radius] * wave.terms[own] / 2
+    normal = turn.normals[turn.waves.index(own)]
+    return Traced(path, size.value * wave.value, 0.0, {normal: scale}, pure=True)
+
+
 def _log1p(number: Traced, draw: NoiseDraw) -> Traced | None:
     return _log(1 + number, draw)
 
@@ -437,7 +537,7 @@ def _split(number: Traced, draw: NoiseDraw) -> tuple[NoiseDraw, NoiseDraw] | Non
         return None
     path = number.path
     size = _new(path, UNIFORM, draw, abs(2 * draw.standard - 1))
-    return size, path.new_draw(_COIN, draw.name, draw.line, float(draw.standard > 0.5))
+    return size, path.new_draw(COIN, draw.name, draw.line, float(draw.standard > 0.5))
 
 
 def _half(number: Traced, name: str) -> Traced | None:
@@ -473,6 +573,7 @@ def _halved(number: Traced, draw: NoiseDraw, name: str) -> Traced | None:
 _MADE: dict[str, Callable[[Traced, NoiseDraw], Traced | None]] = {
     "log": _log,
     "log1p": _log1p,
+    "sqrt": _sqrt,
     "absolute": lambda number, draw: _halved(number, draw, "absolute"),
     "sign": lambda number, draw: _halved(number, draw, "sign"),
 }

@@ -135,6 +135,7 @@ def _trace(
         rng=seed,
         replays=_REPLAYS,
         tree=1,
+        release=False,
     )
 
 
