@@ -70,6 +70,7 @@ def no_noise(*_: object) -> object:
         (domains, "atom_domain", domains.vector_domain),
         (typing.RuntimeType, "parse", classmethod(lambda cls, *given: "f32")),
         (_lib.lib, "opendp_core__measurement_invoke", no_noise),
+        (_lib.lib, "opendp_core__measurement_invoke", ctypes.CFUNCTYPE(ctypes.c_int)(int)),
         (
             _lib.lib,
             "opendp_measurements__make_laplace",
