@@ -228,7 +228,7 @@ def decided_by_difference(name: str, a: Value, b: Value) -> bool | None:
 def kind(value: Value) -> str:
     """Return the kind of a value, in words."""
     if isinstance(value, Statistic):
-        return value.says or "a statistic"
+        return str(value.says)
     if isinstance(value, Present):
         return f"whether {kind(value.counts)} is above a number"
     names = {
@@ -283,7 +283,7 @@ def remedy(reading: Interpreter, value: Value) -> str:
         return "draw between the ends of the gap: rng.uniform(edges[i], edges[i + 1])"
     if not isinstance(value, Statistic) or not value.linf:
         return "add noise to it before it is used"
-    if "order statistic" in value.says:
+    if value.says.ranked:
         return _ORDER
     size = f", size={value.shape}" if value.shape else ""
     distances = float(value.l1), math.sqrt(value.l2_squared)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -61,6 +61,23 @@ class Subsample:
     token: int
     share: Fraction
     added: bool = False
+
+
+class Origin(NamedTuple):
+    """What a statistic is made of, in words, and whether it is an order statistic."""
+
+    text: str = "a statistic"
+    ranked: bool = False
+
+    def made(self, how: str) -> Origin:
+        """Return the origin of what is made of the statistic: "a sum of"."""
+        return self._replace(text=f"{how} {self.text}")
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_PLAIN = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +169,7 @@ class Statistic:
         shift of all entries leaves as it is.
     integer : bool
         True if the difference is one of whole numbers.
-    says : str
+    says : Origin
         The statistic, in words.
     part : Part or None
         The part of a vector that a number was taken from.
@@ -184,7 +201,7 @@ class Statistic:
     linf: Fraction
     span: Fraction
     integer: bool = False
-    says: str = ""
+    says: Origin = _PLAIN
     part: Part | None = None
     where: int = -1
     size: Fraction | None = None
@@ -257,7 +274,7 @@ def statistic(
     *,
     span: Fraction | None = None,
     integer: bool = False,
-    says: str = "",
+    says: Origin | str = _PLAIN,
     part: Part | None = None,
     where: int = -1,
     size: Fraction | None = None,
@@ -269,7 +286,8 @@ def statistic(
     l1 = min(l1, linf * entries)
     l2_squared = min(l2_squared, l1 * linf, linf * linf * entries)
     spread = min(2 * linf, l1) if span is None else min(span, 2 * linf, l1)
-    return Statistic(shape, l1, l2_squared, linf, spread, integer, says, part, where, size, floats)
+    of = Origin(says) if isinstance(says, str) else says
+    return Statistic(shape, l1, l2_squared, linf, spread, integer, of, part, where, size, floats)
 
 
 def larger_of(a: Statistic, b: Statistic) -> Statistic:
@@ -297,7 +315,7 @@ def disjoint(masks: Iterable[int]) -> list[int]:
     return found
 
 
-def number(distance: Fraction, says: str, **rest: Any) -> Statistic:
+def number(distance: Fraction, says: Origin | str, **rest: Any) -> Statistic:
     """Return a statistic that is one number and moves by at most ``distance``."""
     return statistic((), distance, distance * distance, distance, says=says, **rest)
 

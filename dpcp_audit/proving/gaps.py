@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flint import ctx
 
-from dpcp_audit.proving.charges import EXPONENTIAL, Charge
+from dpcp_audit.proving.charges import Charge
 from dpcp_audit.proving.distances import (
     SCALAR,
     Hidden,
@@ -277,8 +277,8 @@ def _released(reader: Interpreter, chosen: Chosen) -> Value:
     """Charge for a uniform draw inside the chosen gap; the gap itself stays unknown."""
     reader.use(chosen.draw, next(tokens))
     reader.note("a uniform draw inside the chosen gap", noise=True)
-    reader.rules.add("exponential mechanism over gaps: Smith 2011, Algorithm 2")
-    reader.charge(Charge("range", chosen.span, reader.line, EXPONENTIAL, exponent=chosen.line))
+    rule = "exponential mechanism over gaps: Smith 2011, Algorithm 2"
+    reader.charge(Charge("range", chosen.span, reader.line, rule, exponent=chosen.line))
     return SCALAR
 
 

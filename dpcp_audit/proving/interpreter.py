@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.proving.statements import Ends
+    from dpcp_audit.words.results import Drawing
 
 
 _DEEPEST = 40
@@ -130,10 +131,17 @@ class Reader(Expressions):
         """Return the refusal of data that is used without noise at the line that is read."""
         return Leak(self.line, reason, hint, self.file, unpaid=unpaid)
 
-    def note(self, says: str, sensitivity: Fraction | None = None, *, noise: bool = False) -> None:
+    def note(
+        self,
+        says: str,
+        sensitivity: Fraction | None = None,
+        *,
+        noise: bool = False,
+        drawn: Drawing | None = None,
+    ) -> None:
         """Keep a remark on the line that is read."""
         remarks = self.notes.setdefault((self.file, self.line), [])
-        remark = Note(says, sensitivity, noise)
+        remark = Note(says, sensitivity, noise or drawn is not None, drawn)
         if remark not in remarks:
             remarks.append(remark)
 

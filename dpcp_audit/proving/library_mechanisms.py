@@ -55,6 +55,7 @@ from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain
 from dpcp_audit.proving.table import SPECIAL
 from dpcp_audit.proving.unchanged_code import changed_in
 from dpcp_audit.stats.enclosures import ball, lower
+from dpcp_audit.words.results import Drawing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -305,7 +306,7 @@ def _charged(reader: Interpreter, owner: Mechanism, x: Statistic) -> Value:
         charged, size = "rare", min(steps, Fraction(1))
     else:
         charged, size = "concentrated", x.l2_squared / scale.square
-    reader.note(f"{law} noise of scale {float(scale):.6g} on {x.says or 'a statistic'}", noise=True)
+    reader.note(f" on {x.says}", drawn=Drawing(law, float(scale)))
     charge = Charge(charged, size, reader.line, _AT_ONCE[law], where=x.where, sample=x.sample)
     charge = replace(charge, cell=x.cell)
     if charged == "concentrated" and x.part is not None:

@@ -62,6 +62,7 @@ from dpcp_audit.proving.exact_numbers import (
     rational_of,
 )
 from dpcp_audit.stats.enclosures import ball, upper
+from dpcp_audit.words.results import Drawing
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.distances import Leak
@@ -279,7 +280,7 @@ def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     if law == "geometric":
         parameter = Surd.of(_log_rate(reader, scale))
     noise = Noise((next(tokens),), law, parameter, shape, reader.line, alike=not array)
-    reader.note(f"{law} noise of scale {float(parameter):.6g}", noise=True)
+    reader.note("", drawn=Drawing(law, float(parameter)))
     located = is_known(loc) and is_scalar(loc) and loc == 0
     if isinstance(loc, Statistic) and loc.shape not in {shape, ()}:
         raise reader.refuse(f"noise of the shape {shape} on a statistic of {loc.shape}")
@@ -377,8 +378,7 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
         raise reader.refuse(
             f"a value with {noise.law} noise is used: such noise hides only which entry is largest"
         )
-    on = x.says or "a statistic"
-    reader.note(f"{noise.law} noise of scale {float(size):.6g} on {on}", noise=True)
+    reader.note(f" on {x.says}", drawn=Drawing(noise.law, float(size)))
     part = x.part
     factor = Fraction(0) if part is None else part.factor * rate
     rule, scale = _MECHANISMS[noise.law.removeprefix(ROUNDED)], float(noise.scale)
@@ -440,16 +440,25 @@ def _log_rate(reader: Interpreter, p: Value) -> Fraction:
 def argmax(reader: Interpreter, value: Noisy) -> Value:
     """Charge for which entry of a noisy vector is largest, and return its public place."""
     x, noise = value.statistic, value.noise
-    if noise.law not in {"laplace", "gumbel", "exponential"}:
+    if noise.law not in _MAXIMA:
         reader.release(value)
         return WHOLE
     token = next(tokens)
     reader.use(noise.draw, token)
     cost = x.span / below(noise.scale)
     law = "range" if noise.law == "gumbel" else "pure"
-    rule, scale = _MECHANISMS.get(noise.law, ""), float(noise.scale)
+    rule, scale = _MAXIMA[noise.law], float(noise.scale)
     reader.charge(Charge(law, cost, value.line, rule, scale=scale, cell=x.cell, where=x.where))
     return WHOLE
+
+
+_MAXIMA = {
+    "laplace": "noisy maximum: Dwork and Roth 2014, Claim 3.9",
+    "gumbel": EXPONENTIAL,
+    "exponential": "noisy maximum with exponential noise: Ding, Kifer, Sayed, Steinke, Wang, Xiao "
+    "and Zhang 2021",
+}
+"""The source of the choice of the largest entry, by the law of the noise on each."""
 
 
 _STEEPEST = 500

@@ -256,7 +256,7 @@ def _charge(reader: Interpreter, made: Handle, real: Any, x: Statistic) -> None:
     says = f"OpenDP's {made.maker}"
     law, scale = "concentrated" if squared else "pure", float(made.scale)
     part = part if factor else None
-    reader.note(f"{says} of scale {scale:.6g} on {x.says or 'a statistic'}", noise=True)
+    reader.note(f"{says} of scale {scale:.6g} on {x.says}", noise=True)
     rule = f"{says}: its map of the distance, The OpenDP Library {_VERSION[:-1]}"
     size = size if close else found
     reader.charge(Charge(law, size, reader.line, rule, part, factor, scale, x.where, x.sample))

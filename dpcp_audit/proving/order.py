@@ -28,6 +28,7 @@ from dpcp_audit.proving.distances import (
     Crossed,
     Noise,
     Noisy,
+    Origin,
     Private,
     Public,
     PublicAnswer,
@@ -314,7 +315,8 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
     require_doubles(reader, a)
     reader.note("order statistic", a.width)
     size = max(abs(a.low), abs(a.high))
-    return number(a.width, "an order statistic of the records", size=size, floats=a.floats)
+    says = Origin("an order statistic of the records", ranked=True)
+    return number(a.width, says, size=size, floats=a.floats)
 
 
 def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
@@ -370,7 +372,7 @@ def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
     if isinstance(value, gaps.Gaps) and which is max:
         return gaps.common(value, "max")
     if isinstance(value, Statistic) and len(value.shape) == 1:
-        says = f"the largest or smallest of {value.says}"
+        says = value.says.made("the largest or smallest of")
         found = number(value.linf, says, size=value.size, floats=value.floats)
         peak = value.name if which is max else None
         return replace(found, peak=peak, cell=value.cell)

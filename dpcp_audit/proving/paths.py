@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.words.quantities import Quantity
+    from dpcp_audit.words.results import Drawing
 
 
 ITSELF = -1
@@ -56,10 +57,12 @@ class Note(NamedTuple):
     says: str
     sensitivity: Fraction | None = None
     noise: bool = False
+    drawn: Drawing | None = None
 
     def __str__(self) -> str:
+        said = self.says if self.drawn is None else f"{self.drawn}{self.says}"
         moved = self.sensitivity
-        return self.says if moved is None else f"{self.says}, sensitivity {float(moved):.6g}"
+        return said if moved is None else f"{said}, sensitivity {float(moved):.6g}"
 
 
 @dataclass(slots=True)
@@ -447,7 +450,14 @@ class Interpreter(Protocol):
         """Put a use of noise on the account."""
         ...
 
-    def note(self, says: str, sensitivity: Fraction | None = None, *, noise: bool = False) -> None:
+    def note(
+        self,
+        says: str,
+        sensitivity: Fraction | None = None,
+        *,
+        noise: bool = False,
+        drawn: Drawing | None = None,
+    ) -> None:
         """Keep a remark on the line that is read."""
         ...
 

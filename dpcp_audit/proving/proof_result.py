@@ -18,7 +18,7 @@ from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.formatting import rounded, wrapped
 from dpcp_audit.words.guarantees import PrivacyGuarantee
-from dpcp_audit.words.results import PROVES_ONLY, AnnotatedLine, SourceLocation, source_listing
+from dpcp_audit.words.results import AnnotatedLine, SourceLocation, source_listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,6 +64,8 @@ class ProofResult:
     differing : str
         What the claims are about where it is not one record or one report, in words: "where up to 3
         records are replaced". Else "".
+    changes : str
+        How two neighbours differ, a clause: "one is replaced by another".
     domain : int or None
         The number of values that one user may have; None of a function of records.
     """
@@ -79,6 +81,7 @@ class ProofResult:
     notes: Mapping[tuple[str, int], list[Note]]
     n: int | None = None
     differing: str = ""
+    changes: str = ""
     domain: int | None = None
 
     @property
@@ -182,6 +185,15 @@ class ProofResult:
         return None if over is None else exceeded(over)
 
     @property
+    def bound(self) -> float | None:
+        """The loss that is proved where it exceeds a claim, as the claim's own number; else None.
+
+        Rounded upwards; None, too, where nothing bounds it, or a line stops the proof.
+        """
+        over = self._exceeded() if self.stop is None else None
+        return None if over is None else over.number
+
+    @property
     def hint(self) -> str:
         """A change with which the proof may go through, where one is known."""
         if self.stop is not None:
@@ -244,8 +256,8 @@ def exceeded(total: Total) -> str:
                 f"no finite {total.unit} bounds what is shown with a small chance, but (ε, δ) does"
             )
         return "no finite ε bounds this: Gaussian noise, or what is shown with a small chance"
-    proved, claimed = f"{float(total.value):.6g}", f"{float(total.limit):.6g}"
-    return f"{PROVES_ONLY} {total.unit} ≤ {proved}, but {total.unit} ≤ {claimed} is claimed"
+    proved, claimed = (f"{total.unit} ≤ {float(each):.6g}" for each in (total.value, total.limit))
+    return f"the source proves only {proved}, but {claimed} is claimed"
 
 
 def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) -> str:
@@ -269,10 +281,9 @@ def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) 
     asked += [(charges, float(over.value / over.limit))]
     for which, ratio in asked:
         factor = math.sqrt(ratio) if gaussian else ratio
-        if math.isfinite(factor) and (found := _enough(which, factor, spending, claims)):
-            if which != charges:
-                return f"{found} at this line would prove it"
-            return f"{'all ' if found.startswith('noise') else ''}{found} would prove it"
+        where = " at this line" if which != charges else ""
+        if math.isfinite(factor) and (found := _enough(which, factor, spending, claims, where)):
+            return f"{found} would prove it"
     return ""
 
 
@@ -281,6 +292,7 @@ def _enough(
     factor: float,
     spending: Spending,
     claims: Sequence[PrivacyGuarantee],
+    where: str,
 ) -> str:
     """Return uses of noise that cost so much less that the claims hold, in words; "" if none."""
     scales, choices = {each.scale for each in which}, [e for e in which if e.exponent]
@@ -293,11 +305,11 @@ def _enough(
             continue
         if alone:
             symbol = "σ" if all(each.law in SQUARED for each in which) else "a scale"
-            return f"{symbol} ≥ {printed}"
+            return f"{symbol} ≥ {printed}{where}"
         if len(choices) == len(which):
-            return f"the exponent divided by {printed}"
+            return f"the exponent divided by {printed}{where}"
         also = f", and exponents divided by {printed}," if choices else ""
-        return f"noise {printed} times as large{also}"
+        return f"{'' if where else 'all '}noise {printed} times as large{also}{where}"
     return ""
 
 
@@ -406,6 +418,7 @@ def _annotated(result: ProofResult, source: FunctionSource) -> tuple[AnnotatedLi
                 private=tuple(str(each) for each in notes if not each.noise),
                 sensitivity=max(moved, default=None),
                 noise=tuple(str(each) for each in notes if each.noise),
+                draws=tuple(each.drawn for each in notes if each.drawn is not None),
                 cost=cost if adds_up else None,
                 unit=result.totals[0].unit if adds_up else "",
                 share=share,

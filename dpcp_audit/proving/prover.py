@@ -316,6 +316,16 @@ class ProofInputs:
         return "" if self.group == 1 else f"where up to {self.group} records are {changed}"
 
     @property
+    def changes(self) -> str:
+        """How two neighbours differ, a clause."""
+        if self.of_clients:
+            one = "one client" if self.group == 1 else f"up to {self.group} clients"
+            return f"all records of {one} are replaced by as many others"
+        if self.group > 1:
+            return f"up to {self.group} are {'added or removed' if self.n is None else 'replaced'}"
+        return "one is added or removed" if self.n is None else "one is replaced by another"
+
+    @property
     def assumed(self) -> tuple[str, ...]:
         """What is assumed of the inputs, and how neighbours differ."""
         low, high = (0.0, 1.0) if self.classes is not None else self.bounds
@@ -333,14 +343,8 @@ class ProofInputs:
             parts = "of one or more on both sides" if some else "as equal as can be"
             number += f" of {self.clients} clients, in parts {parts}"
         number += "" if some else ", n public"
-        differs = "one is added or removed" if some else "one is replaced by another"
-        if self.group > 1:
-            differs = f"up to {self.group} are " + ("added or removed" if some else "replaced")
-        if self.of_clients:
-            one = "one client" if self.group == 1 else f"up to {self.group} clients"
-            differs = f"all records of {one} are replaced by as many others"
         return (
-            f"{number}; {differs}",
+            f"{number}; {self.changes}",
             f"every record is {what} in [{low:g}, {high:g}], {beside}",
         )
 
@@ -385,6 +389,7 @@ class ProofAttempt:
             source=source,
             notes=reader.notes,
             differing=self.inputs.differing,
+            changes=self.inputs.changes,
             domain=self.inputs.domain,
         )
 

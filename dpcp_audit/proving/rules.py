@@ -220,7 +220,7 @@ def _along(reader: Interpreter, a: Statistic, axis: int) -> Statistic:
         min(a.l1 * a.l1, summed * a.l2_squared),
         min(a.l1, summed * a.linf),
         integer=a.integer,
-        says=f"sums of {a.says}",
+        says=a.says.made("sums of"),
         size=None if a.size is None else a.size * summed,
         floats=a.floats,
     )
@@ -260,7 +260,7 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
     if isinstance(a, Statistic) and len(a.shape) == 1:
         size = None if a.size is None else a.size * a.shape[0]
         parts = {"integer": a.integer, "size": size, "floats": a.floats}
-        return in_range(reader, number(a.l1, f"a sum of {a.says}", **parts))
+        return in_range(reader, number(a.l1, a.says.made("a sum of"), **parts))
     if isinstance(a, Weights) and not a.total:
         return replace(a, total=True, shape=())
     return NotImplemented
@@ -349,7 +349,7 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
         return number(distance, "a mean over records", size=size, floats=True)
     a = reader.gathered(a)
     if isinstance(a, Statistic) and len(a.shape) == 1 and a.shape[0]:
-        return number(a.l1 / a.shape[0], f"a mean of {a.says}", size=a.size, floats=True)
+        return number(a.l1 / a.shape[0], a.says.made("a mean of"), size=a.size, floats=True)
     return NotImplemented
 
 
@@ -522,7 +522,7 @@ def cumulated(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             a.l1 * a.l1 * entries,
             a.l1,
             integer=a.integer,
-            says=f"partial sums of {a.says}",
+            says=a.says.made("partial sums of"),
             size=None if a.size is None else a.size * entries,
             floats=a.floats,
         )

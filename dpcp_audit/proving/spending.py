@@ -37,8 +37,9 @@ from dpcp_audit.proving.charges import (
     union,
 )
 from dpcp_audit.proving.distances import Refusal, moved_together
+from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.proving.loss_distributions import delta_of, delta_of_rho, gaussian_delta_above
-from dpcp_audit.stats.enclosures import ball
+from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -80,6 +81,13 @@ class Total:
     def within(self) -> bool:
         """Return True if the cost is certainly at most the claim."""
         return self.value is not None and self.value <= self.limit
+
+    @property
+    def number(self) -> float | None:
+        """The cost as the claim's own number, rounded upwards; None where there is none."""
+        if self.value is None:
+            return None
+        return upper(ball(self.value if self.power == 1 else root_above(self.value)))
 
     def times(self, factor: Fraction, rule: str) -> Total:
         """Return so many times the cost, by a further rule."""

@@ -120,16 +120,19 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
     if not reader.use(threshold.draw, SHARED):
         cost = moved * threshold.scale.inverse().size_above
         scale = float(threshold.scale)
-        rule = "noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017"
-        reader.charge(Charge("aligned", cost, threshold.line, rule, scale=scale))
+        reader.charge(Charge("aligned", cost, threshold.line, _RULE, scale=scale))
     token = next(tokens)
     reader.use(query.noise.draw, token)
     paid = answers.next()
     if paid:
         answers.kept[found.key] = token
         cost = (moved + reach) * query.noise.scale.inverse().size_above
-        reader.charge(Charge("aligned", cost, query.line, scale=float(query.noise.scale)))
+        scale = float(query.noise.scale)
+        reader.charge(Charge("aligned", cost, query.line, _RULE, scale=scale))
     return paid is (answers.side > 0)
+
+
+_RULE = "noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017"
 
 
 def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> Fraction:

@@ -27,7 +27,6 @@ from dpcp_audit.words.formatting import (
 )
 from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
 from dpcp_audit.words.results import (
-    PROVES_ONLY,
     EvidenceKind,
     SourceLocation,
     Verdict,
@@ -99,7 +98,7 @@ def undecided_by_proof(finding: Mapping[str, Any]) -> bool:
 
     Examples
     --------
-    >>> stopped = {"reason": "the source proves only ε ≤ 2, but ε ≤ 1 is claimed"}
+    >>> stopped = {"reason": "the source proves only ε ≤ 2, but ε ≤ 1 is claimed", "bound": 2.0}
     >>> found = {"quantity": "epsilon", "kind": "certified", "lower": 0.4, "value": 0.8,
     ...          "upper": "inf", "claimed": 1.0}
     >>> undecided_by_proof({"verdict": "INCONCLUSIVE", "evidence": found, "unproved": stopped})
@@ -108,9 +107,9 @@ def undecided_by_proof(finding: Mapping[str, Any]) -> bool:
     evidence: PlainData | None = finding.get("evidence")
     if not evidence or finding["verdict"] != Verdict.INCONCLUSIVE:
         return False
-    reason = str((finding.get("unproved") or {}).get("reason"))
+    unproved: PlainData = finding.get("unproved") or {}
     alone = only_above(evidence) or _of_what_is_revealed(evidence)
-    return reason.startswith(PROVES_ONLY) and not alone
+    return unproved.get("bound") is not None and not alone
 
 
 def note_of(finding: Mapping[str, Any]) -> str:
@@ -291,8 +290,7 @@ def power_sentence(
         return ""
     tested = f"These {number(calls)} {counted_as}s" if calls else "This check"
     if math.isinf(to_float(power["smallest"])):
-        detail = str(power.get("detail") or "")
-        why = f", {detail}" if detail.startswith("because ") else ""
+        why = f", because {power['why']}" if power.get("why") else ""
         return f"{tested} would catch no violation{why}."
     of = f", {power['detail']}," if power.get("detail") else ""
     if math.isclose(to_float(power["smallest"]), to_float(power["claimed"]), rel_tol=1e-9):
@@ -435,10 +433,9 @@ def _output(output: object) -> str:
     """
     if is_record(output) and output.keys() == {"output", "form"}:
         form: PlainData = output
-        none = form["form"] == "the value None"
-        return (
-            "None itself, not the text," if none else f"{_output(form['output'])} ({form['form']})"
-        )
+        if form["output"] is None:
+            return "None itself, not the text,"
+        return f"{_output(form['output'])} ({form['form']})"
     if isinstance(output, bool):
         return str(output)
     return number(output) if isinstance(output, int | float) else short(output)
@@ -696,16 +693,15 @@ def _too_dear(finding: Mapping[str, Any]) -> str:
     place: PlainData = unproved.get("location") or {}
     where = f"{place['file']}:{place['line']}" if place else ""
     drawn = {
-        str(noise).partition(" on ")[0]
-        for each in unproved.get("source") or ()
-        if (each["file"], each["line"]) == (place.get("file"), place.get("line"))
-        for noise in each["noise"]
-        if " noise of scale " in noise
+        (each["law"], each["scale"])
+        for line in unproved.get("source") or ()
+        if (line["file"], line["line"]) == (place.get("file"), place.get("line"))
+        for each in line.get("draws") or ()
     }
     start = f"{where}: " if where else ""
     if len(drawn) == 1:
-        law, _, size = drawn.pop().partition(" ")
-        start = f"{where} adds {_LAWS.get(law, law)} {size}, and "
+        ((law, scale),) = drawn
+        start = f"{where} adds {_LAWS.get(law, law)} noise of scale {scale:.6g}, and "
     hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
     return f"Undecided: {start}{unproved['reason']}.{hint}"
 

@@ -56,6 +56,8 @@ class _ShiftTest:
         Names of the options in which the two runs differ for this claim.
     reason : str
         Why there is no test.
+    untold : bool
+        True if that is because the documents hold too little.
     """
 
     shift: Shift | None = None
@@ -63,6 +65,7 @@ class _ShiftTest:
     differs: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     reason: str = ""
+    untold: bool = False
 
 
 def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> _ShiftTest:
@@ -74,7 +77,7 @@ def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> _ShiftTest:
     differs = _differences(old["witness"], new["witness"])
     shift = _shift(before, after)
     if shift is None:
-        return _ShiftTest(differs=differs, reason=_NO_TEST)
+        return _ShiftTest(differs=differs, reason=_NO_TEST, untold=True)
     certain = before["kind"] == after["kind"] == EvidenceKind.EXACT
     lower = old if shift.higher < shift.lower else new
     if lower["verdict"] == Verdict.PROVED:
@@ -446,7 +449,7 @@ def _remarks(
     remarks = [f"asked with another {asked}"] if asked else []
     known = dict.fromkeys(_CASES[key] for key in measured.differs if key in _CASES)
     names = _listed(list(known)) if known else ""
-    if measured.reason == _NO_TEST:  # another case, or too few counts in a document
+    if measured.untold:  # another case, or too few counts in a document
         why = f"the two runs measured different {names}" if names else measured.reason
         remarks.append(f"no p-value: {why}; only the verdicts can be compared")
     elif measured.reason:

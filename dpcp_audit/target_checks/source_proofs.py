@@ -24,11 +24,10 @@ from dpcp_audit.proving.coverage import (
 )
 from dpcp_audit.proving.coverage_reader import OrderStatistic
 from dpcp_audit.proving.distances import Leak, Refusal
-from dpcp_audit.proving.exact_numbers import root_above
 from dpcp_audit.proving.known_calls import GENERATORS
 from dpcp_audit.proving.proof_result import place_of
 from dpcp_audit.proving.prover import prove
-from dpcp_audit.stats.enclosures import at_most, ball, ends, upper
+from dpcp_audit.stats.enclosures import at_most, ends
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit
 from dpcp_audit.target_checks.planned_calls import pair_space, typical
 from dpcp_audit.targets import Kind, RandomStyle, Takes
@@ -162,6 +161,7 @@ class SourceProof:
             location=place,
             hint=told.hint,
             source=told.annotated,
+            bound=told.bound,
         )
 
     @property
@@ -200,7 +200,7 @@ class SourceProof:
             return ""
         factor = float(total.value / total.limit)
         detected = factor >= self.spec.detect**total.growth
-        return _LEFT_OPEN.format(factor=factor) if detected else ""
+        return _LEFT_OPEN.format(factor=factor ** (1 / total.power)) if detected else ""
 
     def outcome(self) -> Outcome:
         """Return the outcome of a claim that is proved at every size."""
@@ -212,7 +212,7 @@ class SourceProof:
         fixed: dict[str, Any] = {}
         if self.spec.target.kind.takes is not Takes.VALUE:
             fixed = {"n": list(self.sizes), "bounds": list(self.spec.target.bounds)}
-            assumed[0] = _differs(self.spec, assumed[0])
+            assumed[0] = _differs(self.spec, self.results[0].changes)
         spent = ", ".join(f"{line} spends {worst.unit} = {c:.6g}" for line, c in account.items())
         proof = Proof(
             method=ProofMethod.ARGUMENT,
@@ -249,9 +249,8 @@ class SourceProof:
     def _evidence(self, total: Total | None) -> Evidence:
         """Return the bound that is proved; without one, that there is none."""
         quantity, claimed, at = loss_of(self.guarantee).decided
-        most = math.inf
-        if total is not None and total.value is not None:
-            most = upper(ball(total.value if total.power == 1 else root_above(total.value)))
+        bound = None if total is None else total.number
+        most = math.inf if bound is None else bound
         return Evidence(
             kind=EvidenceKind.EXACT,
             quantity=quantity,
@@ -305,12 +304,12 @@ def _sizes(spec: CheckSpec) -> tuple[int, ...]:
     return tuple(sorted({each for each in scores.sizes if each >= fewest}))
 
 
-def _differs(spec: CheckSpec, assumed: str) -> str:
+def _differs(spec: CheckSpec, changes: str) -> str:
     """Return how neighbours differ, without the number of records of one proof."""
     if spec.group == 1 and spec.target.kind.takes is Takes.SCORES:
         return _RELATIONS[spec.neighbours]
     fixed = ", n public" if spec.neighbours is Relation.SUBSTITUTION else ""
-    return f"{assumed.partition('; ')[2]}{fixed}"
+    return f"{changes}{fixed}"
 
 
 _VECTORISED = Unproved(

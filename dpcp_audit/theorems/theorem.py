@@ -307,8 +307,8 @@ def _without_any(power: Power, theorem: Theorem) -> Power:
     No wrong correction is refuted there, so that it is not CONSISTENT.
     """
     correction = getattr(theorem, "correction_name", "the correction")
-    detail = f"because without any {correction} the bound would hold here too"
-    return replace(power, smallest=math.inf, detail=detail)
+    why = f"without any {correction} the bound would hold here too"
+    return replace(power, smallest=math.inf, why=why)
 
 
 def outside(

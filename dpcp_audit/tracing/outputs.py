@@ -39,7 +39,7 @@ class _TypeMark:
     ``words`` tell a reader of it; without, it names a type.
     """
 
-    says: str
+    name: str
     words: str = ""
 
 
@@ -325,6 +325,8 @@ def _told_apart(outputs: Sequence[tuple[Atom, ...]]) -> tuple[Any, ...]:
     ({'output': 1, 'form': 'of type int'}, {'output': '1', 'form': 'a text'}, 2.0)
     >>> _told_apart([(0.0,), (_BELOW_ZERO, -0.0)])
     ({'output': 0.0, 'form': 'with a plus sign'}, {'output': -0.0, 'form': 'with a minus sign'})
+    >>> _told_apart([(None,), ("None",)])
+    ({'output': None, 'form': 'the value None'}, {'output': 'None', 'form': 'a text'})
     """
     plain = [plain_output(output) for output in outputs]
     alike: dict[str, list[int]] = defaultdict(list)
@@ -335,7 +337,8 @@ def _told_apart(outputs: Sequence[tuple[Atom, ...]]) -> tuple[Any, ...]:
         outer = {_container(outputs[place]) for place in places}
         for place in places if len(places) > 1 else ():
             form = _container(outputs[place]) if len(outer) == len(places) else ""
-            told[place] = {"output": plain[place], "form": form or _form(outputs[place])}
+            output = None if without_marks(outputs[place]) == (None,) else plain[place]
+            told[place] = {"output": output, "form": form or _form(outputs[place])}
     return tuple(told)
 
 
@@ -359,7 +362,7 @@ def _form(output: tuple[Atom, ...]) -> str:
     """Return all that an output is beside its values: container, types, the sign of a zero."""
     container, values = _container(output), without_marks(output)
     types = [
-        each.words or f"of type {each.says.removeprefix('builtins.')}"
+        each.words or f"of type {each.name.removeprefix('builtins.')}"
         for each in output
         if isinstance(each, _TypeMark)
     ]

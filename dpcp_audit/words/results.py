@@ -210,6 +210,17 @@ class Premise:
             raise ValueError(f"a premise that its ends refute does not hold: {self.says}")
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Noise that is drawn, or used: its law, as NumPy names it, and its scale."""
+
+    law: str
+    scale: Number
+
+    def __str__(self) -> str:
+        return f"{self.law} noise of scale {self.scale:.6g}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatedLine:
     """A line of the source that a proof has read, and what the proof says of it.
@@ -228,6 +239,8 @@ class AnnotatedLine:
         The largest of these sensitivities; None where none is known.
     noise : tuple of str
         The noise that is drawn or used there, with its scale.
+    draws : tuple of Drawing
+        The laws and scales of it.
     cost : float or None
         What its draws cost, in the claim's unit, on the dearest path; None where they cost nothing,
         and of δ, which does not add up. Infinite where no bound is known.
@@ -245,6 +258,7 @@ class AnnotatedLine:
     private: tuple[str, ...] = ()
     sensitivity: Number | None = None
     noise: tuple[str, ...] = ()
+    draws: tuple[Drawing, ...] = ()
     cost: Number | None = None
     unit: str = ""
     share: Number | None = None
@@ -619,6 +633,8 @@ class Power:
         The quantity's own parameters.
     detail : str
         Words for people that say which violations are meant: "at this event".
+    why : str
+        Why none would have been refuted, a clause after "because"; "" where some would.
     """
 
     quantity: Quantity
@@ -628,6 +644,7 @@ class Power:
     detection: Number = 0.95
     at: dict[str, Number] = field(default_factory=dict[str, float])
     detail: str = ""
+    why: str = ""
 
     def __post_init__(self) -> None:
         _validate.choice(Quantity, quantity=self.quantity)
@@ -873,10 +890,6 @@ class Claim:
             raise ValueError(f"id must be a non-empty word, got {self.id!r}")
 
 
-PROVES_ONLY = "the source proves only"
-"""The beginning of the reason of a proof that ends at a bound above the claim."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unproved:
     """Why a claim is not proved for every input from the source of its code.
@@ -891,12 +904,15 @@ class Unproved:
         A change with which the proof may go through; "" where none is known.
     source : tuple of AnnotatedLine
         The source as far as it was read, line by line; empty where there is none.
+    bound : float or None
+        The loss above the claim that is proved, where that is all that stops the proof.
     """
 
     reason: str
     location: SourceLocation | None = None
     hint: str = ""
     source: tuple[AnnotatedLine, ...] = ()
+    bound: Number | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,16 +26,12 @@ RULES = (
     "np.abs", "abs", "np.where", "np.searchsorted", "np.histogram", "int",
 )  # fmt: skip
 CHARGES = {
-    "laplace noise": Writer.KINDS,
-    "exponential mechanism": ("grid",),
-    "noisy maximum, gumbel noise": ("grid",),
-    "exponential mechanism over gaps": ("gaps",),
-    "an answer beyond a noisy threshold": ("threshold",),
+    "Laplace noise: Dwork, McSherry, Nissim and Smith 2006, Proposition 1": Writer.KINDS,
+    "exponential mechanism: McSherry and Talwar 2007": ("grid",),
+    "exponential mechanism over gaps: Smith 2011, Algorithm 2": ("gaps",),
+    "noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017": ("threshold",),
 }
-"""The mechanisms that are charged for, and the programs that have them.
-
-The share of a threshold's own draw is noticed by the exact totals in ``proved_functions``.
-"""
+"""The mechanisms that are charged for, by their rules, and the programs that have them."""
 
 
 def less(value) -> Any:
@@ -95,15 +91,15 @@ def test_a_rule_that_is_a_tenth_too_small_is_noticed(name, monkeypatch, programs
     assert noticed(programs)
 
 
-@pytest.mark.parametrize("says", CHARGES)
-def test_a_charge_that_is_a_tenth_too_small_is_noticed(says, monkeypatch, programs) -> None:
+@pytest.mark.parametrize("rule", CHARGES)
+def test_a_charge_that_is_a_tenth_too_small_is_noticed(rule, monkeypatch, programs) -> None:
     charged = Reader.charge
 
     def charge(self, one) -> None:
-        charged(self, replace(one, size=one.size * LESS) if one.says == says else one)
+        charged(self, replace(one, size=one.size * LESS) if one.rule == rule else one)
 
     monkeypatch.setattr(Reader, "charge", charge)
-    assert noticed(programs, CHARGES[says])
+    assert noticed(programs, CHARGES[rule])
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_permute_and_flip_loses_at_most_what_is_proved(q, moves) -> None:
 
 def largest_loss(charge) -> float:
     """Return the largest exact loss of two candidates far apart, with noise for this charge."""
-    if charge == "permute-and-flip":
+    if charge == "permute-and-flip: McKenna and Sheldon 2020, Theorem 1":
         a, b = flipped([0, -10], 0.5), flipped([1, -11], 0.5)
         return abs(math.log(a[1] / b[1]))
 
@@ -132,18 +132,21 @@ def largest_loss(charge) -> float:
 
 
 @pytest.mark.parametrize(
-    ("function", "says"),
-    [(of_mckenna, "permute-and-flip"), (in_a_loop, "noisy maximum, laplace noise")],
+    ("function", "rule"),
+    [
+        (of_mckenna, "permute-and-flip: McKenna and Sheldon 2020, Theorem 1"),
+        (in_a_loop, "noisy maximum: Dwork and Roth 2014, Claim 3.9"),
+    ],
 )
-def test_a_charge_that_is_a_tenth_too_small_is_noticed(function, says, monkeypatch) -> None:
+def test_a_charge_that_is_a_tenth_too_small_is_noticed(function, rule, monkeypatch) -> None:
     charged = Reader.charge
 
     def charge(self, one) -> None:
-        charged(self, replace(one, size=one.size * Fraction(9, 10)) if one.says == says else one)
+        charged(self, replace(one, size=one.size * Fraction(9, 10)) if one.rule == rule else one)
 
-    assert largest_loss(says) <= dp.prove(function, dp.PureDP(1.0), n=20).total + 1e-9
+    assert largest_loss(rule) <= dp.prove(function, dp.PureDP(1.0), n=20).total + 1e-9
     monkeypatch.setattr(Reader, "charge", charge)
-    assert largest_loss(says) > dp.prove(function, dp.PureDP(1.0), n=20).total
+    assert largest_loss(rule) > dp.prove(function, dp.PureDP(1.0), n=20).total
 
 
 def or_none(scores, *, rng, start=0.0, scale=2.0) -> int | None:

@@ -20,6 +20,7 @@ from support.quantiles_to_prove import (
     quantile,
     raises,
     spare_noise,
+    sparer_noise,
 )
 
 import dpcp_audit as dp
@@ -128,6 +129,9 @@ def test_outputs_do_not_support_a_claim_of_which_a_proof_leaves_twice_as_much() 
     assert sentence(open_still.entry).startswith("Undecided: ")
     alone = audited(spare_noise, dp.PureDP(1.0), draws=20_000, trace=False, prove=False)
     assert alone.verdict is Verdict.CONSISTENT
+    of_mu = audited(sparer_noise, dp.GaussianDP(1.2), draws=20_000, trace=False)
+    assert of_mu.verdict is Verdict.INCONCLUSIVE
+    assert "leaves a loss of up to 2.3 times the claim" in of_mu.entry["note"]
     nearly = audited(spare_noise, dp.PureDP(1.5), draws=20_000, trace=False)
     assert nearly.verdict is Verdict.CONSISTENT
 

@@ -304,4 +304,4 @@ def test_a_bound_that_holds_without_its_correction_is_not_consistent(
     assert [each.verdict for each in found] == [Verdict.INCONCLUSIVE, Verdict.CONSISTENT]
     assert found[0].power is not None
     assert found[0].power.smallest == math.inf
-    assert found[0].power.detail == "because without any Δ the bound would hold here too"
+    assert found[0].power.why == "without any Δ the bound would hold here too"

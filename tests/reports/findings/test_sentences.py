@@ -274,22 +274,19 @@ def test_the_hint_of_a_proof_is_told_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("read", "least", "said"),
+    ("draws", "least", "said"),
     [
-        (
-            ["laplace noise of scale 1", "laplace noise of scale 1 on a sum"],
-            0.4,
-            "mine.py:13 adds Laplace noise of scale 1, and the",
-        ),
-        (["laplace noise of scale 1", "gaussian noise of scale 2"], 0.4, "mine.py:13: the"),
+        ([("laplace", 1.0)] * 2, 0.4, "mine.py:13 adds Laplace noise of scale 1, and the"),
+        ([("laplace", 1.0), ("normal", 2.0)], 0.4, "mine.py:13: the"),
         ([], 0.0, "mine.py:13: the"),
     ],
 )
 def test_where_nothing_refutes_the_end_of_the_proof_comes_first(
-    read: list[str], least: float, said: str
+    draws: list[tuple[str, float]], least: float, said: str
 ) -> None:
+    read = PLACE | {"draws": [{"law": law, "scale": scale} for law, scale in draws]}
     stopped = {"reason": "the source proves only ε ≤ 2, but ε ≤ 1 is claimed", "location": PLACE}
-    stopped |= {"hint": "a scale ≥ 2 would prove it", "source": [PLACE | {"noise": read}]}
+    stopped |= {"hint": "a scale ≥ 2 would prove it", "source": [read], "bound": 2.0}
     shown = evidence(kind="certified", value=0.5, lower=least, upper="inf", n_samples=2000)
     told = finding("x", "INCONCLUSIVE", "INCONCLUSIVE", evidence=shown, unproved=stopped)
     seen = "; they show ε ≥ 0.4 with 100 % confidence" if least else ""

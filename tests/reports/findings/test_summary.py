@@ -233,7 +233,7 @@ def seen(quantity: str, smallest: float | str, claimed: float, **more: Any) -> d
 
 def test_powers_say_what_is_true() -> None:
     assert power_sentence(seen("rho", "inf", 0.5)) == "This check would catch no violation."
-    blind = seen("miscoverage", "inf", 0.05, detail="because without any τ the bound would hold")
+    blind = seen("miscoverage", "inf", 0.05, why="without any τ the bound would hold")
     assert power_sentence(blind, 40) == (
         "These 40 calls would catch no violation, because without any τ the bound would hold."
     )
