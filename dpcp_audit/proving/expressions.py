@@ -63,18 +63,7 @@ class Expressions(Loops):
     """The part of the interpreter that reads expressions."""
 
     steps: int
-    made: dict[tuple[int, str], int]
-    taken: dict[tuple[int, str], int]
-    noised: set[int]
     _captured: set[int]
-
-    # What the interpreter has beside them.
-    cells: Any
-    gathered: Any
-    public: Any
-    doubt: Any
-    opened: Any
-    listed: Any
     comprehension: Any
 
     def read(self, node: ast.expr) -> Value:
@@ -134,7 +123,7 @@ class Expressions(Loops):
         if len(node.elts) == 3 and isinstance(node.elts[1], ast.Starred):
             low, middle = self.read(node.elts[0]), self.read(node.elts[1].value)
             if isinstance(middle, Records):
-                return gaps.between(self._reader, low, middle, self.read(node.elts[2]))
+                return gaps.between(self, low, middle, self.read(node.elts[2]))
             items = self.entries(middle, "an unpacked value")
             return self.listed((low, *items, self.read(node.elts[2])))
         return self.listed(self._elements(node.elts))
@@ -190,7 +179,7 @@ class Expressions(Loops):
             raise self.refuse("a list, a tuple or an iterator does not have this operator")
         if isinstance(value, KINDS) and isinstance(node.op, ast.USub):
             return self.operate("Mult", -1.0, value)
-        return order.unary(self._reader, type(node.op).__name__, self.gathered(value))
+        return order.unary(self, type(node.op).__name__, self.gathered(value))
 
     def _negated(self, value: Value) -> Value:
         if isinstance(value, Records) and value.single and value.boolean:
@@ -205,7 +194,7 @@ class Expressions(Loops):
     def operate(self, name: str, a: Value, b: Value) -> Value:
         """Return the result of an operator."""
         if opendp_measurements.Handle in {type(a), type(b)}:
-            return opendp_measurements.chained(self._reader, name, a, b)
+            return opendp_measurements.chained(self, name, a, b)
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Once):
                 raise self.refuse(f"{name} of an iterator")
@@ -213,7 +202,7 @@ class Expressions(Loops):
                 return self._of_lists(name, x, y, left=a is x)
             if isinstance(x, tuple) and not is_known((a, b)):
                 raise self.refuse(f"{name} of a tuple", "make it an array: np.array(...)")
-        return arithmetic.binary(self._reader, name, self.gathered(a), self.gathered(b))
+        return arithmetic.binary(self, name, self.gathered(a), self.gathered(b))
 
     def _of_lists(self, name: str, x: Reference, y: Value, *, left: bool) -> Value:
         items = self.cells(x).items
@@ -223,7 +212,7 @@ class Expressions(Loops):
             return self.listed(items * y)
         if isinstance(y, np.ndarray | Statistic | Noise) and shape_of(y) != ():
             a, b = (self.gathered(x), y) if left else (y, self.gathered(x))
-            return arithmetic.binary(self._reader, name, a, b)
+            return arithmetic.binary(self, name, a, b)
         raise self.refuse(f"{name} of a list")
 
     def _read_Compare(self, node: ast.Compare) -> Value:
@@ -239,7 +228,7 @@ class Expressions(Loops):
             if name in {"In", "NotIn"}:
                 one = self._looked_through(left, right)
             try:
-                found = order.compare(self._reader, name, self.gathered(left), one)
+                found = order.compare(self, name, self.gathered(left), one)
             except Suspect as stop:
                 made = self.made_at(node)
                 raise stop.made_at(made) if made else stop from None
@@ -319,7 +308,7 @@ class Expressions(Loops):
                 raise self.refuse("a chain of comparisons of arrays")
             if len(single) == 2 and single[0].order != single[1].order:
                 raise self.refuse("different records are compared")
-            found = one_of(self._reader, single[0], first, second)
+            found = one_of(self, single[0], first, second)
             if found.chosen:
                 return found
             cell = None
@@ -392,7 +381,7 @@ class Expressions(Loops):
             raise self.refuse(
                 "a condition on a record chooses between values that are not followed"
             )
-        return one_of(self._reader, found, a, b)
+        return one_of(self, found, a, b)
 
     def truth(self, value: Value) -> bool | None:
         """Return True if a condition holds; None where it is public and its outcome unknown."""
@@ -446,7 +435,7 @@ class Expressions(Loops):
     def _read_Attribute(self, node: ast.Attribute) -> Value:
         value = self.read(node.value)
         home = torch_calls if torch_calls.is_own(value) else attributes
-        return home.attribute(self._reader, value, node.attr)
+        return home.attribute(self, value, node.attr)
 
     def _read_Subscript(self, node: ast.Subscript) -> Value:
         return self.entry_of(self.read(node.value), node.slice)
@@ -456,13 +445,13 @@ class Expressions(Loops):
         if value is np.r_:
             return self._joined(node)
         if isinstance(value, ClassRows):
-            return gathering.element(self._reader, value, self.read(node))
-        return gathering.element(self._reader, value, self.read_index(node))
+            return gathering.element(self, value, self.read(node))
+        return gathering.element(self, value, self.read_index(node))
 
     def _joined(self, node: ast.expr) -> Value:
         """Return ``np.r_`` of the sorted records and two public ends, or of known numbers."""
         items = self.read(node) if isinstance(node, ast.Tuple) else ()
-        found = gaps.joined(self._reader, tuple(self.gathered(each) for each in items))
+        found = gaps.joined(self, tuple(self.gathered(each) for each in items))
         if found is NotImplemented:
             raise self.refuse("np.r_ of a value that is not followed", "use np.concatenate")
         return found

@@ -50,6 +50,7 @@ from dpcp_audit.proving.distances import (
     sources_of,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, rational_of
+from dpcp_audit.proving.paths import Interpreter
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
@@ -64,17 +65,12 @@ if TYPE_CHECKING:
 _Amounts: TypeAlias = dict[str | int, tuple[Fraction, Fraction]]
 
 
-class Accumulation:
+class Accumulation(Interpreter):
     """The part of the interpreter that reads ``for score in scores``."""
 
-    n: int | None
-    path: Path
-    file: str
-    frame: int
-    each_record: bool
     for_some: bool
-    reports: Any
     quiet: bool
+    reports: Any
     begun: dict[str, Value]
     cells_of: dict[str, set[Cell | None]]
     condition: Cell | None
@@ -82,19 +78,13 @@ class Accumulation:
 
     # What the other part has.
     read: Any
-    refuse: Any
     truth: Any
-    entries: Any
-    entries_or_none: Any
     operate: Any
     closure: Any
     read_index: Any
     for_each_record: Any
     single: Any
-    one_record: Any
-    iterated: list[Value]
     bind: Any
-    note: Any
     hidden: Any
     added_at: Any
     fill: Any
@@ -107,11 +97,6 @@ class Accumulation:
     @line.setter
     def line(self, number: int) -> None:
         self._line = int(number)
-
-    @property
-    def _reader(self) -> Any:
-        """The whole interpreter, which has all the parts."""
-        return self
 
     def _accumulate(self, node: ast.For, iterable: Records | Together) -> None:
         """Read ``for score in scores`` that adds to counters: a sum over records."""
@@ -206,9 +191,9 @@ class Accumulation:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self.cells_of.setdefault(node.target.id, set()).add(self.condition)
             value = self.read(node.value)
-            require_one(self._reader, value)
+            require_one(self, value)
             if self.for_some:
-                require_of_start(self._reader, value, self.begun.get(node.target.id))
+                require_of_start(self, value, self.begun.get(node.target.id))
             low, high = self.amount(value)
             if isinstance(node.op, ast.Sub):
                 return {node.target.id: (-high, -low)}

@@ -57,8 +57,8 @@ class Loops(Statements):
             return self.block(node.orelse)
         if isinstance(iterable, Records | Together):
             reports = self.reports if isinstance(iterable, Records) else None
-            if reports is not None and reports.draws(self._reader, *node.body):
-                self.reports.RecordReports(self._reader, iterable, node.target).loop(node)
+            if reports is not None and reports.draws(self, *node.body):
+                self.reports.RecordReports(self, iterable, node.target).loop(node)
             else:
                 self._accumulate(node, iterable)
             return self.block(node.orelse)
@@ -86,7 +86,7 @@ class Loops(Statements):
             if isinstance(place, ast.Subscript) and isinstance(place.value, ast.Name):
                 owner = self.read(place.value)
                 if isinstance(owner, Reference) and owner.address not in found:
-                    found[owner.address] = gathering.changeable(self._reader, owner)
+                    found[owner.address] = gathering.changeable(self, owner)
         hidden = Contents("lost", (Private(self.line, "it is being added up"),))
         self.path.heap |= dict.fromkeys(found, hidden)
         return found

@@ -71,24 +71,15 @@ class Ends:
 class Statements(Accumulation):
     """The part of the interpreter that reads statements."""
 
-    answers: Any
     depth: int
     tried: int
     ends_in_errors: bool
-    each_record: bool
-    returning: int
     shown: Refusal | None
     made: dict[tuple[int, str], int]
     made_at: Any
     taken: dict[tuple[int, str], int]
     taken_at: Any
-    doubt: Any
-    release: Any
     copies: dict[ast.expr, bool]
-    public: Any
-    listed: Any
-    gathered: Any
-    cells: Any
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""
@@ -169,19 +160,19 @@ class Statements(Accumulation):
         if isinstance(node.target, ast.Subscript):
             owner = self.read(node.target.value)
             index = self.read_index(node.target.slice)
-            old = gathering.element(self._reader, owner, index)
+            old = gathering.element(self, owner, index)
             if isinstance(old, Reference):
                 raise self.refuse("a list that is an entry is changed in place")
             new = self.operate(name, old, self.read(node.value))
             self._check_in_place(old)
-            gathering.store(self._reader, owner, index, new)
+            gathering.store(self, owner, index, new)
             return
         place: Value = None
         if isinstance(node.target, ast.Name):
             old = self.read(ast.copy_location(ast.Name(node.target.id, ast.Load()), node))
         else:
             place = self.read(node.target.value)
-            old = attributes.attribute(self._reader, place, node.target.attr)
+            old = attributes.attribute(self, place, node.target.attr)
         given = self.read(node.value)
         if isinstance(old, Reference):
             self._change_in_place(old, name, given)
@@ -192,11 +183,11 @@ class Statements(Accumulation):
         if isinstance(node.target, ast.Name):
             self.bind(node.target, new)
         else:
-            objects.set_attribute(self._reader, place, node.target.attr, new)
+            objects.set_attribute(self, place, node.target.attr, new)
 
     def _change_in_place(self, old: Reference, name: str, given: Value) -> None:
         """Change a list, or an array that is filled, under all of its names."""
-        cells = gathering.changeable(self._reader, old)
+        cells = gathering.changeable(self, old)
         if cells.kind == "array" and cells.of == "float" and not self.each_record:
             self._change_entries(old, name, given)
             return
@@ -213,7 +204,7 @@ class Statements(Accumulation):
             raise self.refuse("an array is changed in place by one of another shape, perhaps")
         others = self.entries(given, "an array") if shape_of(given) else (given,) * len(cells.items)
         items = tuple(
-            gathering.storable(self._reader, cells, self.operate(name, item, other))
+            gathering.storable(self, cells, self.operate(name, item, other))
             for item, other in zip(cells.items, others, strict=True)
         )
         self.path.heap[old.address] = replace(cells, items=items)
@@ -309,9 +300,9 @@ class Statements(Accumulation):
             owner = self.read(target.value)
             if self.each_record:
                 raise self.refuse("something is stored for each record")
-            gathering.store(self._reader, owner, self.read_index(target.slice), value)
+            gathering.store(self, owner, self.read_index(target.slice), value)
         elif isinstance(target, ast.Attribute):
-            objects.set_attribute(self._reader, self.read(target.value), target.attr, value)
+            objects.set_attribute(self, self.read(target.value), target.attr, value)
         else:
             raise self.refuse("a starred assignment")
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 import numpy as np
 
 from dpcp_audit.audits import blackbox
-from dpcp_audit.audits.blackbox import REPRESENTATION, BlackBoxPrivacy
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data, pair_from_data
+from dpcp_audit.audits.search.representation import REPRESENTATION
 from dpcp_audit.laws.losses import claims_delta, loss_of
 from dpcp_audit.stats.rates import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for

@@ -459,8 +459,8 @@ def _traced(  # noqa: PLR0917  (the arguments of trace_target)
     leaks, unfollowed = remarks(followed, written)
     if exact is not None and not any(path.certain for path in everything):
         infinite = any(math.isinf(way.max_divergence()) for way in (exact, exact.reversed()))
-        known = [_at(line) for line in written.values()] if infinite else []
-        leaks = tuple(leak for leak in leaks if leak.location in known)
+        places = [_at(line) for line in written.values()] if infinite else []
+        leaks = tuple(leak for leak in leaks if leak.location in places)
     return PairTrace(
         forward=(summed or samples)[0],
         backward=(summed or samples)[1],

@@ -110,7 +110,9 @@ def kept_noise(reach: Reach) -> Generator[None]:
 def _files(names: dict[str, Any]) -> set[str | None]:
     """Return the files, or cells of a notebook, that a module's functions are written in."""
     functions = [each for each in names.values() if type(each) is FunctionType]
-    files = {each.__code__.co_filename for each in functions if each.__globals__ is names}
+    files: set[str | None] = {
+        each.__code__.co_filename for each in functions if each.__globals__ is names
+    }
     return files or {names.get("__file__")}
 
 
