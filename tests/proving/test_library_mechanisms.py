@@ -125,6 +125,7 @@ SAMPLER = mechanisms.Laplace._laplace_sampler
         (secrets.SystemRandom, "random", lambda self: 0.5),
         (abc.ABCMeta, "__instancecheck__", watched),
         (np, "__class__", type("Module", (types.ModuleType,), {})),
+        (mechanisms.base.inspect, "__class__", type("Module", (types.ModuleType,), {})),
         (importlib.metadata, "version", lambda name: "0.9.1"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
