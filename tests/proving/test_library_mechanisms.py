@@ -126,6 +126,7 @@ SAMPLER = mechanisms.Laplace._laplace_sampler
         (abc.ABCMeta, "__instancecheck__", watched),
         (np, "__class__", type("Module", (types.ModuleType,), {})),
         (mechanisms.base.inspect, "__class__", type("Module", (types.ModuleType,), {})),
+        (mechanisms.base.inspect, "getfullargspec", lambda function: None),
         (importlib.metadata, "version", lambda name: "0.9.1"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
