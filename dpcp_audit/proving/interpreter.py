@@ -100,6 +100,7 @@ class Reader(Expressions):
         self.loss = Quantity.EPSILON
         self.notes: dict[tuple[str, int], list[Note]] = {}
         self.rules = Rules()
+        self.unchanged: set[str] = set()
         self.steps = 0
         self.doubted: Refusal | None = None
         self.reset(ThresholdAnswers() if answers is None else answers)

@@ -203,7 +203,7 @@ def measured(reader: Interpreter, made: Handle, args: list[Value], kw: dict[str,
     value = reader.release(reader.gathered(args[0]))
     if not is_public(value):
         x = _statistic(reader, value, numbers, vector=vector)
-        _check_library(reader, sum(x.shape))
+        _check_kinds(reader, [each * sum(x.shape) for each in _NUMBERS])
         _charge(reader, made, real, x)
     if made.maker == "make_noisy_max":
         return WHOLE
@@ -319,8 +319,10 @@ def _made_by_library(made: Handle) -> Any:
     return next(home[made.maker] for home in homes if made.maker in home["__all__"])(**held)
 
 
-def _check_library(reader: Interpreter, count: int = 1) -> None:
+def _check_library(reader: Interpreter) -> None:
     """Refuse a library of which anything means something else than in the installed one."""
+    if "opendp" in reader.unchanged:  # a reading runs nothing that could change it
+        return
     try:
         version = importlib.metadata.version("opendp")
         place = importlib.metadata.distribution("opendp").locate_file("opendp")
@@ -342,11 +344,15 @@ def _check_library(reader: Interpreter, count: int = 1) -> None:
         if changed:
             raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
     held = [each for module in own for each in vars(module).values() if isinstance(each, type)]
-    numbers: list[Any] = [ctypes.c_double, ctypes.c_int32, ctypes.c_int64]
     pointed = [each for each in held if issubclass(each, ctypes.Structure | ctypes.Union)]
-    kinds: list[Any] = [
-        *map(ctypes.POINTER, [*numbers, *pointed]),
-        *(each * count for each in numbers),
-    ]
+    _check_kinds(reader, [ctypes.POINTER(each) for each in (*_NUMBERS, *pointed)])
+    reader.unchanged.add("opendp")
+
+
+_NUMBERS: list[Any] = [ctypes.c_double, ctypes.c_int32, ctypes.c_int64]
+"""The numbers that the library is handed, as C has them."""
+
+
+def _check_kinds(reader: Interpreter, kinds: list[Any]) -> None:
     if not all(map(is_plain_of_c, kinds)):
         raise reader.refuse("a class of pointers or arrays is not what ctypes made")

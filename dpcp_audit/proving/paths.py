@@ -417,6 +417,7 @@ class Interpreter(Protocol):
     iterated: list[Value]
     vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
     noised: set[int]
+    unchanged: set[str]
 
     @property
     def line(self) -> int:

@@ -188,7 +188,7 @@ def test_the_command_line_proves_or_says_why_not(capsys, tmp_path) -> None:
     config = tmp_path / "checks.toml"
     config.write_text(
         f'[[check]]\ntarget = "{FILE}:less_noise"\nkind = "quantile"\nn = 20\n'
-        "zcdp = 0.5\ndraws = 600\n",
+        "zcdp = 0.5\ndraws = 600\ntrace = false\n",
         encoding="utf-8",
     )
     assert main(["check", "--config", str(config), "--false-alarm", "1e-7"]) == 0
