@@ -438,9 +438,7 @@ class Reader(Expressions):
         found = self.comprehension(each)
         if function in (any, all) and self._has_changed(heap):
             raise self.refuse("any() and all() stop early, and their argument changes something")
-        if isinstance(found, torch_values.Each):
-            raise self.refuse("a generator of a tensor for each record", "torch.stack([...])")
-        return found if isinstance(found, Records) else Once(found)
+        return found if isinstance(found, Records | torch_values.Each) else Once(found)
 
     def _has_changed(self, heap: dict[int, Contents]) -> bool:
         return any(self.path.heap.get(name) is not cells for name, cells in heap.items())

@@ -63,7 +63,7 @@ from dpcp_audit.proving.table import (
     known_functions,
     scipy_law,
 )
-from dpcp_audit.proving.torch_values import Each, Tensor
+from dpcp_audit.proving.torch_values import Each, Tensor, listed_sum
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.validate import is_array
 
@@ -161,6 +161,8 @@ def _known(
 ) -> Value:
     if rule.name == "len" and len(args) == 1 and not kw and is_shown(reader, args[0]):
         return WHOLE  # branches on public values alone have filled it
+    if target is sum and len(args) == 1 and isinstance(args[0], Each) and not kw:
+        return listed_sum(reader, args[0])
     args = [_no_tensor(reader, rule, each) for each in args]
     kw = {name: _no_tensor(reader, rule, each) for name, each in kw.items()}
     _check_no_alias(reader, target, rule, args, kw)

@@ -132,7 +132,7 @@ def variates(
 
 def refuse_seeds(reader: Interpreter) -> None:
     """Refuse a draw of a global generator where the file seeds one."""
-    if any(each.source.seeds for each in reader.path.frames.values()):
+    if any(each.source.seeds() for each in reader.path.frames.values()):
         raise reader.refuse(
             "a generator that the file seeds: whoever knows the seed knows the noise",
             "draw from the rng that is handed in",

@@ -36,18 +36,18 @@ class FunctionSource:
     function: types.FunctionType
     file: str
 
-    @property
-    def seeds(self) -> bool:
-        """Return True if the file seeds a generator anywhere."""
+    def seeds(self, *read: ast.AST) -> bool:
+        """Return True if the file seeds a generator anywhere but in statements that are read."""
         text = "".join(linecache.getlines(self.file, self.function.__globals__))  # pyright: ignore[reportAttributeAccessIssue]
-        found = set[Any]()
-        for each in ast.walk(compiled_module(self.file, text)[0]):
-            called = getattr(each, "func", None)
+        found, waiting = set[Any](), list[ast.AST]([compiled_module(self.file, text)[0]])
+        while waiting:
+            each = waiting.pop()
             made = isinstance(getattr(each, "value", None), ast.Call)  # a generator of its own
             attribute = getattr(each, "attr", None)
             found |= {None if made and attribute == "manual_seed" else attribute}
-            found |= {getattr(called, "id", None)}
+            found |= {getattr(getattr(each, "func", None), "id", None)}
             found |= {getattr(each, "name", None)} if isinstance(each, ast.alias) else set()
+            waiting += [one for one in ast.iter_child_nodes(each) if one not in read]
         return not _SEEDING.isdisjoint(found)
 
     def outside(self, name: str, line: int) -> Any:

@@ -43,7 +43,8 @@ _TABLE: dict[str, dict[str, Callable[..., Any]]] = {
         "mean": gradients.total(mean=True),
         "pow": power,
         "clone": tensors.clone,
-        "unsqueeze": tensors.unsqueeze,
+        "unsqueeze": tensors.reshaped((1,), (-1,)),
+        "reshape": tensors.reshaped((-1, 1)),
         "dot": _operator("MatMult"),
         "matmul": _operator("MatMult"),
     },
@@ -61,6 +62,7 @@ _TABLE: dict[str, dict[str, Callable[..., Any]]] = {
         "normal": tensors.normal,
         "randn_like": tensors.randn_like,
         "Generator": tensors.generator,
+        "manual_seed": tensors.seeded_globally,
     },
     "autograd": {"grad": gradients.autograd},
     "func": {
@@ -68,6 +70,7 @@ _TABLE: dict[str, dict[str, Callable[..., Any]]] = {
         "vmap": gradients.transform("vmap", "in_dims", 0),
     },
     "method": {
+        "view": tensors.reshaped((-1, 1)),
         "detach": tensors.detach,
         "double": tensors.to_type("float64"),
         "float": tensors.to_type("float32"),
@@ -140,8 +143,6 @@ def _refused(target: Any) -> Callable[..., Value]:
     name = getattr(target, "__name__", str(target))
 
     def refuse(reader: Interpreter, *args: Value, **kw: Value) -> Value:
-        if name == "manual_seed":
-            raise tensors.seed_is_known(reader)
         if name.startswith("clip_grad"):
             raise reader.refuse(
                 f"{name} clips the gradient of all records: it bounds no record's share",

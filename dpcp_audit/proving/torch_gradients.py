@@ -37,6 +37,7 @@ from dpcp_audit.proving.torch_values import (
     power,
     public_of,
     shown,
+    summed,
 )
 
 if TYPE_CHECKING:
@@ -109,22 +110,6 @@ def total(mean: bool) -> Callable[..., Value]:  # noqa: FBT001
         return summed(reader, one, mean=mean)
 
     return added
-
-
-def summed(reader: Interpreter, one: Each, *, mean: bool = False) -> Tensor:
-    """Return the sum, or the mean, of all records' tensors."""
-    if one.leaves:
-        raise reader.refuse(
-            "a sum that holds the records in its graph, or a loss of all records: the clipped "
-            "gradient of such a loss bounds no record's share",
-            "clip each record's gradient: torch.func.vmap(torch.func.grad(loss), ...)",
-        )
-    if one.records is None or len(one.shape) > 1:
-        raise reader.refuse("tensors are summed that are not a vector for each record")
-    rows = dp_sgd.Rows(one.records, one.entries, one.square, None, one.token)
-    found = dp_sgd.summed(reader, rows, 0, mean=mean)
-    held = found if one.shape else replace(found, shape=())
-    return Tensor(held, one.single is True, storage=next(tokens))
 
 
 # ---------------------------------------------------------------------- gradients

@@ -8,11 +8,20 @@ import ast
 import types
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving.distances import Private, Records, Refusal, Together, Value, sources_of
+from dpcp_audit.proving.distances import (
+    Private,
+    Records,
+    Reference,
+    Refusal,
+    Together,
+    Value,
+    sources_of,
+)
 from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.torch_calls import rule_of
-from dpcp_audit.proving.torch_gradients import Transform, summed
-from dpcp_audit.proving.torch_values import Each, Tensor, each_of, records_of
+from dpcp_audit.proving.torch_gradients import Transform
+from dpcp_audit.proving.torch_values import Each, Tensor, each_of, listed, records_of, summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +51,16 @@ def read(reader: Any, node: ast.For, iterable: Records | Together | Each) -> Non
     others = [node.target, *(each for each in node.body if _sum(each) is None)]
     stored = [each for part in others for each in ast.walk(part) if isinstance(each, ast.Name)]
     named = {each.id for each in stored if isinstance(each.ctx, ast.Store)}
-    sums = {name for name, _, _ in filter(None, map(_sum, node.body))} - named
+    appended = [each[0] for each in map(_appended, node.body) if each is not None]
+    if named & set(appended) or len(set(appended)) < len(appended):
+        raise reader.refuse("a list is filled in a loop over records that changes it otherwise")
+    sums = {name for name, _, _ in filter(None, map(_sum, node.body))} - named - set(appended)
     variables = reader.path.frames[reader.frame].variables
     before = {name: variables[name] for name in sums & variables.keys()}
     hidden = Private(reader.line, "what an earlier record left is read in a loop over records")
+    named |= set(appended)
+    for name in appended:
+        _take_away(reader, variables.get(name), hidden)
     variables |= dict.fromkeys(named | before.keys(), hidden)
     reader.iterated += sources_of(iterable)
     with reader.for_each_record(records):
@@ -54,10 +69,31 @@ def read(reader: Any, node: ast.For, iterable: Records | Together | Each) -> Non
     del reader.iterated[-len(sources_of(iterable)) :]
     variables = reader.path.frames[reader.frame].variables
     variables |= before
-    for name, in_place, value in added:
-        variables[name] = _with(reader, variables.get(name), value, in_place=in_place)
     after = Private(node.lineno, "what the last record left is read after a loop over records")
     variables |= dict.fromkeys(named, after)
+    for name, in_place, value in added:
+        if name in named:
+            variables[name] = listed(reader, value, some=records.chosen)
+        else:
+            variables[name] = _with(reader, variables.get(name), value, in_place=in_place)
+
+
+def _take_away(reader: Any, old: Value, hidden: Private) -> None:
+    """Refuse to read an empty list under any name, to which the loop appends."""
+    if not isinstance(old, Reference) or reader.cells(old) != Contents("list", ()):
+        raise reader.refuse("a loop over records appends to what is not an empty list")
+    reader.path.heap[old.address] = Contents("lost", (hidden,))
+
+
+def _appended(node: ast.stmt) -> tuple[str, bool, ast.expr] | None:
+    """Return the name of a list, and what is appended to it."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    name, plainly = call.func.value, len(call.args) == 1 and not call.keywords
+    if call.func.attr != "append" or not isinstance(name, ast.Name) or not plainly:
+        return None
+    return name.id, False, call.args[0]
 
 
 def _sum(node: ast.stmt) -> tuple[str, bool, ast.expr] | None:
@@ -78,8 +114,8 @@ def _added(reader: Any, body: list[ast.stmt], sums: set[str]) -> Iterator[tuple[
     """Yield what a record adds to each sum, its other statements read one after the other."""
     for node in body:
         reader.line = node.lineno
-        found = _sum(node)
-        if found is not None and found[0] in sums:
+        found = _appended(node) or _sum(node)
+        if found is not None and (found[0] in sums or isinstance(node, ast.Expr)):
             yield found[0], found[1], each_of(reader, reader.read(found[2]))
         elif isinstance(node, ast.Assign):
             value = reader.read(node.value)

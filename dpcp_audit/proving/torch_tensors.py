@@ -47,6 +47,7 @@ from dpcp_audit.proving.torch_values import (
     each_of,
     public_of,
     share,
+    shown,
 )
 
 if TYPE_CHECKING:
@@ -250,6 +251,11 @@ def seeded(reader: Interpreter, owner: Source, name: str, args: list[Value]) -> 
     return owner
 
 
+def seeded_globally(reader: Interpreter, seed: Value) -> Source:
+    """``torch.manual_seed``, of the generator that draws where no other one is given."""
+    return seeded(reader, Source(next(tokens)), "manual_seed", [seed])
+
+
 def seed_is_known(reader: Interpreter) -> Leak:
     """Return the refusal of noise from a generator whose seed may be known."""
     return reader.leak(
@@ -285,7 +291,10 @@ def _noise(
 
 def refuse_seeds(reader: Interpreter) -> None:
     """Refuse a draw of the global generator where the file seeds one."""
-    if any(each.source.seeds for each in reader.path.frames.values()):
+    sources = [each.source for each in reader.path.frames.values()]
+    bodies = [each.node.body for each in sources]
+    read = [one for each in bodies for one in (each if isinstance(each, list) else [each])]
+    if any(each.seeds(*read) for each in sources):
         raise reader.refuse(
             "a generator that the file seeds: whoever knows the seed knows the noise",
             "draw with generator=torch.Generator().manual_seed(int(rng.integers(2**63)))",
@@ -329,7 +338,7 @@ def shape_of_tensor(reader: Interpreter, x: Tensor) -> tuple[int, ...]:
     return shape
 
 
-def column(reader: Interpreter, x: Value, *dims: Value) -> Value:
+def column(reader: Interpreter, x: Value) -> Value:
     """``x[:, None]`` and what it is written as: a column of a number for each record."""
     if isinstance(x, dp_sgd.Norms) and not x.column and x.made == dp_sgd.PYTORCH:
         return replace(x, column=True)
@@ -338,11 +347,15 @@ def column(reader: Interpreter, x: Value, *dims: Value) -> Value:
     raise reader.refuse("a tensor gets another shape in a way that is not followed")
 
 
-def unsqueeze(reader: Interpreter, x: Value, dim: Value) -> Value:
-    """``unsqueeze(1)``: a column."""
-    if dim not in {1, -1}:
-        raise reader.refuse("a tensor gets another shape in a way that is not followed")
-    return column(reader, x)
+def reshaped(*known: tuple[Value, ...]) -> Callable[..., Value]:
+    """Return the rule of a method that makes a column, by one of these arguments."""
+
+    def reshape(reader: Interpreter, x: Value, *given: Value) -> Value:
+        if given not in known:
+            raise reader.refuse("a tensor gets another shape in a way that is not followed")
+        return column(reader, x)
+
+    return reshape
 
 
 def element(reader: Interpreter, x: Value, index: Value) -> Value:
@@ -397,12 +410,12 @@ def clone(reader: Interpreter, x: Value) -> Value:
 def requires_grad(reader: Interpreter, x: Value) -> Value:
     """``requires_grad_`` of a tensor that has no name yet."""
     named = any(each is x for each in reader.path.bindings())
-    if named or not isinstance(x, Tensor) or not is_public(x.held):
+    if named or not isinstance(x, Tensor):
         raise reader.refuse(
             "a tensor begins to require gradients, under other names perhaps",
             "w = w.detach().clone().requires_grad_()",
         )
-    return replace(x, leaf=next(tokens))
+    return replace(shown(reader, x), leaf=next(tokens))
 
 
 def to_numpy(reader: Interpreter, x: Value) -> Value:

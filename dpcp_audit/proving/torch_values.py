@@ -223,6 +223,9 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return the result of an operator on a tensor and another value."""
     for x, norms in ((a, b), (b, a)):
         if isinstance(x, Each) and isinstance(norms, dp_sgd.Norms):
+            if name == "MatMult" and x is b and norms.inverse and not norms.column:
+                column = replace(norms, column=True)
+                return summed(reader, _clipped(reader, "Mult", x, column, first=True))
             return _clipped(reader, name, x, norms, first=x is a)
     if not isinstance(a, Each) and not isinstance(b, Each) and name != "MatMult":
         records = any(isinstance(each, Records) for each in (a, b))
@@ -363,3 +366,26 @@ def _check_noise(reader: Interpreter, found: Noisy, sums: list[Tensor]) -> None:
             "a sum of single precision so large beside the noise that it is rounded off",
             "dtype=torch.float64",
         )
+
+
+def summed(reader: Interpreter, one: Each, *, mean: bool = False) -> Tensor:
+    """Return the sum, or the mean, of all records' tensors."""
+    if one.leaves:
+        raise reader.refuse(
+            "a sum that holds the records in its graph, or a loss of all records: the clipped "
+            "gradient of such a loss bounds no record's share",
+            "clip each record's gradient: torch.func.vmap(torch.func.grad(loss), ...)",
+        )
+    if one.records is None or len(one.shape) > 1:
+        raise reader.refuse("tensors are summed that are not a vector for each record")
+    rows = dp_sgd.Rows(one.records, one.entries, one.square, None, one.token)
+    found = dp_sgd.summed(reader, rows, 0, mean=mean)
+    held = found if one.shape else replace(found, shape=())
+    return Tensor(held, one.single is True, storage=next(tokens))
+
+
+def listed_sum(reader: Interpreter, one: Each) -> Tensor:
+    """``sum`` of a list of a tensor for each record: of none it is the whole number 0."""
+    if not one.listed or one.records is None or one.records.chosen:
+        raise reader.refuse("a sum of tensors of which there may be none", "torch.stack([...])")
+    return summed(reader, replace(one, listed=False))

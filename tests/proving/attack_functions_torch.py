@@ -829,3 +829,65 @@ def an_entry_is_assigned(scores, *, rng):
     w = torch.zeros(2, dtype=DOUBLE)
     w[0] = scores.sum()
     return w
+
+
+@attack("changes it otherwise")
+def the_list_begins_anew(scores, *, rng):
+    kept = []
+    for x in torch.tensor(scores):
+        kept = []
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        kept.append(g / torch.clamp(g.norm(), min=1.0))
+    return (torch.stack(kept).mean(0) + noise(rng, 0.1)).numpy()
+
+
+@attack("an earlier record left")
+def the_length_of_the_list_is_read(scores, *, rng):
+    kept, total = [], torch.zeros(2, dtype=DOUBLE)
+    other = kept
+    for x in torch.tensor(scores):
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        g = g / torch.clamp(g.norm(), min=1.0)
+        kept.append(g)
+        total = total + g * float(len(other))
+    return (total + noise(rng)).numpy()
+
+
+@attack("not an empty list")
+def the_list_has_a_part_already(scores, *, rng):
+    kept = [torch.zeros(2, dtype=DOUBLE)]
+    for x in torch.tensor(scores):
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        kept.append(g / torch.clamp(g.norm(), min=1.0))
+    return (torch.stack(kept).sum(0) + noise(rng)).numpy()
+
+
+@attack("changes it otherwise")
+def each_gradient_is_kept_twice(scores, *, rng):
+    kept = []
+    for x in torch.tensor(scores):
+        g = grad(loss)(torch.zeros(2, dtype=DOUBLE), x)
+        g = g / torch.clamp(g.norm(), min=1.0)
+        kept.append(g)
+        kept.append(g)
+    return (torch.stack(kept).sum(0) + noise(rng)).numpy()
+
+
+@attack("gradients whose norms are not bounded")
+def a_list_of_raw_gradients(scores, *, rng):
+    kept = []
+    for x in torch.tensor(scores):
+        kept.append(grad(loss)(torch.zeros(2, dtype=DOUBLE), x))  # noqa: PERF401
+    return (torch.stack(kept).sum(0) + noise(rng)).numpy()
+
+
+@attack("of gradients and of their norms|0/0")
+def a_product_of_raw_factors(scores, *, rng):
+    g = gradients(scores)
+    return ((1.0 / g.norm(dim=1)) @ g + noise(rng)).numpy()
+
+
+@attack("of gradients and of their norms|vectors for each record")
+def a_product_of_norms(scores, *, rng):
+    g = gradients(scores)
+    return (torch.clamp(g.norm(dim=1), min=1.0) @ g + noise(rng)).numpy()

@@ -106,5 +106,44 @@ def of_a_lot(scores, *, rng, clip=1.0, sigma=2.0):
     return (total + torch.randn(2, dtype=torch.float64) * sigma * clip).numpy()
 
 
+def appended(scores, *, rng, clip=1.0, sigma=2.0):
+    weights, gradients = torch.zeros(2), []
+    for x in torch.tensor(scores).float():
+        g = grad(squared)(weights, x)
+        gradients.append(g / max(1.0, g.norm() / clip))
+    return torch.stack(gradients).mean(0) + torch.randn(2) * sigma * clip / len(scores)
+
+
+def summed_by_python(scores, *, rng, clip=1.0, sigma=2.0):
+    weights = torch.zeros(2)
+
+    def clipped(x):
+        g = grad(squared)(weights, x)
+        return g / torch.clamp(g.norm() / clip, min=1.0)
+
+    total = sum(clipped(x) for x in torch.tensor(scores).float())
+    return total + torch.normal(mean=0.0, std=sigma * clip, size=total.shape)
+
+
+def by_a_product(scores, *, rng, clip=1.0, sigma=2.0):
+    g = vmap(grad(squared), in_dims=(None, 0))(torch.zeros(2), torch.tensor(scores).float())
+    factors = torch.clamp(clip / (g.norm(dim=1) + 1e-6), max=1.0)
+    return factors @ g + torch.randn(2) * sigma * clip
+
+
+def from_random_weights(scores, *, rng, clip=1.0, sigma=2.0, steps=4):
+    weights = (torch.randn(2) * 0.1).requires_grad_()
+    x = torch.tensor(scores).float()
+    for _ in range(steps):
+        total = torch.zeros(2)
+        for record in x:
+            g = torch.autograd.grad(squared(weights, record), weights)[0]
+            total += g / max(1.0, g.norm() / clip)
+        noisy = total + sigma * clip * math.sqrt(steps) * torch.randn(2)
+        weights = (weights - 0.1 * noisy / len(x)).detach().requires_grad_()
+    return weights.detach()
+
+
 RIGHT = [by_vmap, in_steps, in_a_loop, of_two_parameters, of_parameters_at_once, stacked,
-         by_formula, of_clipped_numbers, of_a_lot]  # fmt: skip
+         by_formula, of_clipped_numbers, of_a_lot, appended, summed_by_python, by_a_product,
+         from_random_weights]  # fmt: skip

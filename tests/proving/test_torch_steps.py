@@ -97,6 +97,42 @@ def test_a_replaced_function_or_method_is_noticed(monkeypatch) -> None:
         assert "mode" in dp.prove(by_vmap, HALF, n=50).reason
 
 
+FILE = """
+import torch
+{before}
+
+def step(scores, *, rng{argument}):
+    {first}
+    g = torch.clamp(torch.tensor(scores), -1.0, 1.0)
+    return float(g.sum(dim=0) + torch.randn((), dtype=torch.float64) * 2.0)
+"""
+DRAWN = "torch.manual_seed(int(rng.integers(2**63)))"
+KNOWN = [
+    {"before": "torch.manual_seed(0)"},
+    {"before": "from torch import manual_seed as other\nother(0)"},
+    {"before": "torch.default_generator.manual_seed(0)"},
+    {"before": "def set_up():\n    torch.random.manual_seed(0)"},
+    {"argument": ", seeded=torch.manual_seed(0) is None"},
+    {"first": "torch.manual_seed(0)"},
+    {"first": "torch.manual_seed(int(rng.integers(2**31)))"},
+    {"first": "torch.manual_seed(len(scores))"},
+]
+
+
+@pytest.mark.parametrize("parts", KNOWN, ids=lambda each: "-".join(each.values()))
+def test_the_global_generator_is_seeded_by_a_drawn_number_alone(parts, tmp_path) -> None:
+    """Otherwise whoever reads the file knows the noise."""
+    plain = {"before": "", "argument": "", "first": DRAWN}
+    path = tmp_path / "seeded.py"
+    path.write_text(FILE.format(**plain))
+    assert dp.prove(f"{path}:step", HALF, n=50).proved
+    path = tmp_path / "known.py"
+    path.write_text(FILE.format(**plain | parts))
+    found = dp.prove(f"{path}:step", HALF, n=50)
+    assert not found.proved
+    assert "seed" in found.reason
+
+
 # ---------------------------------------------------------------------- real neighbours
 
 
