@@ -5,7 +5,7 @@ What is not in the table is refused, ``backward`` among it, whose ``.grad`` adds
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownVariableType=false, reportUnknownLambdaType=false
 
 from __future__ import annotations
 
