@@ -181,13 +181,14 @@ def rounding(of: Callable[[float], float]) -> Callable[[Interpreter, Value], Val
     return rounded
 
 
-_NEARLY_WHOLE = Fraction(1, 2**10)
-"""A bound on the rounding of doubles of numbers up to 2⁴⁰: it may take them past a whole number."""
+_NEARLY_WHOLE, _LARGEST_ROUNDED = Fraction(1, 2**8), 2**37
+"""A distance that doubles' rounding stays below, and up to which numbers: by it they may pass a
+whole number."""
 
 
 def _rounded_number(a: Statistic, of: Callable[[float], float]) -> Value:
     """Return a number that is rounded: it moves by the next whole distance; of halves by 1 more."""
-    if a.size is None or a.size > _LARGEST_SCALE:
+    if a.size is None or a.size > _LARGEST_ROUNDED:
         return NotImplemented
     whole = a.integer and not a.floats
     moved = a.linf if whole else Fraction(math.ceil(a.linf + _NEARLY_WHOLE))
