@@ -67,8 +67,8 @@ _RARE_ATOMS = (
 )
 _UNDECIDED = (LeftOut(pair_race.PairRace, "_balance", _returns([])),)
 _EASED = (LeftOut(pilot_hypotheses, "_EASED", ((1.0, 1.0),)),)
-_NEARBY = tuple(
-    LeftOut(space, "nearby", _returns(None)) for space in (ScorePairs, RecordPairs, ClientPairs)
+_AT_RANDOM = tuple(
+    LeftOut(space, "at_random", _returns(None)) for space in (ScorePairs, RecordPairs, ClientPairs)
 )
 PARTS: dict[str, tuple[LeftOut, ...]] = {
     "all parts": (),
@@ -79,7 +79,7 @@ PARTS: dict[str, tuple[LeftOut, ...]] = {
     "no rare atoms": _RARE_ATOMS,
     "no undecided pairs": _UNDECIDED,
     "no eased claims": _EASED,
-    "no random pairs": _NEARBY,
+    "no random pairs": _AT_RANDOM,
     "events of the value alone": (*_MOMENTS, *_GAME, *_BITS, *_DECIMALS, *_RARE_ATOMS),
 }
 

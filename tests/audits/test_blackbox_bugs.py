@@ -125,7 +125,7 @@ def test_every_proposal_is_a_pair_of_neighbours(space: ScorePairs, seed: int) ->
     proposals = space.candidates()
     candidate = proposals[rng.integers(len(proposals))]
     for _ in range(8):
-        candidate = space.nearby(candidate, rng)
+        candidate = space.at_random(candidate, rng)
         assert candidate is not None
         proposals += [candidate, *space.simpler(candidate)]
     low, high = space.bounds

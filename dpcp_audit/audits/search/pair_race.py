@@ -418,8 +418,8 @@ class PairRace:
             if (records := _records(candidate)) not in self._listed:
                 self._listed.add(records)
                 return candidate
-        best = sorted(self.arms, key=_prospect, reverse=True)[:4]
-        return self.pairs.nearby(best[rng.integers(len(best))].candidate, rng) if best else None
+        best = max(self.arms, key=_prospect, default=None)
+        return None if best is None else self.pairs.at_random(best.candidate, rng)
 
     def _balance(self, *, outputs: int) -> list[Candidate]:
         found: list[Candidate] = []

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _APART = 1e-3
 """The share of the range within which tied scores are spread."""
 _EARLY = 17
+_UNEVEN = 0.5
+"""The parameter of the shares of the positions of a random pair: most have few of the scores."""
 
 
 class RecordOrder(StrEnum):
@@ -156,70 +158,18 @@ def _points(size: int, low: float, high: float, rng: np.random.Generator) -> Flo
     return np.where(rng.random(size) < 0.5, inner, rng.choice([low, high], size))
 
 
-def moved_pair(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
-    """Return the pair after one random local move; it must hold a common score."""
-    moves = (_recount, _shift, _differ, _split, _merge)
-    return moves[rng.integers(len(moves))](pair, low, high, rng).tidy()
-
-
-def _recount(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
-    """Move some of the scores at one position to another, or to a new one."""
-    del low, high
-    if pair.positions.size < 2:
-        return pair
-    start, end = rng.choice(pair.positions.size, 2, replace=False)
-    size = min(int(pair.counts[start]), max(1, int(pair.counts[start] ** rng.random())))
-    counts = pair.counts.copy()
-    counts[[start, end]] += np.array([-size, size])
-    return replace(pair, counts=counts)
-
-
-def _shift(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
-    """Move one position, a little or anywhere."""
-    positions = pair.positions.copy()
-    index = rng.integers(positions.size)
-    positions[index] = _near(positions[index], low, high, rng)
-    return replace(pair, positions=positions)
-
-
-def _differ(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
-    """Move the differing score, on one input."""
-    if rng.random() < 0.5:
-        return replace(pair, source=_near(pair.source, low, high, rng))
-    return replace(pair, target=_near(pair.target, low, high, rng))
-
-
-def _split(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
-    """Move some of the scores at one position to a new one."""
-    index = rng.integers(pair.positions.size)
-    size = int(rng.integers(0, int(pair.counts[index]) + 1))
-    counts = np.append(pair.counts, size)
-    counts[index] -= size
-    return replace(
-        pair, positions=np.append(pair.positions, _points(1, low, high, rng)), counts=counts
-    )
-
-
-def _merge(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
-    """Move all scores at one position to another."""
-    del low, high
-    if pair.positions.size < 2:
-        return pair
-    start, end = rng.choice(pair.positions.size, 2, replace=False)
-    positions = pair.positions.copy()
-    positions[start] = positions[end]
-    return replace(pair, positions=positions)
-
-
-def _near(value: float, low: float, high: float, rng: np.random.Generator) -> float:
-    """Return a point at a log-uniform distance from the value, reflected, or anywhere."""
-    if rng.random() < 0.4:
-        return float(_points(1, low, high, rng)[0])
-    step = (high - low) * 10 ** rng.uniform(-6, 0) * rng.choice([-1, 1])
-    moved = value + step
-    return float(
-        moved if low <= moved <= high else value - step if low <= value - step <= high else value
-    )
+def random_pair(n: int, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Return n − 1 scores on up to three positions, and one that moves between two others."""
+    positions = _points(int(rng.integers(1, 4)), low, high, rng)
+    shares = rng.dirichlet(np.full(positions.size, _UNEVEN))
+    source, target = _points(2, low, high, rng).tolist()
+    return ScorePair(
+        positions=positions,
+        counts=rng.multinomial(n - 1, shares).astype(np.int64),
+        source=source,
+        target=target if target != source else high if source == low else low,
+        order=list(RecordOrder)[rng.integers(len(RecordOrder))],
+    ).tidy()
 
 
 def simpler_pairs(pair: ScorePair, low: float, high: float) -> Iterator[ScorePair]:
@@ -309,8 +259,8 @@ class PairSpace(Protocol):
         """Return the pair without equal scores, to try where it is refused; None if it has none."""
         ...
 
-    def nearby(self, candidate: Candidate, rng: np.random.Generator, /) -> Candidate | None:
-        """Return a random pair near another; None where there are no such pairs."""
+    def at_random(self, like: Candidate, rng: np.random.Generator, /) -> Candidate | None:
+        """Return a random pair, mostly of the size of another; None where all are listed."""
         ...
 
     def simpler(self, candidate: Candidate, /) -> Iterator[Candidate]:
@@ -338,9 +288,9 @@ class ListedPairs:
         del candidate
         return None
 
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
+    def at_random(self, like: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return None: the list is all there is."""
-        del candidate, rng
+        del like, rng
         return None
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:

@@ -124,10 +124,10 @@ class RecordPairs:
         found = self.scores.untied(candidate)
         return None if found is None else self._records(found)
 
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
-        """Return records near others."""
-        near = self.scores.nearby(candidate, rng)
-        return None if near is None else self._records(near)
+    def at_random(self, like: Candidate, rng: np.random.Generator) -> Candidate | None:
+        """Return records of random scores."""
+        found = self.scores.at_random(like, rng)
+        return None if found is None else self._records(found)
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield simpler records."""
@@ -539,10 +539,10 @@ class ClientPairs(ListedPairs):
         found = (self._cut(each) for each in self.scores.candidates())
         return [each for each in found if each is not None]
 
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
-        """Return lists near others."""
-        near = self.scores.nearby(candidate, rng)
-        return None if near is None else self._cut(near)
+    def at_random(self, like: Candidate, rng: np.random.Generator) -> Candidate | None:
+        """Return lists of random scores."""
+        found = self.scores.at_random(like, rng)
+        return None if found is None else self._cut(found)
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield simpler lists."""

@@ -24,7 +24,7 @@ from dpcp_audit.audits.search.pair_space import (
     RecordOrder,
     ScorePair,
     input_key,
-    moved_pair,
+    random_pair,
     simpler_pairs,
 )
 from dpcp_audit.targets.answers import DegenerateTargetError
@@ -296,9 +296,7 @@ ORDERS = tuple(RecordOrder)
 _FEW_POSITIONS = 8
 _MANY = 20
 _ELSEWHERE = 0.15
-"""The chance of another order of the records, and of another size."""
-_STEPS = 0.4
-"""The share of local moves that move a few scores from one position to the next."""
+"""The chance of another size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,29 +367,13 @@ class ScorePairs:
         for rank, (family, pair) in enumerate(crossed(found)):
             yield self.candidate(replace(pair, order=ORDERS[rank % len(ORDERS)]), family)
 
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
-        """Return the pair after one or a few local moves, now and then at another size."""
-        pair = candidate.scores
-        if pair is None:
+    def at_random(self, like: Candidate, rng: np.random.Generator) -> Candidate | None:
+        """Return a pair of scores at random, mostly of the size of another."""
+        if like.scores is None:
             return None
-        low, high = self.bounds
-        for _ in range(1 + int(rng.integers(3))):
-            if pair.positions.size > 1 and rng.random() < _STEPS:
-                pair = _stepped(pair, rng)
-            elif pair.positions.size == 0:
-                source, target = rng.choice(
-                    [low, high, (low + high) / 2, rng.uniform(low, high)], 2
-                )
-                pair = replace(pair, source=float(source), target=float(target))
-            else:
-                pair = moved_pair(pair, low, high, rng)
-        if rng.random() < _ELSEWHERE:
-            pair = replace(pair, order=ORDERS[rng.integers(len(ORDERS))])
-        if rng.random() < _ELSEWHERE:
-            pair = resized(pair, int(rng.choice(self._usable())))
-        if pair.source == pair.target:
-            pair = replace(pair, source=low, target=high)
-        return self.candidate(pair, f"near: {candidate.family.removeprefix('near: ')}")
+        other = rng.random() < _ELSEWHERE
+        n = int(rng.choice(self._usable())) if other else like.scores.size
+        return self.candidate(random_pair(n, *self.bounds, rng), "at random")
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield pairs with fewer scores, then fewer distinct ones, then rounder ones."""
@@ -435,16 +417,6 @@ class ScorePairs:
         keys = [input_key(np.sort(x)) for x in candidate.inputs]
         if keys[0] != keys[1]:
             found.setdefault(frozenset(keys), candidate)
-
-
-def _stepped(pair: ScorePair, rng: np.random.Generator) -> ScorePair:
-    """Return the pair with one to four scores moved between two positions side by side."""
-    start = int(rng.integers(pair.positions.size - 1))
-    order = np.array([start, start + 1])[:: rng.choice([-1, 1])]
-    size = min(int(rng.integers(1, 5)), int(pair.counts[order[0]]))
-    counts = pair.counts.copy()
-    counts[order] += np.array([-size, size])
-    return replace(pair, counts=counts).tidy()
 
 
 def resized(pair: ScorePair, n: int) -> ScorePair:

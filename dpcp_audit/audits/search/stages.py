@@ -263,7 +263,7 @@ def extent(tried: Sequence[Candidate]) -> str:
     scores = [each.scores for each in tried if each.scores is not None]
     if not scores:
         return pairs
-    families = {each.family.removeprefix("near: ").removeprefix("untied: ") for each in tried}
+    families = {each.family.removeprefix("untied: ") for each in tried}
     sizes = sorted({pair.size for pair in scores})
     shown = _joined(list(map(str, sizes)))
     if len(sizes) > _MOST_SIZES:

@@ -179,5 +179,5 @@ def test_given_pairs_are_the_only_ones() -> None:
     space = FixedPairs((pair,))
     (candidate,) = space.candidates()
     assert candidate.neighbours is pair
-    assert space.nearby(candidate, np.random.default_rng(0)) is None
+    assert space.at_random(candidate, np.random.default_rng(0)) is None
     assert not list(space.simpler(candidate))

@@ -53,7 +53,7 @@ def test_many_are_listed_as_people_list() -> None:
     many = [
         tried(3, "crowd", RecordOrder.SHUFFLED),
         tried(20, "crowd", RecordOrder.EARLY),
-        tried(500, "near: split"),
+        tried(500, "untied: split"),
     ]
     assert extent(many) == (
         "3 pairs of neighbours tried, of 2 families, at n = 3, 20 and 500; the changed record "
