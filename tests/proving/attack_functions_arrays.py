@@ -26,14 +26,6 @@ def fill_alias(scores, *, rng):
     return np.sum(scores) + rng.laplace(0, s[0])
 
 
-@attack("computed view", n=8)
-def computed_view(scores, *, rng):
-    s = np.linspace(1.0, 1.0, 2) * 1.0
-    t = s[:]
-    t[0] = 0.01
-    return np.sum(scores) + rng.laplace(0, s[0])
-
-
 @attack("computed view2", n=8, event=lambda v: v > 0.5)
 def computed_view2(scores, *, rng):
     s = np.linspace(1.0, 1.0, 2) * 1.0
@@ -273,12 +265,6 @@ def form_of_noise(scores, *, rng):
     y = x.reshape(3, 1)
     x += 1000 * counts_of(scores)
     return y
-
-
-@attack("an operand is changed before it is used", n=8)
-def operand_is_changed(scores, *, rng):
-    box = Bumped(rng.laplace(0, 1, size=3))
-    return box.v + box.bump(1000 * counts_of(scores))
 
 
 @attack("an argument is changed before the call", n=8)

@@ -20,13 +20,6 @@ def noise(rng, scale=2.0):  # noqa: ANN201
     return rng.normal(0.0, scale, size=2)
 
 
-@attack("a gradient of 0 is divided by its norm: NaN")
-def divided_by_the_norm(scores, *, rng):
-    g = np.outer(scores, [1.0, 2.0])
-    norms = np.linalg.norm(g, axis=1, keepdims=True)
-    return (g / norms).sum(axis=0) + noise(rng)
-
-
 @attack("1 / 0 warns")
 def inverse_norm_warns(scores, *, rng):
     g = np.outer(scores, [1.0, 2.0])

@@ -115,13 +115,6 @@ def rounded_sum(scores, *, rng):
 add(rounded_sum, "rounding up to tens moves by 10", loss=10.0, event=lambda v: v > 5)
 
 
-def floor_division(scores, *, rng):
-    return scores.sum() // 0.25 + rng.laplace(0.0, 1.0)
-
-
-add(floor_division, "the quotient moves by 4", loss=4.0, event=lambda v: v > 2)
-
-
 def modulo_sum(scores, *, rng):
     return (10 * scores.sum()) % 7 + rng.laplace(0.0, 1.0)
 
@@ -193,37 +186,12 @@ def comprehension_filter(scores, *, rng):
 add(comprehension_filter, "the output's length depends on the data", event=lambda v: len(v) == 1)
 
 
-def unique_size(scores, *, rng):
-    return np.unique(scores).size + rng.laplace(0.0, 0.5)
-
-
-add(
-    unique_size,
-    "the number of distinct scores moves by 1, scale 1/2",
-    loss=2.0,
-    event=lambda v: v >= 2,
-)
-
-
 def unique_counts(scores, *, rng):
     _, counts = np.unique(scores, return_counts=True)
     return counts + rng.laplace(0.0, 2.0, size=counts.size)
 
 
 add(unique_counts, "bins exist only where scores are", event=lambda v: len(v) == 2)
-
-
-def histogram_auto_range(scores, *, rng):
-    counts, edges = np.histogram(scores, bins=5)
-    return counts + rng.laplace(0.0, 2.0, size=5)
-
-
-add(
-    histogram_auto_range,
-    "the range of the bins is that of the scores",
-    loss=20.0,
-    pair=(np.r_[np.zeros(19), 0.2], np.r_[np.zeros(18), 0, 1.0]),
-)
 
 
 def histogram_edges_returned(scores, *, rng):
@@ -506,13 +474,6 @@ def dumped(scores, *, rng):
 
 
 add(dumped, "scores as JSON", event=lambda v: "1.0]" in v)
-
-
-def as_bytes(scores, *, rng):
-    return scores.tobytes()
-
-
-add(as_bytes, "scores as bytes", event=lambda v: any(v))
 
 
 def hashed(scores, *, rng):
@@ -893,19 +854,6 @@ def pairwise_closer(scores, *, rng):
 
 
 add(pairwise_closer, "pairs move by 2(n - 1)", loss=38.0, event=lambda v: v < 380)
-
-
-def running_sum(scores, *, rng):
-    return np.cumsum(scores).sum() + rng.laplace(0.0, 1.0)
-
-
-add(
-    running_sum,
-    "the first score is counted n times",
-    loss=20.0,
-    pair=(np.zeros(20), np.r_[1, np.zeros(19)]),
-    event=lambda v: v > 10,
-)
 
 
 def differences(scores, *, rng):

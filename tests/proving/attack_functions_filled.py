@@ -21,15 +21,6 @@ class H:
         self.v = v
 
 
-@attack("in place by two", n=8)
-def in_place_by_two(scores, *, rng):
-    z = np.zeros(2)
-    y = z
-    z += 1.0
-    y *= 0.01
-    return np.sum(scores) + rng.laplace(0, z[0])
-
-
 @attack("in place loop", n=8)
 def in_place_loop(scores, *, rng):
     z = np.full(2, 1.0)
@@ -51,14 +42,6 @@ def in_place_bool(scores, *, rng):
     z = np.zeros(1, dtype=bool)
     z[0] = 2
     s = 1.0 if z[0] == 2 else 0.01
-    return np.sum(scores) + rng.laplace(0, s)
-
-
-@attack("full of int", n=8)
-def full_of_int(scores, *, rng):
-    z = np.full(1, 1)
-    z[0] = 0.5
-    s = 0.01 if z[0] == 0 else 1.0
     return np.sum(scores) + rng.laplace(0, s)
 
 
@@ -160,16 +143,6 @@ def computed_slice_held(scores, *, rng):
     t = [a[1:]]
     a[1] = 0.01
     return np.sum(scores) + rng.laplace(0, t[0][0])
-
-
-@attack("computed iter", n=8)
-def computed_iter(scores, *, rng):
-    a = np.abs(np.linspace(1.0, 1.0, 4))
-    s = 1.0
-    for v in a:
-        a[3] = 0.01
-        s = v
-    return np.sum(scores) + rng.laplace(0, s)
 
 
 @attack("computed zip", n=8)
@@ -294,14 +267,6 @@ def sorted_list_of_arrays(scores, *, rng):
     shown = sorted([a], key=len)[0]
     a[0] = np.sum(scores)
     return shown
-
-
-@attack("a sum of tuples holds the same arrays", n=8)
-def sum_of_tuples(scores, *, rng):
-    a = np.zeros(3)
-    shown = sum(((a,),), ())
-    a[0] = np.sum(scores)
-    return shown[0]
 
 
 @attack("an array of objects holds the same arrays", n=8)

@@ -327,11 +327,6 @@ def cum(scores, *, rng):
     return np.cumsum(scores)[-1] + rng.laplace(0, 0.5)
 
 
-@attack("mod count", n=8)
-def mod_count(scores, *, rng):
-    return np.count_nonzero(scores > 0.5) % 4 + rng.laplace(0, 1.0)
-
-
 @attack("power sum", n=8)
 def power_sum(scores, *, rng):
     return np.sum(scores) ** 2 + rng.laplace(0, 1.0)

@@ -73,16 +73,6 @@ def object_deleted_scale(scores, *, rng):
 add(object_deleted_scale, "the class's own scale is back", loss=2.0, event=lambda v: v > 1)
 
 
-def object_returned_with_data(scores, *, rng):
-    tool = Plain(1.0)
-    tool.data = scores
-    tool.total = tool.release(scores.sum(), rng)
-    return tool
-
-
-add(object_returned_with_data, "an attribute holds the scores", event=lambda v: v.data[-1] == 1)
-
-
 def object_in_list_with_data(scores, *, rng):
     tool = Plain(1.0)
     tool.inner = [Plain(2.0)]
@@ -533,13 +523,6 @@ def shifted_maximum(scores, *, rng):
 add(shifted_maximum, "one draw on all records: the largest is returned", dp.PureDP(0.9))
 
 
-def local_one_draw(scores, *, rng):
-    return scores + rng.laplace(0.0, 1.0)
-
-
-add(local_one_draw, "one draw for all records", loss=2.0)
-
-
 def local_draw_again(scores, *, rng):
     noise = rng.laplace(0.0, 1.0, size=20)
     return scores + noise, scores[3:4].sum() + noise[3]
@@ -554,14 +537,6 @@ def local_twice(scores, *, rng):
 
 
 add(local_twice, "the same draws on other values", loss=1.2)
-
-
-def local_selected(scores, *, rng):
-    chosen = scores[scores > 0.5]
-    return chosen + rng.laplace(0.0, 1.0, size=len(chosen))
-
-
-add(local_selected, "as many as are chosen", event=lambda v: len(v) == 1)
 
 
 def local_scaled(scores, *, rng):
@@ -659,20 +634,6 @@ def try_divides(scores, *, rng):
 
 
 add(try_divides, "a division by data", event=lambda v: v == "none")
-
-
-def try_half_done(scores, *, rng):
-    shown, noisy = 0.0, scores.sum() + rng.laplace(0.0, 1.0)
-    try:
-        shown = scores.sum()
-        1 / round(noisy)
-        shown = noisy
-    except ZeroDivisionError:
-        pass
-    return shown
-
-
-add(try_half_done, "left between two assignments", event=lambda v: v == 1.0)
 
 
 def try_list_half_done(scores, *, rng):
@@ -794,15 +755,6 @@ def list_multiplied(scores, *, rng):
 
 
 add(list_multiplied, "a list is repeated: each record counts three times", loss=3.0)
-
-
-def comprehension_added(scores, *, rng):
-    values = [s for s in scores]
-    values = values + values
-    return sum(1 for s in values if s > 0.5) + rng.laplace(0.0, 1.0)
-
-
-add(comprehension_added, "a comprehension is joined to itself", loss=2.0, event=lambda v: v > 1)
 
 
 def sorted_multiplied(scores, *, rng):

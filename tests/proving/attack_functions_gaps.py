@@ -35,14 +35,6 @@ def gap_without_half(scores, *, rng):
 add(gap_without_half, "exp(ε·u) in place of exp(ε·u/2)", loss=1.5)
 
 
-def gap_end(scores, *, rng):
-    edges, p = law(scores)
-    return edges[rng.choice(21, p=p)]
-
-
-add(gap_end, "the end of a gap is a record", event=lambda v: v == 0.75)
-
-
 def gap_upper_end(scores, *, rng):
     edges, p = law(scores)
     return edges[rng.choice(21, p=p) + 1]
@@ -92,15 +84,6 @@ def gap_branch(scores, *, rng):
 
 
 add(gap_branch, "a branch on the place", event=lambda v: v == 1.0)
-
-
-def gap_two_draws(scores, *, rng):
-    edges, p = law(scores)
-    i = rng.choice(21, p=p)
-    return rng.uniform(edges[i], edges[i + 1]), rng.uniform(edges[i], edges[i + 1])
-
-
-add(gap_two_draws, "two draws inside one gap show its ends", loss=2.0)
 
 
 def gap_many_draws(scores, *, rng):
@@ -168,15 +151,6 @@ def gap_draw_normal(scores, *, rng):
 add(gap_draw_normal, "a normal draw on the scale of the gap", loss=100.0)
 
 
-def gap_too_wide(scores, *, rng):
-    edges, p = law(scores)
-    i = rng.choice(21, p=p)
-    return rng.uniform(edges[i], edges[i + 1] + 1)
-
-
-add(gap_too_wide, "the interval is longer than the gap")
-
-
 def gap_next(scores, *, rng):
     edges, p = law(scores)
     i = rng.choice(20, p=p[:20] / p[:20].sum())
@@ -242,16 +216,6 @@ def gap_squared(scores, *, rng):
 
 
 add(gap_squared, "the density grows with the gap's length", loss=20.0)
-
-
-def gap_weights_twice(scores, *, rng):
-    edges, p = law(scores)
-    w = p * p
-    i = rng.choice(21, p=w / w.sum())
-    return rng.uniform(edges[i], edges[i + 1])
-
-
-add(gap_weights_twice, "squared chances", loss=20.0)
 
 
 def gap_steep(scores, *, rng):
@@ -409,17 +373,6 @@ def gap_gumbel_flat(scores, *, rng):
 
 
 add(gap_gumbel_flat, "Gumbel noise of scale 1/2: squared weights", loss=20.0)
-
-
-def gap_gumbel_wide(scores, *, rng):
-    edges = np.concatenate([[0.0], np.sort(scores), [1.0]])
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.diff(edges)) - np.abs(np.arange(21) - 18)
-    i = np.argmax(logs + rng.gumbel(scale=2.0, size=21))
-    return rng.uniform(edges[i], edges[i + 1])
-
-
-add(gap_gumbel_wide, "Gumbel noise of scale 2: roots of lengths")
 
 
 def gap_gumbel_one(scores, *, rng):

@@ -163,14 +163,6 @@ def default_holds(scores, *, rng):
     return g() + rng.laplace(0, 2.0, size=2)
 
 
-@attack("a method that was taken before holds an array that is changed in place", n=8)
-def method_holds(scores, *, rng):
-    counts = np.histogram(scores, bins=2, range=(0.0, 1.0))[0]
-    m = counts.sum
-    counts *= 100
-    return m() + rng.laplace(0, 2.0)
-
-
 @attack("a frozen law holds an array that is changed in place", n=8, event=lambda v: v[1] > 50)
 def law_holds(scores, *, rng):
     counts = np.histogram(scores, bins=2, range=(0.0, 1.0))[0] * 1.0
@@ -212,13 +204,6 @@ def transposed(scores, *, rng):
 def unpack_alias(scores, *, rng):
     counts, _ = np.histogram(scores, bins=2, range=(0.0, 1.0))
     a, b = counts, counts
-    a *= 100
-    return b + rng.laplace(0, 2.0, size=2)
-
-
-@attack("chain alias", n=8, event=lambda v: v[1] > 50)
-def chain_alias(scores, *, rng):
-    a = b = np.histogram(scores, bins=2, range=(0.0, 1.0))[0]
     a *= 100
     return b + rng.laplace(0, 2.0, size=2)
 

@@ -395,14 +395,6 @@ def indexed_draw(scores, *, rng):
 add(indexed_draw, "an index repeats a draw", event=lambda v: abs(v[3] - v[4]) > 0.5)
 
 
-def draw_used_twice(scores, *, rng):
-    z = rng.laplace(0.0, 2.0)
-    return np.count_nonzero(scores > 0.5) + z, np.count_nonzero(scores > 2.0) + z
-
-
-add(draw_used_twice, "the difference has no noise", event=lambda v: round(v[0] - v[1]) == 1)
-
-
 def draw_before_loop(scores, *, rng):
     z = rng.laplace(0.0, 3.0)
     out = []

@@ -78,14 +78,6 @@ def global_list(scores, *, rng):
 add(global_list, "a global list carries the data", loss=9.0, event=lambda v: v > 4)
 
 
-def global_store_only(scores, *, rng):
-    MEMORY.append(scores)
-    return rng.laplace(0.0, 1.0)
-
-
-add(global_store_only, "the scores are kept in a global list")
-
-
 def scale_shrinks(scores, *, rng):
     SCALE[0] *= 0.5
     return np.count_nonzero(scores > 0.5) + rng.laplace(0.0, SCALE[0])
@@ -227,14 +219,6 @@ def cached_noise(scores, *, rng):
 add(cached_noise, "one cached draw for all calls")
 
 
-def own_seed(scores, *, rng):
-    own = np.random.default_rng(7)
-    return np.count_nonzero(scores > 0.5) + own.laplace(0.0, 1.0)
-
-
-add(own_seed, "a fixed seed")
-
-
 def seed_returned(scores, *, rng):
     seed = int(rng.integers(2**32))
     return seed, np.count_nonzero(scores > 0.5) + np.random.default_rng(seed).laplace(0.0, 1.0)
@@ -286,13 +270,6 @@ def state_returned(scores, *, rng):
 
 
 add(state_returned, "the generator's state is returned")
-
-
-def generator_returned(scores, *, rng):
-    return np.count_nonzero(scores > 0.5) + rng.laplace(0.0, 1.0), rng
-
-
-add(generator_returned, "the generator is returned")
 
 
 def global_seed(scores, *, rng):

@@ -143,11 +143,6 @@ def permute_single2(scores, *, rng):
 
 
 @attack("an attribute may be missing, for some records only")
-def attr_single(scores, *, rng):
-    return sum((s.foo, 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)
-
-
-@attack("an attribute may be missing, for some records only")
 def attr_known(scores, *, rng):
     x = 0.5
     return sum((x.foo, 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(0, 1.0)

@@ -115,13 +115,6 @@ def records_as_a_table(scores, *, rng):
     return scores.reshape(5, 4).sum(axis=1) + rng.laplace(0.0, 0.5, size=5)
 
 
-@attack("a count is stored at a public place, and shown")
-def stored_count(scores, *, rng):
-    kept = [0.0, 0.0]
-    kept[int(rng.random() < 0.5)] = np.count_nonzero(scores > 0.5)
-    return kept
-
-
 @attack("a list of counts, one of which is overwritten", event=lambda x: max(x) > 0)
 def counts_left(scores, *, rng):
     kept = [np.count_nonzero(scores > 0.5), np.count_nonzero(scores > 0.5)]

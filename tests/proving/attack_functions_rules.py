@@ -845,13 +845,6 @@ def slices_with_step(scores, *, rng):
 add(slices_with_step, "every second record, and the first half", loss=2.0)
 
 
-def noise_of_one(scores, *, rng):
-    return scores + rng.laplace(0.0, 1.0, size=1)
-
-
-add(noise_of_one, "one draw for all records", event=lambda v: v[-1] - v[0] > 0.5)
-
-
 def noise_of_matrix(scores, *, rng):
     return scores + rng.laplace(0.0, 1.0, size=(20, 1))
 

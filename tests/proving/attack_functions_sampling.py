@@ -120,12 +120,6 @@ def attack_of_added(reason, claim=AMPLIFIED):
     return attack(reason, claim, neighbours=Relation.ADD_REMOVE)
 
 
-@attack_of_added("the mask is shown, which is as long as there are records")
-def mask_of_added(scores, *, rng):
-    mask = rng.random(len(scores)) < Q
-    return scores[mask].sum() + rng.laplace(), mask
-
-
 @attack_of_added("the number of draws is shown")
 def draws_of_added(scores, *, rng):
     u = rng.random(len(scores))
@@ -221,12 +215,6 @@ def places_shown(scores, *, rng):
 def places_of_weights(scores, *, rng):
     chosen = rng.choice(len(scores), size=len(scores) // 4, replace=False)
     return scores[chosen].sum() + rng.laplace(), np.arange(len(scores))[chosen]
-
-
-@attack("one person may be in the sample many times", AMPLIFIED)
-def with_replacement(scores, *, rng):
-    chosen = rng.choice(len(scores), size=len(scores) // 4)
-    return scores[chosen].sum() + rng.laplace()
 
 
 @attack("some are likelier to be chosen", AMPLIFIED)

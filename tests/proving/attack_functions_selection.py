@@ -97,16 +97,6 @@ def too_little_noise(scores, *, rng):
     return where
 
 
-@attack("the last noisy value is shown")
-def last_noisy_value(scores, *, rng):
-    best, where = -math.inf, 0
-    for i, answer in enumerate(counts(scores)):
-        noisy = answer + rng.laplace(scale=2.0)
-        if noisy > best:
-            best, where = noisy, i
-    return where, noisy
-
-
 @attack("the same draws choose twice")
 def same_draws_twice(scores, *, rng):
     draws, found = rng.laplace(scale=2.0, size=4), []
@@ -381,17 +371,6 @@ def counts_maxima(scores, *, rng):
             x = b.up
             where = i
     return where, b.n
-
-
-@attack("later coins are steeper")
-def later_coins_are_steeper(scores, *, rng):
-    q = -np.abs(np.array(counts(scores)) - 3)
-    q, slope = q - q.max(), 0.5
-    for i in rng.permutation(4):
-        bias = math.exp(slope * q[i])
-        slope = 5.0
-        if rng.random() < bias:
-            return i
 
 
 @attack("each coin is steeper than the one before")

@@ -82,12 +82,6 @@ def one_draw_many(scores, *, rng):
     return c + rng.laplace(0, 2.0)
 
 
-@attack("one draw many2", n=8, event=lambda v: v[3] - v[2] > 0.5)
-def one_draw_many2(scores, *, rng):
-    c = np.histogram(scores, bins=4, range=(0.0, 1.0))[0]
-    return c + rng.laplace(0, 2.0, size=1)
-
-
 @attack("one draw many3", n=8, event=lambda v: v[3] - v[2] > 0.5)
 def one_draw_many3(scores, *, rng):
     c = np.histogram(scores, bins=4, range=(0.0, 1.0))[0]

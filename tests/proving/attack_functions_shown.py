@@ -87,13 +87,6 @@ def of_other_counts(scores, *, rng):
     return np.where((other > 0) & (v > T), v, 0.0)
 
 
-@attack("counts are moved before noise is added")
-def moved_counts(scores, *, rng):
-    h = bins(scores)
-    v = (h + 9) + rng.laplace(0.0, 1.0, size=5)
-    return np.where((h > 0) & (v > T), v, 0.0)
-
-
 @attack("counts are moved in opposite directions")
 def moved_apart(scores, *, rng):
     h = bins(scores)

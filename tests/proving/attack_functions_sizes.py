@@ -30,21 +30,6 @@ def exp_of_minus_topped(scores, *, rng):
     return int(rng.choice(2, p=w / w.sum()))
 
 
-@attack("exp of minus peak", n=2000)
-def exp_of_minus_peak(scores, *, rng):
-    u = np.histogram(scores, bins=2, range=(0.0, 1.0))[0] * 0.5
-    w = np.exp(u - (-u.max()))
-    return int(rng.choice(2, p=w / w.sum()))
-
-
-@attack("exp of other peak", n=2000)
-def exp_of_other_peak(scores, *, rng):
-    u = np.histogram(scores, bins=2, range=(0.0, 1.0))[0] * 0.5
-    v = u + 1000.0
-    w = np.exp(v - u.max())
-    return int(rng.choice(2, p=w / w.sum()))
-
-
 @attack("exp of slice peak", n=2000)
 def exp_of_slice_peak(scores, *, rng):
     u = np.histogram(scores, bins=4, range=(0.0, 1.0))[0] * 0.5

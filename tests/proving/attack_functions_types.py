@@ -14,19 +14,6 @@ ZERO = np.float64(0.0)
 
 
 @attack("a part of a draw beside the whole, each from a branch", n=20)
-def join_parts(scores, *, rng):
-    z = rng.laplace(0, 8, size=2)
-    if rng.random() < 0.5:
-        v, w = z[0], z
-    else:
-        v, w = rng.laplace(0, 8), rng.laplace(0, 8, size=2)
-    h = np.histogram(scores, bins=2, range=(0.0, 1.0))[0]
-    a = np.count_nonzero(scores < 0.3) + v
-    b = h + w
-    return float(a), b[0], b[1]
-
-
-@attack("a part of a draw beside the whole, each from a branch", n=20)
 def join_parts2(scores, *, rng):
     z = rng.laplace(0, 8, size=2)
     if rng.random() < 0.5:
@@ -71,11 +58,6 @@ def uniform_given_up_two(scores, *, rng):
 @attack("what is printed tells how many records there are", neighbours="add-remove", n=20)
 def prints_n(scores, *, rng):
     return sum((print("x"), s)[1] for s in scores) + rng.laplace(0, 1.0)
-
-
-@attack("what is printed tells how many records there are", n=20)
-def prints_if(scores, *, rng):
-    return sum((print("x"), s)[1] if s > 0.5 else 0.0 for s in scores) + rng.laplace(0, 1.0)
 
 
 @attack("what is printed tells how many records there are", n=20)
@@ -129,13 +111,6 @@ def raise_loop(scores, *, rng):
         if s > 0.5:
             c += (1 % u, 1)[1]
     return c + rng.laplace(0, 1.0)
-
-
-@attack("an error is raised for some records only", n=20)
-def raise_bool_sub(scores, *, rng):
-    return sum(((s > 0.2) - (s > 0.1), 1)[1] if s > 0.5 else 0 for s in scores) + rng.laplace(
-        0, 1.0
-    )
 
 
 @attack("an error is raised for some records only", n=20)
@@ -198,12 +173,6 @@ def str_threshold(scores, *, rng):
 
 
 @attack("a text is no threshold: an error for some records only", n=20)
-def str_threshold2(scores, *, rng):
-    u = np.array(["a", "b"])[int(rng.integers(2))]
-    return sum(1 for s in scores if s > 0.5 and s < u) + rng.laplace(0, 1.0)
-
-
-@attack("a text is no threshold: an error for some records only", n=20)
 def none_threshold(scores, *, rng):
     u = np.array([None, 0.7])[int(rng.integers(2))]
     return sum(1 for s in scores if s > 0.5 and s < u) + rng.laplace(0, 1.0)
@@ -257,12 +226,6 @@ def type_min_mean(scores, *, rng):
 @attack("the data decide the type of a number", n=20)
 def type_sum_selected(scores, *, rng):
     return sum(scores[scores > 0.5]) + rng.laplace(0, 1.0)
-
-
-@attack("the data decide the type of a number", n=20)
-def empty_list_type(scores, *, rng):
-    p = 1 - math.exp(-1.0)
-    return np.sum([s > 0.5 for s in scores if s < 0.7]) + (rng.geometric(p) - rng.geometric(p))
 
 
 @attack("the data decide the type of a number", n=20)
@@ -371,21 +334,9 @@ def max_wraps(scores, *, rng):
 
 
 @attack("truth values are added otherwise than numbers", n=20)
-def bool_or_int_list(scores, *, rng):
-    x = np.array([True if s > 0.5 else 1 for s in scores])
-    return float(np.sum(x + (scores > -1)) + rng.laplace(0, 2.0))
-
-
-@attack("truth values are added otherwise than numbers", n=20)
 def bool_or_int_neg(scores, *, rng):
     x = np.array([True if s > 0.5 else 1 for s in scores])
     return float(np.sum(-x) + rng.laplace(0, 2.0))
-
-
-@attack("truth values are added otherwise than numbers", n=20)
-def bool_or_int_sub(scores, *, rng):
-    x = np.array([True if s > 0.5 else 1 for s in scores])
-    return float(np.sum(x - (scores > 2)) + rng.laplace(0, 2.0))
 
 
 @attack("truth values are added otherwise than numbers", n=20)
@@ -503,25 +454,11 @@ def cast_span_argmax(scores, *, rng):
 
 
 @attack("which argument is the generator is not known", n=20)
-def two_generators(scores, *, rng, generator=None):
-    if generator is None:
-        return np.sum(scores)
-    return np.sum(scores) + rng.laplace(0, 1.0)
-
-
-@attack("which argument is the generator is not known", n=20)
 def prng_default(scores, *, random_state=None, rng=None):
     if random_state is None:
         random_state = rng
         return np.sum(scores)
     return np.sum(scores) + rng.laplace(0, 1.0)
-
-
-@attack("a function of a truth value is of half precision", n=50000)
-def half_count(scores, *, rng):
-    return float(
-        float(np.count_nonzero(scores > 0.5)) + np.fabs(rng.random() < 0.5) + rng.laplace(0, 1.0)
-    )
 
 
 @attack("a function of a truth value is of half precision", n=50000)
@@ -576,12 +513,6 @@ def half_where(scores, *, rng):
 def half_joined(scores, *, rng):
     h = np.sqrt(rng.random() < 0.5) if rng.random() < 0.5 else 1.0
     return float(float(np.count_nonzero(scores > 0.5)) + h + rng.laplace(0, 1.0))
-
-
-@attack("noise beside a number so large is rounded off", n=20)
-def grid_noise(scores, *, rng):
-    z = rng.laplace(0, 1.0) + 2.0**60 - 2.0**60
-    return float(np.sum(scores) + z)
 
 
 @attack("noise beside a number so large is rounded off", n=20)
