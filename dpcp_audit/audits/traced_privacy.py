@@ -307,6 +307,13 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
 
 
 _HALF_ULP = 2.0**-54
+_LARGEST = 700.0
+"""The largest exponent of e in doubles, about."""
+_FAR = (
+    "The output {output} is {ratio:.4g} times as likely on one input as on the other (by its "
+    "probability, or its density): an integral over the noise that is not returned."
+)
+_OTHERS = "other outputs may lose more"
 _RARER = "rarer paths than those traced may lose more"
 _UNSHOWN = "the release may show less than the noise reveals"
 _HIDDEN = "The release need not show that, so no line is blamed."
@@ -430,6 +437,9 @@ class TracedPrivacy(Sampled):
             return composed
         if trace.exact is not None and loss_of(self.guarantee).by_laws:
             return self._of_laws(trace, witness)
+        far = _of_far_values(self.guarantee, trace, witness)
+        if far is not None:
+            return far
         found = _of_paths(self.guarantee, trace, significance, self.scope, witness)
         return found if composed is None or found.verdict is Verdict.REFUTED else composed
 
@@ -532,6 +542,33 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
         witness=witness,
         note=_RUN_OF_ALL.format(count=count) + (_MISSED_PATHS if trace.missed else ""),
         tables=trace_tables(trace),
+    )
+
+
+def _of_far_values(
+    guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData
+) -> Outcome | None:
+    """Return the outcome of outputs with noisy values far from the data; None if none refutes."""
+    loss, far = loss_of(guarantee), trace.far
+    if far is None or not loss.pure:
+        return None
+    evidence = Evidence(
+        kind=EvidenceKind.EXACT,
+        quantity=loss.quantity,
+        value=far.loss,
+        lower=far.least,
+        upper=math.inf,
+        claimed=loss.claimed,
+    )
+    if not refutes(evidence):
+        return None
+    return Outcome(
+        verdict=decide(evidence),
+        evidence=evidence,
+        witness=witness | {"far_output": far.output},
+        note=_FAR.format(output=far.output, ratio=math.exp(min(far.loss, _LARGEST))),
+        tables=trace_tables(trace),
+        estimates=(from_below(evidence, why=_OTHERS),),
     )
 
 

@@ -125,7 +125,8 @@ class Trace:
         """Return ε at δ, exact for an enumerated law, else estimated; at 0 the largest loss."""
         if self.pair.exact is not None:
             return max(each.epsilon_at(delta) for each in self._laws(self.pair.exact))
-        return max(each.epsilon(delta) for each in self._samples())
+        found, far = max(each.epsilon(delta) for each in self._samples()), self.pair.far
+        return found if far is None or delta else max(found, far.loss)
 
     def renyi(self, alpha: float) -> float:
         """Return the Rényi divergence D_α: exact for an enumerated law, else estimated."""

@@ -582,8 +582,9 @@ class TraceSearch:
     ) -> tuple[bool, bool, float]:
         """Return the rank of a pair; one that cannot be followed, or draws nothing, is the last.
 
-        By the loss of the output where its whole law is small, else by a few paths: what the noise
-        reveals may be infinitely much on pairs on which the output shows nothing.
+        By the loss of the output where its whole law is small, or values far from the data refute
+        the claim, else by a few paths: what the noise reveals may be infinitely much on pairs on
+        which the output shows nothing.
         """
         trace = trace_target(
             self.traced,
@@ -595,7 +596,9 @@ class TraceSearch:
             release=self.scope is Scope.RELEASE,
         )
         seen = trace.followed and (trace.drawn or self.randomness is Randomness.NONE)
-        loss, pair = loss_of(self.guarantee), trace.exact
+        loss, pair, far = loss_of(self.guarantee), trace.exact, trace.far
+        if loss.pure and far is not None and far.least > loss.claimed:
+            return seen, True, far.loss
         if pair is None or not loss.by_laws:
             return seen, False, _seen_loss(self.guarantee, trace)
         found = max(loss.measured(way).value for way in (pair, pair.reversed()))

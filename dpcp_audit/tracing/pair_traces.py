@@ -59,6 +59,7 @@ from dpcp_audit.tracing.path_losses import (
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import output_log_density, release_law
 from dpcp_audit.tracing.target_calls import put_back
+from dpcp_audit.tracing.value_losses import ValueLoss, value_loss
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, LineLoss, Remark, SourceLocation
@@ -346,6 +347,9 @@ class PairTrace:
         True if any draw is seen; else the code is deterministic, or draws where it is not seen.
     noisy : tuple of NoisyNumber
         The numbers that are returned with one draw of noise, of the same law on every path.
+    far : ValueLoss or None
+        The largest loss of outputs that hold noisy values far from the data, where not all that
+        was observed is returned.
     """
 
     forward: LossSample
@@ -363,6 +367,7 @@ class PairTrace:
     elementary: bool = False
     noisy: tuple[NoisyNumber, ...] = ()
     written: FinitePair | None = None
+    far: ValueLoss | None = None
 
     @property
     def followed(self) -> bool:
@@ -451,6 +456,9 @@ def _traced(  # noqa: PLR0917  (the arguments of trace_target)
             wanted = shown and release and exact is None and not released
             summed = _summed(target, ways, paths) if wanted else []
             written = _lines_written(target, ways, seeds, paths, values=values)
+            far = None
+            if tree and exact is None and not released:
+                far = value_loss(target, x, neighbour, [*paths[0], *paths[1]], generator)
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
@@ -477,6 +485,7 @@ def _traced(  # noqa: PLR0917  (the arguments of trace_target)
         missed=max((law.missed for law in laws), default=0.0) + aside,
         noisy=_noisy_on_all(paths) if released else (),
         written=None if exact is None else without_rounding(as_written(*laws))[0],
+        far=far,
     )
 
 

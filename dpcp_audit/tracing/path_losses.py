@@ -174,6 +174,9 @@ class PathLoss:
         The plain values that the target returned.
     noisy : tuple of NoisyNumber
         The numbers that are returned with one draw of noise, where everything is released.
+    answers : tuple of pairs of float, or None
+        The noiseless part and the noise scale of every noisy value that is read; None if one of
+        them is not returned as it is.
     error : float
         A bound on the error of the loss from quadrature and rounding.
     """
@@ -188,6 +191,7 @@ class PathLoss:
     silent: tuple[Line, ...]
     output: tuple[Atom, ...]
     noisy: tuple[NoisyNumber, ...] = ()
+    answers: tuple[tuple[float, float], ...] | None = None
     error: float = 0.0
 
     @property
@@ -239,6 +243,7 @@ def path_loss(
         silent=tuple(sorted(path.silent)),
         output=output,
         noisy=_noisy_numbers(path, other, output) if divergence is None else (),
+        answers=_answers(path, output),
         error=0.0 if divergence else numerical_error(path) + numerical_error(other),
     )
 
@@ -390,6 +395,14 @@ _VALUES = frozenset({Seen.VALUE, Seen.SETTLED})
 def _values(path: PathRun) -> tuple[Any, ...]:
     """Return the observed values that no earlier ones settle, in order."""
     return tuple(each.result for each in path.seen if each.kind is Seen.VALUE)
+
+
+def _answers(path: PathRun, output: tuple[Atom, ...]) -> tuple[tuple[float, float], ...] | None:
+    """Return the noiseless parts and scales of the values read; None if one is not returned."""
+    values = [each for each in path.seen if each.kind is Seen.VALUE]
+    if _places(path, output) is None or any(np.ndim(each.offset) for each in values):
+        return None
+    return tuple((float(each.offset), each.scale) for each in values)
 
 
 def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:

@@ -204,7 +204,7 @@ class _PrunedPathError(TraceEnd):
     """The path has become less likely than what is left out."""
 
 
-class _TreeRun(PathRun):
+class TreeRun(PathRun):
     """A path of the tree: it follows given forks, and the first way at later ones.
 
     Parameters
@@ -256,6 +256,11 @@ class _TreeRun(PathRun):
             for depth in range(start, len(self.forks))
             for way in range(1, self.forks[depth])
         ]
+
+    def weight(self, output: tuple[Atom, ...]) -> float:
+        """Return what the path adds to the law of its output, as a log."""
+        del output
+        return self.log_mass
 
     def clock_read(self) -> None:
         """End the path: what follows from the time is no law."""
@@ -379,7 +384,7 @@ class _OtherOutputError(TraceEnd):
     """The path returns more noisy numbers than the output has."""
 
 
-class _ShownRun(_TreeRun):
+class _ShownRun(TreeRun):
     """A path of the tree that is made to return the noisy values of an output.
 
     Parameters
@@ -473,10 +478,10 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> Outp
     UnfollowableError
         If a path cannot be followed.
     """
-    law = _law(target, x, most, _RARE)
+    law = law_of_paths(target, x, most, _RARE)
     if law.pruned:
         try:
-            law = _law(target, x, most, LOST)
+            law = law_of_paths(target, x, most, LOST)
         except NotFiniteError:
             if not law:
                 raise
@@ -487,27 +492,40 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> Outp
     return law
 
 
-def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
-    """Return the law of the paths that are no less likely than ``least``, a log."""
+def law_of_paths(
+    target: TracedTarget,
+    x: Any,
+    most: int,
+    least: float,
+    run: Callable[..., TreeRun] = TreeRun,
+) -> OutputLaw:
+    """Return the law of the paths that are no less likely than ``least``, a log.
+
+    Parameters
+    ----------
+    run : callable
+        Makes a path of the tree.
+    """
     found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
     source, runs, missed, pruned = np.random.default_rng(0), 0, 0.0, False
     known: KnownWays = {}
     typed = elementary = True
-    if _estimated_paths(target, x, most, known) > _HOPELESS * most:
+    if _estimated_paths(target, x, most, partial(run, known=known)) > _HOPELESS * most:
         raise NotFiniteError(f"the tree has more than {most} paths", target.home)
     while waiting:
         prefix = waiting.pop()
         if (runs := runs + 1) > most:
             raise NotFiniteError(f"the tree has more than {most} paths", target.home)
-        path = _TreeRun(prefix, most=most, least=least, known=known)
+        path = run(prefix, most=most, least=least, known=known)
         try:
             output = _output(target, x, path, source)
+            weight = path.weight(output)
             typed &= all(each.kind is not Seen.VALUE for each in path.seen)
         except _PrunedPathError:
             missed, pruned = missed + math.exp(path.log_mass), True
         else:
-            found[output].append(path.log_mass)
+            found[output].append(weight)
         elementary = elementary and path.is_elementary
         missed += path.dropped
         waiting += path.others(prefix)
@@ -516,7 +534,7 @@ def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
     return law
 
 
-def _estimated_paths(target: TracedTarget, x: Any, most: int, known: KnownWays) -> float:
+def _estimated_paths(target: TracedTarget, x: Any, most: int, run: Callable[..., TreeRun]) -> float:
     """Return a cautious estimate of the number of paths: exact where the tree is balanced.
 
     The geometric mean of the sizes that random descents show, each an unbiased estimate (Knuth
@@ -525,14 +543,14 @@ def _estimated_paths(target: TracedTarget, x: Any, most: int, known: KnownWays) 
     rng = np.random.default_rng(0)
     sizes: list[float] = []
     for _ in range(_PROBES):
-        path = _TreeRun((), rng, most=most, known=known)
+        path = run((), rng, most=most)
         _output(target, x, path, np.random.default_rng(0))
         sizes.append(math.fsum(map(math.log, path.forks)))
     return math.exp(math.fsum(sizes) / len(sizes))
 
 
 def _output(
-    target: TracedTarget, x: Any, path: _TreeRun, source: np.random.Generator
+    target: TracedTarget, x: Any, path: TreeRun, source: np.random.Generator
 ) -> tuple[Atom, ...]:
     try:
         return target.outputs(x, path, source)

@@ -1,0 +1,112 @@
+"""Outputs that hold noisy values far from the data: an exact loss, or none that is not certain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.followed_paths import trace_pair
+
+import dpcp_audit as dp
+from dpcp_audit.audits.traced_privacy import Scope
+from dpcp_audit.words.results import Verdict
+
+QUESTIONS = 8
+COUNTS = np.zeros(QUESTIONS), np.ones(QUESTIONS)
+"""Every count may have one record more."""
+SCORES = np.ones(6), np.append(np.ones(5), 0.0)
+"""Scores with these counts below 0.1 to 0.8."""
+
+
+def first_above(scores, *, rng, fresh=False, pad=False) -> list[float]:
+    """Return the place of the first noisy count above a noisy threshold, and a noisy count.
+
+    With fresh noise it is 1-DP. The count that crossed tells where the threshold was not: with it
+    the loss is 1/4 for each question, the last one by the answer.
+    """
+    counts = [np.count_nonzero(scores < edge / 10) for edge in range(1, QUESTIONS + 1)]
+    threshold = 4 + rng.laplace(scale=4.0 if fresh else 2.0)
+    for place, count in enumerate(counts):
+        answer = count + rng.laplace(scale=8.0 if fresh else 4.0)
+        if answer >= threshold:
+            shown = float(count + rng.laplace(scale=2.0) if fresh else answer)
+            rest = [-2.0] * (len(counts) - place - 1)
+            return [*[-1.0] * place, shown, *rest] if pad else [place, shown]
+    return [-1.0] * len(counts) if pad else [-1, 0.0]
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("pad", [False, True])
+def test_an_answer_that_crossed_and_is_returned_is_refuted_exactly(pad: bool) -> None:
+    found = dp.trace(first_above, *SCORES, dp.PureDP(1.0), draws=20, options={"pad": pad})
+    assert found.verdict is Verdict.REFUTED
+    assert found.epsilon() == pytest.approx(QUESTIONS / 4, abs=1e-6)
+    for scope in Scope:
+        right = {"fresh": True, "pad": pad}
+        twin = dp.trace(first_above, *SCORES, dp.PureDP(1.0), draws=20, scope=scope, options=right)
+        assert twin.verdict is not Verdict.REFUTED
+
+
+def test_the_loss_of_fresh_noise_is_within_the_claim_and_near_it() -> None:
+    """The answer alone loses 1/2."""
+    far = trace_pair(first_above, *SCORES, draws=20, options={"fresh": True}).far
+    assert far is not None
+    assert 0.6 < far.loss <= 1 + 1e-6
+
+
+def sampled_rows(values, *, rng) -> Any:
+    """Half of the values, summed: by sampling the loss is log(1 + (e − 1)/2), at any far value."""
+    kept = [value for value in values if rng.random() < 0.5]
+    return sum(kept) + rng.laplace(scale=1.0)
+
+
+def test_coins_that_are_not_returned_are_summed_over() -> None:
+    far = trace_pair(sampled_rows, [0.0], [1.0], draws=20).far
+    assert far is not None
+    assert far.loss == pytest.approx(np.log1p((np.e - 1) / 2), abs=1e-9)
+
+
+def in_order(counts, *, rng) -> Any:
+    """Which value is whose is not returned."""
+    flipped = rng.random() < 0.5
+    return [*sorted(float(each + rng.laplace()) for each in counts[:3]), flipped]
+
+
+def folded(counts, *, rng) -> Any:
+    """Two values give one output."""
+    coin = rng.random() < 0.5
+    return abs(float(counts[0] + rng.laplace())), coin
+
+
+def raised_far_away(counts, *, rng) -> Any:
+    coin, answer = rng.random() < 0.5, float(counts[0] + rng.laplace())
+    if abs(answer) > 25:
+        raise ValueError("far away")
+    return answer, coin
+
+
+def whole(counts, *, rng) -> Any:
+    """Any whole number stands in the output."""
+    noisy = counts[0] + rng.geometric(0.5) - rng.geometric(0.5)
+    return [rng.random() < 0.5, int(noisy) > 1, *range(-60, 61)]
+
+
+@pytest.mark.parametrize("function", [in_order, folded, raised_far_away, whole])
+def test_nothing_is_said_unless_every_value_is_returned_as_it_is(function) -> None:
+    found = trace_pair(function, *COUNTS, draws=20)
+    assert found.followed
+    assert found.far is None
+
+
+def two_answers(counts, *, rng) -> Any:
+    """Equal answers, which have probability 0, would give the counts away."""
+    coin = rng.random() < 0.5
+    first, second = (float(each + rng.laplace()) for each in counts[:2])
+    return [first, second, coin, float(counts[0]) if first == second else 0.0]
+
+
+def test_values_that_are_given_differ() -> None:
+    far = trace_pair(two_answers, *COUNTS, draws=20).far
+    assert far is not None
+    assert far.loss == pytest.approx(2.0)
