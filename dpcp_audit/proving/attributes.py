@@ -78,8 +78,8 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
     law = value if isinstance(value, Distribution) else scipy_law(value)
     if law is not None and name == "rvs":
         return BoundMethod(law, name)
-    shown = gathering.is_shown(reader, value)
-    if isinstance(value, Reference) and not shown and reader.cells(value).kind == "object":
+    kept = isinstance(value, Reference) and not gathering.is_shown(reader, value)
+    if kept and reader.cells(value).kind == "object":
         return objects.attribute(reader, value, name)
     shape = _shape_attribute(reader, value, name)
     if shape is not None:
@@ -131,7 +131,8 @@ def method(
         return noise_rules.variates(reader, owner, args, kw)
     if isinstance(owner, library_mechanisms.Mechanism | opendp_measurements.Handle):
         return _library_method(reader, owner, name, args, kw)
-    if isinstance(owner, Reference) and gathering.kind_of(reader, owner) in {"list", "shown"}:
+    listed = isinstance(owner, Reference) and gathering.kind_of(reader, owner) == "list"
+    if listed or gathering.is_shown(reader, owner):
         return _list_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
         return objects.method(reader, owner, name, args, kw)

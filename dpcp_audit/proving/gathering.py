@@ -473,8 +473,7 @@ def places(reader: Interpreter, records: Records, start: int) -> Value:
 def changeable(reader: Interpreter, owner: Reference) -> Contents:
     """Return the value at a place that is to be changed, while no loop goes through it."""
     references = [each for each in reader.iterated if isinstance(each, Reference)]
-    kinds = {reader.path.heap[each.address].kind for each in references}
-    lost = not kinds.isdisjoint({"lost", "shown"})
+    lost = any(reader.path.heap[each.address].kind == "lost" for each in references)
     if lost or any(each is owner or same(each, owner) for each in reader.iterated):
         raise reader.refuse("a list is changed while a loop goes through it")
     cells = reader.cells(owner)
@@ -485,7 +484,8 @@ def changeable(reader: Interpreter, owner: Reference) -> Contents:
 
 def is_shown(reader: Interpreter, value: Value) -> bool:
     """Return True of a list or a dictionary of public values, of which nothing else is known."""
-    return isinstance(value, Reference) and kind_of(reader, value) == "shown"
+    cells = reader.path.heap[value.address] if isinstance(value, Reference) else None
+    return cells is not None and cells.kind == "lost" and is_public(cells.items[0])
 
 
 def take_up(reader: Interpreter, value: Value) -> None:

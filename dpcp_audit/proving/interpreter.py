@@ -58,7 +58,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.expressions import Expressions
-from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Note, Path, ThresholdAnswers
+from dpcp_audit.proving.paths import ITSELF, UNEQUAL, Contents, Frame, Note, Path, ThresholdAnswers
 from dpcp_audit.proving.sources import locals_of
 from dpcp_audit.proving.thresholds import Difference, compared, released
 from dpcp_audit.words.quantities import Quantity
@@ -250,9 +250,7 @@ class Reader(Expressions):
         """Return the value that a reference refers to."""
         cells = self.path.heap[reference.address]
         if cells.kind == "lost":
-            raise self.refuse(cells.items[0].reason)
-        if cells.kind == "shown":
-            raise self.refuse("a list that branches leave with different lengths is used")
+            raise self.refuse(getattr(cells.items[0], "reason", UNEQUAL))
         return cells
 
     def listed(self, items: Any) -> Reference:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dpcp_audit.proving.charges import Ledger
 from dpcp_audit.proving.distances import (
+    UNKNOWN,
     BoundMethod,
     Closure,
     Distribution,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import Drawing
 
 
+UNEQUAL = "a list that branches leave with different lengths is used"
 ITSELF = -1
 """The token of a draw that is released as it is, with no statistic under it."""
 SPENT = 0
@@ -82,8 +84,8 @@ class Contents:
     Parameters
     ----------
     kind : str
-        "list", "array", "dict", "object"; where branches left different things "shown" if these are
-        public, of which nothing is known, and "lost" if not.
+        "list", "array", "dict", "object"; "lost" where branches left different things: of these its
+        one entry tells whether they are public.
     items : tuple
         The entries; of a dictionary or an object those of ``keys``.
     """
@@ -261,10 +263,8 @@ class Joining:
             return x
         alike = (x.kind, len(x.items), x.of) == (y.kind, len(y.items), y.of)
         if not alike or not same(x.keys, y.keys):
-            if _is_shown(self.a, x) and _is_shown(self.b, y):
-                return Contents("shown", ())
-            reason = "a list that branches leave with different lengths is used"
-            return Contents("lost", (Private(self.line, reason),))
+            shown = _is_shown(self.a, x) and _is_shown(self.b, y)
+            return Contents("lost", (UNKNOWN if shown else Private(self.line, UNEQUAL),))
         return replace(x, items=tuple(map(self.value, x.items, y.items)))
 
     def frame(self, x: Frame, y: Frame) -> Frame:
@@ -301,7 +301,7 @@ class Joining:
 
 def _is_shown(path: Path, cells: Contents) -> bool:
     """Return True of a list or dictionary that holds public numbers and texts alone."""
-    kept = cells.kind in {"list", "dict", "shown"} and cells.of is None
+    kept = cells.kind in {"list", "dict", "lost"} and cells.of is None
     return kept and all(_is_released(path, each) for each in cells.items)
 
 
