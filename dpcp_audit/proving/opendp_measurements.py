@@ -210,15 +210,16 @@ def measured(reader: Interpreter, made: Handle, args: list[Value], kw: dict[str,
     one = PublicFloat(()) if numbers == "f64" else WHOLE
     if not vector:
         return one
-    shape = shape_of(value)
-    return UNKNOWN if shape is None else reader.listed([one] * shape[0])
+    shape = shape_of(value) or ()
+    known = len(shape) == 1 and shape[0] >= 0
+    return reader.listed([one] * shape[0]) if known else UNKNOWN
 
 
 def _statistic(reader: Interpreter, value: Value, numbers: str, *, vector: bool) -> Statistic:
     """Return a value that the measurement takes: any other raises an error."""
     if isinstance(value, Private):
         raise reader.refuse(value.reason, value.hint)
-    if not isinstance(value, Statistic) or len(value.shape) != vector:
+    if not isinstance(value, Statistic) or len(value.shape) != vector or sum(value.shape) < 0:
         wanted = "a vector of numbers" if vector else "a number"
         raise reader.refuse(f"a measurement of {kind(value)}, which is not {wanted}")
     if numbers != "f64" and (value.floats or not value.integer):

@@ -294,3 +294,11 @@ def type_error_is_caught(scores):
         return measurement(np.count_nonzero(scores > 0.5) + np.int64(0))
     except TypeError:
         return float(scores.max())
+
+
+@attack("a loop over noise on a public number of numbers", dp.PureDP(1.0))
+def loop_over_public_noise(scores, *, rng):
+    numbers = range(int(rng.poisson(3.0)) + 1)
+    domain = odp.vector_domain(odp.atom_domain(T=int))
+    noisy = odp.m.make_laplace(domain, odp.l1_distance(T=int), scale=1.0)(numbers)
+    return [float(scores.max()) for _ in noisy]
