@@ -17,6 +17,7 @@ import operator
 import os
 import sys
 from abc import ABC, abstractmethod
+from builtins import max, min  # noqa: A004, UP029  (a followed call replaces them)
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -636,30 +637,15 @@ class Ordering(StrEnum):
         return bool(_HOLDS[self](left, right))
 
 
-_NEGATED = {
-    Ordering.LESS: Ordering.GREATER_EQUAL,
-    Ordering.LESS_EQUAL: Ordering.GREATER,
-    Ordering.GREATER: Ordering.LESS_EQUAL,
-    Ordering.GREATER_EQUAL: Ordering.LESS,
-    Ordering.EQUAL: Ordering.NOT_EQUAL,
-    Ordering.NOT_EQUAL: Ordering.EQUAL,
-}
-_MIRRORED = {
-    Ordering.LESS: Ordering.GREATER,
-    Ordering.LESS_EQUAL: Ordering.GREATER_EQUAL,
-    Ordering.GREATER: Ordering.LESS,
-    Ordering.GREATER_EQUAL: Ordering.LESS_EQUAL,
-    Ordering.EQUAL: Ordering.EQUAL,
-    Ordering.NOT_EQUAL: Ordering.NOT_EQUAL,
-}
-_HOLDS = {
-    Ordering.LESS: operator.lt,
-    Ordering.LESS_EQUAL: operator.le,
-    Ordering.GREATER: operator.gt,
-    Ordering.GREATER_EQUAL: operator.ge,
-    Ordering.EQUAL: operator.eq,
-    Ordering.NOT_EQUAL: operator.ne,
-}
+_OPPOSITES = (
+    (Ordering.LESS, Ordering.GREATER_EQUAL),
+    (Ordering.GREATER, Ordering.LESS_EQUAL),
+    (Ordering.EQUAL, Ordering.NOT_EQUAL),
+)
+_NEGATED = dict(_OPPOSITES) | {other: each for each, other in _OPPOSITES}
+_MIRRORED = dict(zip(Ordering, map(Ordering, (">", ">=", "<", "<=", "==", "!=")), strict=True))
+_COMPARE = operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne
+_HOLDS = dict(zip(Ordering, _COMPARE, strict=True))
 _DOWNWARD = frozenset({Ordering.LESS, Ordering.LESS_EQUAL})
 _STRICT = frozenset({Ordering.LESS, Ordering.GREATER})
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import ast
 import linecache
 import math
-import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -66,7 +65,7 @@ from dpcp_audit.words.results import Estimate, LineLoss, Remark, SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import CodeType, FrameType
+    from types import CodeType
 
     from numpy.typing import ArrayLike
 
@@ -407,15 +406,25 @@ def trace_target(
         True if the losses of the release are sought where the paths show more than it.
     """
     _validate.integer(draws=draws, at_least=1)
-    generator = _validate.generator(rng)
-    state = generator.bit_generator.state
-    asked = x, neighbour, draws, generator, replays, tree, release
-    found = _traced(target, *asked)
+    ways = ((x, neighbour), (neighbour, x))
+    seeds = _validate.generator(rng).integers(2**62, size=(len(ways), draws))
+    asked = _Asked(ways=ways, seeds=seeds, replays=replays, tree=tree, release=release)
+    found = _traced(target, asked)
     if not _is_lost(found):
         return found
-    generator.bit_generator.state = state
-    again = _traced(replace(target, unread=True), *asked)
+    again = _traced(replace(target, unread=True), asked)
     return found if _is_lost(again) or not again.followed else again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The paths that are asked for; see ``trace_target``."""
+
+    ways: tuple[tuple[Any, Any], ...]
+    seeds: IntArray
+    replays: int
+    tree: int
+    release: bool
 
 
 def _is_lost(trace: PairTrace) -> bool:
@@ -425,68 +434,70 @@ def _is_lost(trace: PairTrace) -> bool:
     return not trace.released or any(each.departed.any() for each in trace.samples)
 
 
-def _traced(  # noqa: PLR0917  (the arguments of trace_target)
-    target: TracedTarget,
-    x: Any,
-    neighbour: Any,
-    draws: int,
-    generator: np.random.Generator,
-    replays: int,
-    tree: int,
-    release: bool,  # noqa: FBT001
-) -> PairTrace:
-    ways = ((x, neighbour), (neighbour, x))
+def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
+    ways, seeds = asked.ways, asked.seeds
     try:
         with put_back(target.written) as keeps:
-            _warm_up(target, x, keeps)
+            _warm_up(target, ways[0][0], keeps)
             for each, _ in ways:
-                for seed in range(replays):
+                for seed in range(asked.replays):
                     require_replay(target, each, seed)
-                for seed in range(min(_UNTRACED, replays)):
+                for seed in range(min(_UNTRACED, asked.replays)):
                     require_untraced(target, each, seed)
-            exact, laws = _laws(target, x, neighbour, tree) if tree else (None, ())
-            seeds = generator.integers(2**62, size=(len(ways), draws))
+            exact, laws = _laws(target, *ways[0], asked.tree) if asked.tree else (None, ())
             paths, values = _paths(target, ways, seeds)
             _require_support(target, laws, paths)
             everything = [path for direction in paths for path in direction]
             shown = all(path.certain or path.shown is not None for path in everything)
             shown = shown and _changes(target, ways, seeds, paths, values=values)
             released = shown and all(map(_is_release, everything))
-            samples = [LossSample.of(each) for each in paths]
-            wanted = shown and release and exact is None and not released
+            wanted = shown and asked.release and exact is None and not released
             summed = _summed(target, ways, paths) if wanted else []
             written = _lines_written(target, ways, seeds, paths, values=values)
-            far = None
-            if tree and exact is None and not released:
-                far = value_loss(target, x, neighbour, [*paths[0], *paths[1]], generator)
+            beyond = asked.tree > 0 and exact is None and not released
+            far = value_loss(target, *ways[0], everything, seeds) if beyond else None
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
-    known = bool(summed) and not any(each.departed.any() for each in summed)
-    followed = [replace(each, divergence=None) for each in everything] if known else everything
-    leaks, unfollowed = remarks(followed, written)
-    if exact is not None and not any(path.certain for path in everything):
-        infinite = any(math.isinf(way.max_divergence()) for way in (exact, exact.reversed()))
-        places = [_at(line) for line in written.values()] if infinite else []
-        leaks = tuple(leak for leak in leaks if leak.location in places)
+    forward, backward = summed or map(LossSample.of, paths)
+    leaks, unfollowed = _remarks(everything, summed, written, exact)
     return PairTrace(
-        forward=(summed or samples)[0],
-        backward=(summed or samples)[1],
+        forward=forward,
+        backward=backward,
         exact=exact,
         lines=line_losses(paths),
         leaks=leaks,
-        unfollowed=unfollowed if exact is None else (),
+        unfollowed=unfollowed,
         values=values,
         released=released or bool(summed),
         additive=all(draw.additive for path in everything for draw in path.draws),
         composed=() if summed else composed_noise(paths, seeds),
-        drawn=any(_is_drawn(path) for path in everything),
+        drawn=any(map(_is_drawn, everything)),
         elementary=all(law.elementary for law in laws),
         missed=max((law.missed for law in laws), default=0.0) + aside,
         noisy=_noisy_on_all(paths) if released else (),
         written=None if exact is None else without_rounding(as_written(*laws))[0],
         far=far,
     )
+
+
+def _remarks(
+    paths: Sequence[PathLoss],
+    summed: Sequence[LossSample],
+    written: dict[Line, Line],
+    exact: FinitePair | None,
+) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
+    """Return the leaks, and what could not be followed: what the release's loss explains is not."""
+    if summed and not any(each.departed.any() for each in summed):
+        paths = [replace(each, divergence=None) for each in paths]
+    leaks, unfollowed = remarks(paths, written)
+    if exact is None:
+        return leaks, unfollowed
+    if not any(path.certain for path in paths):
+        infinite = any(math.isinf(way.max_divergence()) for way in (exact, exact.reversed()))
+        known = [_at(line) for line in written.values()] if infinite else []
+        leaks = tuple(leak for leak in leaks if leak.location in known)
+    return leaks, ()
 
 
 _MOST_SUMMED = 100
@@ -677,7 +688,7 @@ def line_of_data(
     code = target.code
     if code is None:
         return None
-    ran = _lines_run(target, code, x, path, source)
+    ran = target.lines_run(x, path, source)
     module = _module(code)
     if not ran or module is None:
         return None
@@ -700,30 +711,6 @@ def line_of_data(
         last = statements.get(ran.pop()) if ran else None
         value = last.value if isinstance(last, ast.Assign) and _is_plain(last) else None
     return None
-
-
-def _lines_run(
-    target: TracedTarget, code: CodeType, x: Any, path: PathRun, source: np.random.Generator
-) -> list[int]:
-    """Return the lines of the function that a call runs, in order; none where it has no end."""
-    lines: list[int] = []
-
-    def note(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code is not code:
-            return None
-        if event in {"line", "return"}:
-            lines.append(frame.f_lineno)
-        return note
-
-    before = sys.gettrace()
-    sys.settrace(note)
-    try:
-        target.outputs(x, path, source)
-    except TraceEnd:
-        return []
-    finally:
-        sys.settrace(before)
-    return lines
 
 
 def _module(code: CodeType) -> ast.Module | None:

@@ -25,8 +25,8 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -53,7 +53,7 @@ from dpcp_audit.tracing.traced_numbers import Traced, is_discrete, is_plain, mad
 from dpcp_audit.tracing.unread_noise import kept_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from dpcp_audit.tracing.draws import NoiseLaw
 
@@ -247,14 +247,18 @@ _SAME = tuple(_SHARED.split())
 """Functions of ``numpy.random`` that generators have under the same name."""
 
 
-class _LegacyRecorder:
-    """The functions of ``numpy.random`` and ``RandomState``, drawn by a recording generator.
+class _Recorder:
+    """The functions of a module's generators, drawn by a recording generator.
 
     Parameters
     ----------
     rng : RecordingGenerator
         The generator that draws.
     """
+
+    original: ClassVar[type[Any]]
+    own: ClassVar[Mapping[str, Callable[..., Any]]]
+    same: ClassVar[Sequence[str]] = ()
 
     def __init__(self, rng: RecordingGenerator) -> None:
         self.rng = rng
@@ -263,20 +267,26 @@ class _LegacyRecorder:
     def __getattr__(self, name: str) -> Any:
         if self.seeded is not None:
             return getattr(self.seeded, name)
-        own = _LEGACY.get(name)
-        if own is not None:
-            return lambda *args, **kwargs: own(self.rng, *args, **kwargs)
-        if name in _SAME:
-            return getattr(self.rng, name)
-        raise AttributeError(name)
+        if name not in self.own and name not in self.same:
+            raise AttributeError(name)
+        return partial(self._drawn, name)
 
-    def seed(self, seed: Any = None) -> None:
+    def _drawn(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if self.seeded is None and name in self.own:
+            return self.own[name](self.rng, *args, **kwargs)
+        return getattr(self.seeded or self.rng, name)(*args, **kwargs)
+
+    def seed(self, *args: Any, **kwargs: Any) -> None:
         """Seed: from now on nothing is noise, unless the seed is None."""
-        self.seeded = None if is_random(self.rng, seed) else np.random.RandomState(seed)
+        seed, *_ = (*args, *kwargs.values(), None)
+        with unused_entropy():
+            self.seeded = None if is_random(self.rng, seed) else self.original(seed)
 
     def set_state(self, *_: Any) -> None:
         """Refuse: the state may come from anywhere."""
         raise UnfollowableError("the state of a generator is set", target_line())
+
+    setstate = set_state
 
 
 _LEGACY: dict[str, Callable[..., Any]] = {
@@ -289,43 +299,6 @@ _LEGACY: dict[str, Callable[..., Any]] = {
         low, high, size, dtype
     ),
 }
-
-
-class _PythonRecorder:
-    """The functions of the module ``random``, drawn by a recording generator.
-
-    Parameters
-    ----------
-    rng : RecordingGenerator
-        The generator that draws.
-    """
-
-    def __init__(self, rng: RecordingGenerator) -> None:
-        self.rng = rng
-        self.seeded: random.Random | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _PYTHON:
-            raise AttributeError(name)
-        return self.drawing(name)
-
-    def drawing(self, name: str) -> Callable[..., Any]:
-        """Return the function of that name."""
-
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            if self.seeded is not None:
-                return getattr(self.seeded, name)(*args, **kwargs)
-            return _PYTHON[name](self.rng, *args, **kwargs)
-
-        return draw
-
-    def seed(self, a: Any = None, version: int = 2) -> None:  # noqa: ARG002  (as it is called)
-        """Seed: from now on nothing is noise, unless the seed is None."""
-        self.seeded = None if is_random(self.rng, a) else random.Random(a)  # noqa: S311
-
-    def setstate(self, *_: Any) -> None:
-        """Refuse: the state may come from anywhere."""
-        raise UnfollowableError("the state of a generator is set", target_line())
 
 
 def _pick(rng: RecordingGenerator, population: Any) -> Any:
@@ -382,6 +355,18 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 }
 
 
+class _LegacyRecorder(_Recorder):
+    """The functions of ``numpy.random`` and ``RandomState``."""
+
+    original, own, same = np.random.RandomState, _LEGACY, _SAME
+
+
+class _PythonRecorder(_Recorder):
+    """The functions of the module ``random``."""
+
+    original, own = random.Random, _PYTHON
+
+
 def is_random(rng: RecordingGenerator, seed: Any) -> bool:
     """Return True if a seed is none, or one that the path has drawn and no generator has."""
     if seed is None or seed is rng:
@@ -423,7 +408,7 @@ RECORDERS = (RecordingGenerator, _LegacyRecorder, _PythonRecorder)
 """What a followed call draws from in place of generators."""
 
 
-def _unseeded(original: type, recorder: type[_LegacyRecorder | _PythonRecorder]) -> type:
+def _unseeded(original: type, recorder: type[_Recorder]) -> type:
     """Return the stand-in for a class of generators: without a seed it records.
 
     Seeded ones, and those made before, still pass for its instances.

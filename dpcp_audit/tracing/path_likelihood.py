@@ -342,7 +342,9 @@ def numerical_error(run: PathRun) -> float:
     sizes: dict[int, float] = defaultdict(float)
     for each in run.seen:
         if len(each.draws) == 1 and each.scale > 0:
-            size = float(np.max(np.abs(each.offset), initial=0.0)) / each.scale
+            vector = isinstance(each.offset, np.ndarray)
+            largest = float(np.abs(each.offset).max(initial=0.0)) if vector else abs(each.offset)
+            size = largest / each.scale
             sizes[each.draws[0]] = max(sizes[each.draws[0]], size)
     moved = math.fsum(_moved(run.draws[index], size) for index, size in sizes.items())
     return AGREE * (len(run.joined) + len(run.sums)) + _EPSILON * moved

@@ -366,7 +366,8 @@ def _replayed(
     if not same_atoms(output, found):
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
         again = ForcedRun(path.transcript, values=path.values)
-        line = target.returning_line(x, again, np.random.default_rng(seed))
+        ran = target.lines_run(x, again, np.random.default_rng(seed))
+        line = (target.home[0], ran[-1]) if ran else target.home
         return _Divergence(departure=_Departure.OUTPUT, says=says, line=line)
     return None
 

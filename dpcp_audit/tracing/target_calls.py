@@ -11,7 +11,6 @@ what it was before; entries without noise stay as the target left them.
 from __future__ import annotations
 
 import copy
-import dis
 import functools
 import gc
 import inspect
@@ -21,7 +20,6 @@ import traceback
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -220,7 +218,6 @@ _MADE_BEFORE = (
     "the target has randomness that is not followed: it draws from a generator that was made "
     "before the call"
 )
-_RETURNS = ("RETURN_VALUE", "RETURN_CONST")
 _NAMES = ("rng", "random_state", "generator", "seed")
 
 
@@ -307,25 +304,26 @@ class TracedTarget:
         finally:
             path.closed = True
 
-    def returning_line(self, x: Any, path: PathRun, source: np.random.Generator) -> Line:
-        """Run the target and return the line at which it returns, unless there is but one."""
-        if self.code is not None and len(_returns(self.code)) == 1:
-            return self.code.co_filename, min(_returns(self.code))
-        lines: list[Line] = []
+    def lines_run(self, x: Any, path: PathRun, source: np.random.Generator) -> list[int]:
+        """Run the target and return its lines, in order; none where it has no end."""
+        lines: list[int] = []
 
-        def note(frame: FrameType, event: str, _: Any) -> None:
-            if event == "return" and frame.f_code is self.code:
-                lines.append((frame.f_code.co_filename, frame.f_lineno))
+        def note(frame: FrameType, event: str, _: Any) -> Any:
+            if frame.f_code is not self.code:
+                return None
+            if event in {"line", "return"}:
+                lines.append(frame.f_lineno)
+            return note
 
-        before = sys.getprofile()
-        sys.setprofile(note)
+        before = sys.gettrace()
+        sys.settrace(note)
         try:
             self.outputs(x, path, source)
         except TraceEnd:
-            return self.home
+            return []
         finally:
-            sys.setprofile(before)
-        return lines[-1] if lines else self.home
+            sys.settrace(before)
+        return lines
 
     def untraced(self, x: Any, rng: np.random.Generator) -> tuple[Atom, ...]:
         """Call the target as it is and return the plain values of its output."""
@@ -364,13 +362,3 @@ class TracedTarget:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [(each.filename, each.lineno or 0) for each in frames if is_target(each.filename)]
         return lines[-1] if lines else self.home
-
-
-@lru_cache(maxsize=256)
-def _returns(code: CodeType) -> frozenset[int]:
-    """Return the lines at which a function returns."""
-    return frozenset(
-        each.positions.lineno
-        for each in dis.get_instructions(code)
-        if each.opname in _RETURNS and each.positions and each.positions.lineno is not None
-    )

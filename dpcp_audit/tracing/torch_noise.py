@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 
 _TENSOR: Any = torch.Tensor
 _MOVED = ("view", "view_as", "reshape", "reshape_as", "expand", "flatten", "contiguous", "clone")
-_ATTRIBUTES = (
-    "shape",
-    "dtype",
-    "device",
-    "layout",
-    "is_sparse",
-    "ndim",
-    "requires_grad",
-    "grad_fn",
-)
 _SIZES = ("size", "dim", "numel", "ndimension", "is_floating_point", "is_complex", "is_contiguous")
 _SEEDED = ("rand", "rand_like", "randint", "randperm", "bernoulli", "multinomial")
 

@@ -253,17 +253,6 @@ class Traced:
         return bool(self.path.compare(self, Ordering.NOT_EQUAL, 0))
 
     __hash__ = _reading_by(hash)
-    __float__ = _reading_by(float)
-    __int__ = _reading_by(int)
-    __index__ = _reading_by(operator.index)
-    __complex__ = _reading_by(complex)
-    __round__ = _reading_by(round)
-    __trunc__ = _reading_by(math.trunc)
-    __floor__ = _reading_by(math.floor)
-    __ceil__ = _reading_by(math.ceil)
-    __str__ = _reading_by(str)
-    __repr__ = _reading_by(repr)
-    __format__ = _reading_by(format)
 
     def __copy__(self) -> Traced:
         return self
@@ -322,6 +311,10 @@ for _name in ("mod", "floordiv", "pow", "lshift", "rshift", "and", "or", "xor"):
     setattr(Traced, f"__r{_name}__", _reflected(_plain))
 setattr(Traced, "__divmod__", _reading(divmod))  # noqa: B010  (as above)
 setattr(Traced, "__rdivmod__", _reflected(divmod))  # noqa: B010
+for _plain in (float, int, complex, round, str, repr, format, operator.index):
+    setattr(Traced, f"__{_plain.__name__}__", _reading_by(_plain))
+for _plain in (math.trunc, math.floor, math.ceil):
+    setattr(Traced, f"__{_plain.__name__}__", _reading_by(_plain))
 
 _ITSELF = frozenset({"item", "copy", "conjugate", "squeeze"})
 _ELEMENTWISE = frozenset(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.path_losses import PathLoss
     from dpcp_audit.tracing.path_runs import Question
     from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.words.validate import IntArray
 
 
 class ValueLoss(NamedTuple):
@@ -127,7 +128,7 @@ def value_loss(
     x: Any,
     neighbour: Any,
     paths: Sequence[PathLoss],
-    rng: np.random.Generator,
+    seeds: IntArray,
 ) -> ValueLoss | None:
     """Return the largest loss of an output that holds noisy values; None where it is not known.
 
@@ -135,6 +136,8 @@ def value_loss(
     ----------
     paths : sequence of PathLoss
         Sampled paths of both inputs: all values that they read are returned, or nothing is said.
+    seeds : array of int
+        Those of the paths, from which the places of the far values are drawn.
     """
     read = [path.answers for path in paths]
     numbers = [each for answers in read for each in answers or ()]
@@ -142,7 +145,7 @@ def value_loss(
         return None
     centres, scales = np.array(numbers).T
     scale, most = float(scales.max()), max(len(answers or ()) for answers in read)
-    found: list[ValueLoss] = []
+    found, rng = list[ValueLoss](), np.random.default_rng(seeds.ravel())
     try:
         for away in _AWAY:
             steps = scale * (away + rng.random(2))
