@@ -455,8 +455,7 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
 _MAXIMA = {
     "laplace": "noisy maximum: Dwork and Roth 2014, Claim 3.9",
     "gumbel": EXPONENTIAL,
-    "exponential": "noisy maximum with exponential noise: Ding, Kifer, Sayed, Steinke, Wang, Xiao "
-    "and Zhang 2021",
+    "exponential": "noisy maximum, exponential noise: Ding, Kifer and others 2021, Theorem 5",
 }
 """The source of the choice of the largest entry, by the law of the noise on each."""
 
