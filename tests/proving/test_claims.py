@@ -259,7 +259,7 @@ def gaussian_sum(scores, *, rng) -> float:
     return np.sum(scores) + rng.normal(0, 3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 6), st.floats(0.05, 4.0))
 def test_a_group_costs_at_least_what_it_does(k, epsilon) -> None:
     """The exact laws of one noisy sum that k records move by k."""
