@@ -210,9 +210,9 @@ def measured(reader: Interpreter, made: Handle, args: list[Value], kw: dict[str,
     one = PublicFloat(()) if numbers == "f64" else WHOLE
     if not vector:
         return one
-    shape = shape_of(value) or ()
-    known = len(shape) == 1 and shape[0] >= 0
-    return reader.listed([one] * shape[0]) if known else UNKNOWN
+    shape = shape_of(value)
+    known = shape is not None and len(shape) == 1 and sum(shape) >= 0
+    return reader.listed([one] * sum(shape)) if shape is not None and known else UNKNOWN
 
 
 def _statistic(reader: Interpreter, value: Value, numbers: str, *, vector: bool) -> Statistic:

@@ -4,6 +4,7 @@ import builtins
 import ctypes
 import importlib.metadata
 import math
+import sys
 import types
 
 import numpy as np
@@ -124,6 +125,16 @@ def test_noise_has_the_law_whose_price_is_charged(name) -> None:
     measurement = make(*NUMBERS, scale=0.7)
     drawn = [measurement(2.0) - 2.0 for _ in range(4_000)]
     assert stats.kstest(drawn, law.cdf).pvalue > 1e-7
+
+
+def test_a_function_of_a_module_under_the_name_of_opendp_proves_nothing(monkeypatch) -> None:
+    posing = types.FunctionType(wrong.make_laplace.__code__, vars(wrong), "make_laplace")
+    posing.__module__ = "opendp.other"
+    other = types.ModuleType("opendp.other")
+    monkeypatch.setattr(other, "make_laplace", posing, raising=False)
+    monkeypatch.setitem(sys.modules, "opendp.other", other)
+    monkeypatch.setattr(wrong, "make_laplace", posing)
+    assert not dp.prove(wrong.by_helper, dp.PureDP(1.0), n=N).proved
 
 
 def test_a_changed_class_of_arrays_proves_nothing(monkeypatch) -> None:
