@@ -312,7 +312,9 @@ class FixedPairs(ListedPairs):
     """
 
     pairs: tuple[Neighbours[Any], ...]
-    bounds: tuple[float, float] | None = field(default=None, kw_only=True)
+    bounds: tuple[float, float] | None = field(  # pyright: ignore[reportIncompatibleMethodOverride]
+        default=None, kw_only=True
+    )
 
     def __post_init__(self) -> None:
         if not self.pairs:
