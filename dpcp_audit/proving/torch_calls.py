@@ -91,11 +91,18 @@ _METHODS = {
 
 
 @functools.lru_cache(maxsize=1)
-def _genuine(torch: Any) -> dict[int, tuple[Any, Callable[..., Any]]]:
-    """Return the library's own functions, by their identity, and their rules."""
+def _genuine(torch: Any, _: Any) -> dict[int, tuple[Any, Callable[..., Any]]]:
+    """Return the library's own functions, by their identity, and their rules.
+
+    The library wraps some of them, ``manual_seed`` among these, once it compiles a function.
+    """
     found: dict[int, tuple[Any, Callable[..., Any]]] = {}
-    installed = importlib.metadata.distribution("torch").locate_file("torch")
-    if Path(str(installed)).resolve() != Path(torch.__path__[0]).resolve():
+    try:
+        installed = importlib.metadata.distribution("torch").locate_file("torch")
+        own = Path(str(installed)).resolve() == Path(torch.__path__[0]).resolve()
+    except (importlib.metadata.PackageNotFoundError, AttributeError):
+        own = False
+    if not own:
         return found  # another library of this name
     for places, rules in _TABLE.items():
         for place in places.replace("method", "").split():
@@ -131,7 +138,7 @@ def rule_of(target: Value) -> Callable[..., Value] | None:
         return functools.partial(gradients.applied, made=target)
     if torch is None or isinstance(target, Hidden | BoundMethod):
         return None
-    _, rule = _genuine(torch).get(id(target), (None, None))
+    _, rule = _genuine(torch, getattr(torch, "manual_seed", None)).get(id(target), (None, None))
     home = str(getattr(target, "__module__", "") or "").partition(".")[0]
     if rule is None and home == "torch" and callable(target):
         return _refused(target)
