@@ -187,13 +187,14 @@ whole number."""
 
 
 def _rounded_number(a: Statistic, of: Callable[[float], float]) -> Value:
-    """Return a number that is rounded: it moves by the next whole distance; of halves by 1 more."""
+    """Return a number that is rounded: it moves by the next whole distance, and so do halves.
+
+    Of d that is no whole number it is ⌈d⌉, also where halves go to the even number; of one, d + 1.
+    """
     if a.size is None or a.size > _LARGEST_ROUNDED:
         return NotImplemented
     whole = a.integer and not a.floats
     moved = a.linf if whole else Fraction(math.ceil(a.linf + _NEARLY_WHOLE))
-    if not whole and of in {round, np.rint, np.round}:
-        moved += 1
     floats = isinstance(of(0.5), float)
     found = number(moved, a.says, integer=True, size=a.size + 1, floats=floats)
     return replace(found, where=a.where, sample=a.sample, cell=a.cell)

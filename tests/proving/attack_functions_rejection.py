@@ -9,7 +9,7 @@ import dpcp_audit as dp
 
 REJECTION = Table("rejection")
 ATTACKS = REJECTION
-CLAIM = dp.ZCDP(1 / 4.5)
+CLAIM = dp.ZCDP(0.23)
 
 
 def attack(reason, claim=CLAIM, **rest):
