@@ -159,3 +159,9 @@ def vector_of_overlapping(scores, *, rng):
 def cell_and_all(scores, *, rng):
     most = np.maximum(np.count_nonzero(scores < 0.5), 3)
     return most + rng.laplace(0.0, 1.0), np.count_nonzero(scores > -1) + rng.laplace(0.0, 2.0)
+
+
+@attack("half of a sum of two cells, and one of them", loss=1.5)
+def half_a_sum(scores, *, rng):
+    low, high = np.count_nonzero(scores < 0.5), np.count_nonzero(scores >= 0.5)
+    return (low + high) / 2 + rng.laplace(0.0, 1.0), high + rng.laplace(0.0, 1.0)
