@@ -248,6 +248,10 @@ _MEAN = (
     "Every noisy number that the code acts on counts as released. The paths cost differently; on "
     "average their noise is too small for the claim."
 )
+_MEAN_OF_RELEASE = (
+    "The noisy numbers are returned as they are. On average over the paths their noise is too "
+    "small for the claim."
+)
 _PAYS = "Every noisy number that the code acts on counts as released; no traced path costs more."
 
 
@@ -362,8 +366,8 @@ class TracedPrivacy(Sampled):
         largest loss of a path; for others, the mean excess of the paths' losses, δ(ε), at an ε that
         half of the paths choose, on the other half.
     :Level: At most the significance, by betting limits (``MeanBets``). No false alarms where the
-        law is enumerated, or where a path breaks a pure guarantee. In the scope ``transcript`` half
-        of the significance is for the mean cost of composed noises.
+        law is enumerated, or where a path breaks a pure guarantee. Half of the significance is for
+        the mean cost of composed noises, in the scope ``transcript`` and of a release of them.
     :Power: For a pure guarantee: any larger loss, if one path in the stated number reaches it. For
         others: the loss that so many paths refute with probability 0.95, assuming the largest δ(ε)
         that the claim allows.
@@ -430,7 +434,7 @@ class TracedPrivacy(Sampled):
         if not trace.followed:
             return _unknown(self.guarantee, trace, witness)
         significance = context.significance
-        if self.scope is Scope.TRANSCRIPT:
+        if self._is_composed(trace):
             significance /= 2
         composed = self._composed(trace, significance, witness)
         if composed is not None and composed.verdict is Verdict.REFUTED:
@@ -455,17 +459,30 @@ class TracedPrivacy(Sampled):
             return warned(found, AS_WRITTEN)
         return replace(written, witness=witness | {REPRESENTATION: AS_WRITTEN})
 
+    def _is_composed(self, trace: PairTrace) -> bool:
+        """Return True if the costs of noises are tested, beside the losses of the paths."""
+        alone = trace.released and trace.exact is None and bool(trace.composed)
+        return self.scope is Scope.TRANSCRIPT or (alone and loss_of(self.guarantee).gaussian)
+
     def _composed(
         self, trace: PairTrace, significance: float, witness: PlainData
     ) -> Outcome | None:
         """Return the outcome from the cost of the noisy numbers of a transcript, taken as released.
 
         Numbers that are revealed in place of a comparison do not count as released. Of a release
-        that is the noisy numbers themselves, all paths must cost the same.
+        that is the noisy numbers themselves, the mean cost alone speaks: rarer paths may cost less.
         """
-        alike = trace.released and len(trace.composed) == 1
-        if trace.values or not (alike or self.scope is Scope.TRANSCRIPT):
+        if trace.values or not self._is_composed(trace):
             return None
+        if self.scope is Scope.RELEASE:
+            found = mean_outcome(
+                self.guarantee,
+                trace.composed,
+                significance=significance,
+                witness=witness,
+                tables=trace_tables(trace),
+            )
+            return None if found is None else replace(found, note=_MEAN_OF_RELEASE)
         return composed_outcome(
             self.guarantee,
             trace.composed,

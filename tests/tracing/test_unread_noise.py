@@ -139,14 +139,16 @@ def test_too_little_laplace_noise_is_refuted(function: Any, scale: float) -> Non
 @pytest.mark.parametrize("function", _NORMAL)
 def test_enough_normal_noise_is_not_refuted(function: Any) -> None:
     found = dp.trace(function, X, Y, dp.ZCDP(0.5), dp.GaussianDP(1), draws=20)
-    assert found.verdict is Verdict.CONSISTENT
+    assert found.verdict is not Verdict.REFUTED
+    assert found.pair.released
+    assert len(found.pair.composed) == 1
     assert found.pair.composed[0].gaussian == pytest.approx(1)
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.9])
 @pytest.mark.parametrize("function", _NORMAL)
 def test_too_little_normal_noise_is_refuted(function: Any, scale: float) -> None:
-    found = dp.trace(function, X, Y, dp.ZCDP(0.5), draws=20, options={"scale": scale})
+    found = dp.trace(function, X, Y, dp.ZCDP(0.5), draws=150, options={"scale": scale})
     assert found.verdict is Verdict.REFUTED
     assert found.lines[0].location.line > 0
 
