@@ -23,6 +23,7 @@ from dpcp_audit.audits.search import event_search, pair_race, pilot_hypotheses
 from dpcp_audit.audits.search.event_search import ScalarValue
 from dpcp_audit.audits.search.record_pairs import ClientPairs, RecordPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.engine.tasks import one_thread
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words.checks import Context
@@ -97,6 +98,7 @@ def refuted(bug: Specimen, seed: int, *, share: float, part: str) -> tuple[bool,
     context = Context(seed=seed, name=bug.name, significance=_SIGNIFICANCE)
     started = time.process_time()
     with ExitStack() as stack:
+        stack.enter_context(one_thread())
         for left in PARTS[part]:
             stack.enter_context(mock.patch.object(left.place, left.name, left.value))
         try:

@@ -24,6 +24,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.guessing_game import Twin
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.engine.tasks import one_thread
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import noise_factor
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
@@ -158,7 +159,8 @@ def refuted(twin: PlantedTwin, noise: float, *, calls: int, seed: int) -> bool:
         sample=twin.sampler(noise), guarantee=twin.guarantee, pairs=twin.pairs, draws=calls
     )
     context = Context(seed=seed, name=twin.name, significance=_SIGNIFICANCE)
-    return audit(context).verdict is Verdict.REFUTED
+    with one_thread():
+        return audit(context).verdict is Verdict.REFUTED
 
 
 def _calls_stated(twin: PlantedTwin, factor: float, times: float | None) -> int:

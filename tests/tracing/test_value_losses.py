@@ -9,7 +9,6 @@ import pytest
 from support.followed_paths import trace_pair
 
 import dpcp_audit as dp
-from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.words.results import Verdict
 
 QUESTIONS = 8
@@ -42,10 +41,9 @@ def test_an_answer_that_crossed_and_is_returned_is_refuted_exactly(pad: bool) ->
     found = dp.trace(first_above, *SCORES, dp.PureDP(1.0), draws=20, options={"pad": pad})
     assert found.verdict is Verdict.REFUTED
     assert found.epsilon() == pytest.approx(QUESTIONS / 4, abs=1e-6)
-    for scope in Scope:
-        right = {"fresh": True, "pad": pad}
-        twin = dp.trace(first_above, *SCORES, dp.PureDP(1.0), draws=20, scope=scope, options=right)
-        assert twin.verdict is not Verdict.REFUTED
+    right = {"fresh": True, "pad": pad}
+    twin = dp.trace(first_above, *SCORES, dp.PureDP(1.0), draws=20, options=right)
+    assert twin.verdict is not Verdict.REFUTED
 
 
 def test_the_loss_of_fresh_noise_is_within_the_claim_and_near_it() -> None:
