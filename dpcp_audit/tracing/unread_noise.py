@@ -107,20 +107,18 @@ def kept_noise(reach: Reach) -> Generator[None]:
             names.pop("float", None)
 
 
-def _files(names: dict[str, Any]) -> set[str | None]:
+def _files(names: dict[str, Any]) -> set[str]:
     """Return the files, or cells of a notebook, that a module's functions are written in."""
     functions = [each for each in names.values() if type(each) is FunctionType]
-    files: set[str | None] = {
-        each.__code__.co_filename for each in functions if each.__globals__ is names
-    }
-    return files or {names.get("__file__")}
+    files = {each.__code__.co_filename for each in functions if each.__globals__ is names}
+    return files or {str(names.get("__file__", ""))}
 
 
 @cache
-def _compares_types(file: str | None) -> bool:
+def _compares_types(file: str) -> bool:
     """Return True if a module's source is not known, or compares ``float`` with other types."""
     try:
-        module = ast.parse("".join(linecache.getlines(file or "")))
+        module = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
         return True
     compared = (each for each in ast.walk(module) if isinstance(each, ast.Compare))
