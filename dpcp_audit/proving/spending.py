@@ -132,7 +132,9 @@ _AS_RENYI = {
     "Theorems 4 and 5",
     "pure": "randomised response dominates ε-DP: Kairouz, Oh and Viswanath 2015",
 }
-_AS_MU = dict.fromkeys(("laplace", "pure", "range"), "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)")
+_AS_MU: dict[str, str] = dict.fromkeys(
+    ("laplace", "pure", "range"), "ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε)"
+)
 _AS_DELTA = {"gaussian": "δ(ε) of Gaussian noise: Balle and Wang 2018, Theorem 8"}
 _OF_RHO = {"concentrated": "δ(ε) of ρ-zCDP: Canonne, Kamath and Steinke 2020, Proposition 12"}
 
