@@ -62,7 +62,7 @@ _32_BITS = "PyTorch's generator keeps 32 bits of its seed, which are taken as un
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Hidden):
+class TorchGenerator(Hidden):
     """A generator of PyTorch's that is made in the function."""
 
     token: int
@@ -231,14 +231,16 @@ def _together(reader: Interpreter, parts: list[Each], shape: tuple[int, ...]) ->
 # ---------------------------------------------------------------------- noise
 
 
-def generator(reader: Interpreter, device: Value = "cpu") -> Source:
+def generator(reader: Interpreter, device: Value = "cpu") -> TorchGenerator:
     """``torch.Generator``, on the CPU."""
     if reader.each_record or device != "cpu":
         raise reader.refuse("a generator is made for each record, or on a device")
-    return Source(next(tokens))
+    return TorchGenerator(next(tokens))
 
 
-def seeded(reader: Interpreter, owner: Source, name: str, args: list[Value]) -> Source:
+def seeded(
+    reader: Interpreter, owner: TorchGenerator, name: str, args: list[Value]
+) -> TorchGenerator:
     """``manual_seed`` of a generator, by a number drawn from the one that was handed in."""
     if name != "manual_seed" or len(args) != 1:
         raise reader.refuse(f"{name} of a generator is not followed")
@@ -251,9 +253,9 @@ def seeded(reader: Interpreter, owner: Source, name: str, args: list[Value]) -> 
     return owner
 
 
-def seeded_globally(reader: Interpreter, seed: Value) -> Source:
+def seeded_globally(reader: Interpreter, seed: Value) -> TorchGenerator:
     """``torch.manual_seed``, of the generator that draws where no other one is given."""
-    return seeded(reader, Source(next(tokens)), "manual_seed", [seed])
+    return seeded(reader, TorchGenerator(next(tokens)), "manual_seed", [seed])
 
 
 def seed_is_known(reader: Interpreter) -> Leak:
@@ -271,7 +273,7 @@ def _noise(
     single: bool,  # noqa: FBT001
 ) -> Tensor:
     """Return fresh Gaussian noise."""
-    if isinstance(generator, Source):
+    if isinstance(generator, TorchGenerator):
         if not reader.path.was_released((generator.token,), _SEEDED):
             raise reader.leak(
                 "a generator that was not seeded: its seed is the same in every run",
