@@ -252,7 +252,7 @@ def kind(value: Value) -> str:
         return "a public value"
     if isinstance(value, gaps.KINDS):
         return gaps.kind(value)
-    return names.get(type(value), "a " + type(value).__name__.lower())
+    return names.get(type(value), "a " + type(value).__name__.removeprefix("Torch").lower())
 
 
 FIXED = "give a number that holds for all data"

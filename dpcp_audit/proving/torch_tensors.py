@@ -62,7 +62,7 @@ _32_BITS = "PyTorch's generator keeps 32 bits of its seed, which are taken as un
 
 
 @dataclass(frozen=True, slots=True)
-class TorchGenerator(Hidden):
+class TorchSource(Hidden):
     """A generator of PyTorch's that is made in the function."""
 
     token: int
@@ -231,16 +231,14 @@ def _together(reader: Interpreter, parts: list[Each], shape: tuple[int, ...]) ->
 # ---------------------------------------------------------------------- noise
 
 
-def generator(reader: Interpreter, device: Value = "cpu") -> TorchGenerator:
+def generator(reader: Interpreter, device: Value = "cpu") -> TorchSource:
     """``torch.Generator``, on the CPU."""
     if reader.each_record or device != "cpu":
         raise reader.refuse("a generator is made for each record, or on a device")
-    return TorchGenerator(next(tokens))
+    return TorchSource(next(tokens))
 
 
-def seeded(
-    reader: Interpreter, owner: TorchGenerator, name: str, args: list[Value]
-) -> TorchGenerator:
+def seeded(reader: Interpreter, owner: TorchSource, name: str, args: list[Value]) -> TorchSource:
     """``manual_seed`` of a generator, by a number drawn from the one that was handed in."""
     if name != "manual_seed" or len(args) != 1:
         raise reader.refuse(f"{name} of a generator is not followed")
@@ -253,9 +251,9 @@ def seeded(
     return owner
 
 
-def seeded_globally(reader: Interpreter, seed: Value) -> TorchGenerator:
+def seeded_globally(reader: Interpreter, seed: Value) -> TorchSource:
     """``torch.manual_seed``, of the generator that draws where no other one is given."""
-    return seeded(reader, TorchGenerator(next(tokens)), "manual_seed", [seed])
+    return seeded(reader, TorchSource(next(tokens)), "manual_seed", [seed])
 
 
 def seed_is_known(reader: Interpreter) -> Leak:
@@ -273,7 +271,7 @@ def _noise(
     single: bool,  # noqa: FBT001
 ) -> Tensor:
     """Return fresh Gaussian noise."""
-    if isinstance(generator, TorchGenerator):
+    if isinstance(generator, TorchSource):
         if not reader.path.was_released((generator.token,), _SEEDED):
             raise reader.leak(
                 "a generator that was not seeded: its seed is the same in every run",
