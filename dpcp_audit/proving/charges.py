@@ -281,12 +281,10 @@ class Ledger:
 
     def join(self, other: Ledger) -> Ledger:
         """Return the ledger of paths from either; what another one contains is left out."""
-        kept: list[Account] = []
-        for path in sorted((*self.paths, *other.paths), key=lambda each: -each.total()):
-            if not any(path <= each for each in kept):
-                kept.append(path)
+        kept = _uncontained([*self.paths, *other.paths])
         if len(kept) > _MOST_PATHS:
-            kept = [union(kept)]
+            alike = _uncontained(map(_by_itself, kept))
+            kept = alike if len(alike) <= _MOST_PATHS else [union(kept)]
         return Ledger(kept)
 
     def with_noise(self, which: set[Charge], times: Fraction) -> Ledger:
@@ -310,6 +308,30 @@ class Ledger:
     def accounts(self) -> list[Account]:
         """Return the account of each path and record, numbers of one vector taken together."""
         return [settled(each) for path in self.paths for each in _by_record(path)]
+
+
+def _uncontained(paths: Iterable[Account]) -> list[Account]:
+    """Return the accounts that no other one contains."""
+    kept: list[Account] = []
+    for path in sorted(paths, key=lambda each: -each.total()):
+        if not any(path <= each for each in kept):
+            kept.append(path)
+    return kept
+
+
+def _by_itself(path: Account) -> Account:
+    """Return an account from above, the same whichever statistic of many is used on the path.
+
+    The only number used of a vector costs what it costs alone, and each charge is of any record.
+    """
+    uses: Counter[int] = Counter()
+    for each, count in path.items():
+        uses[0 if each.part is None else each.part.vector] += count
+    found: Account = Counter()
+    for each, count in path.items():
+        single = each.part is not None and uses[each.part.vector] == 1
+        found[replace(each, part=None if single else each.part, cell=None)] += count
+    return found
 
 
 def _by_record(path: Account) -> list[Account]:

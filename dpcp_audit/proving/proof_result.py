@@ -256,8 +256,11 @@ def exceeded(total: Total) -> str:
                 f"no finite {total.unit} bounds what is shown with a small chance, but (ε, δ) does"
             )
         return "no finite ε bounds this: Gaussian noise, or what is shown with a small chance"
-    proved, claimed = (f"{total.unit} ≤ {float(each):.6g}" for each in (total.value, total.limit))
-    return f"the source proves only {proved}, but {claimed} is claimed"
+    numbers = float(total.value), float(total.limit)
+    told = ([f"{each:.{digits}g}" for each in numbers] for digits in (6, 9, 12, 17))
+    proved, claimed = next((each for each in told if each[0] != each[1]), map(repr, numbers))
+    unit = total.unit
+    return f"the source proves only {unit} ≤ {proved}, but {unit} ≤ {claimed} is claimed"
 
 
 def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) -> str:
@@ -277,14 +280,32 @@ def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) 
     here = {each for each in charges if each.line == dearest}
     spent = over.shares[dearest]
     left = float(over.limit) - (float(over.value) - spent)
-    asked = [(here, spent / left if left > 0 else math.inf)]
-    asked += [(charges, float(over.value / over.limit))]
-    for which, ratio in asked:
-        factor = math.sqrt(ratio) if gaussian else ratio
+    power, ratio = 0.5 if gaussian else 1.0, float(over.value / over.limit)
+    asked = [(here, (spent / left) ** power if left > 0 else math.inf), (charges, ratio**power)]
+    if not over.growth:  # δ is no sum of what the lines cost
+        asked = [(charges, _least(charges, ratio**power, spending, claims))]
+    for which, factor in asked:
         where = " at this line" if which != charges else ""
         if math.isfinite(factor) and (found := _enough(which, factor, spending, claims, where)):
             return f"{found} would prove it"
     return ""
+
+
+_STEPS = 10
+"""Halvings of the logarithm of a factor on noise: it is known to a part in a hundred, about."""
+
+
+def _least(
+    which: set[Charge], high: float, spending: Spending, claims: Sequence[PrivacyGuarantee]
+) -> float:
+    """Return about the least factor on noise with which the claims hold, at most ``high``."""
+    low = 1.0
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high)
+        ledger = spending.ledger.with_noise(which, decimal(middle))
+        enough = all(total(replace(spending, ledger=ledger), each).within for each in claims)
+        low, high = (low, middle) if enough else (middle, high)
+    return high
 
 
 def _enough(

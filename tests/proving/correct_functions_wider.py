@@ -808,3 +808,15 @@ for each in (counts_of_a_column, shares_of_a_row, values_counted, digitized):
     add(each, "records against several numbers")
 add(list_used_twice, "python")
 add(whole_noise_of_python, "python")
+
+
+def answer_at_the_stop(scores, *, rng):
+    threshold = 45 + rng.laplace(0.0, 2.0)
+    for level in np.linspace(0.0, 1.0, 20):
+        count = np.sum(scores <= level)
+        if count + rng.laplace(0.0, 4.0) >= threshold:
+            return level, count + rng.laplace(0.0, 2.0)
+    return 1.0, 0.0
+
+
+add(answer_at_the_stop, "sparse vector of many levels", dp.PureDP(1.5))

@@ -195,3 +195,20 @@ def test_a_hint_of_another_line_than_the_one_that_is_named_says_which(tmp_path: 
     assert int(told[1]) != bare.line
     noised = _proof(TAKEN_BEFORE.replace("<noise>", f" + {told[2]}"), {}, dp.ZCDP(0.5), tmp_path)
     assert noised.proved, noised.reason
+
+
+def noise_of_one(scores, *, rng) -> Any:
+    return scores.sum() + rng.normal(0, 1)
+
+
+def test_a_hint_about_delta_names_little_more_noise_than_is_needed() -> None:
+    """σ = 1.39059 is the least for (3, 10⁻⁵)-DP of a number that moves by 1."""
+    hint = dp.prove(noise_of_one, dp.ApproxDP(3, 1e-5)).hint
+    found = re.search(r"σ ≥ ([\d.]+) would prove it", hint)
+    assert found is not None
+    assert 1.39059 <= float(found[1]) <= 1.41
+
+
+def test_a_claim_next_to_what_is_proved_is_told_with_more_digits() -> None:
+    stop = dp.prove(noise_of_one, dp.ZCDP(0.5 - 1e-9)).reason
+    assert stop == "the source proves only ρ ≤ 0.5, but ρ ≤ 0.499999999 is claimed"
