@@ -42,7 +42,8 @@ class FunctionSource:
         found, waiting = set[Any](), list[ast.AST]([compiled_module(self.file, text)[0]])
         while waiting:
             each = waiting.pop()
-            made = isinstance(getattr(each, "value", None), ast.Call)  # a generator of its own
+            maker = getattr(getattr(each, "value", None), "func", None)
+            made = "Generator" in {getattr(maker, "attr", None), getattr(maker, "id", None)}
             attribute = getattr(each, "attr", None)
             found |= {None if made and attribute == "manual_seed" else attribute}
             found |= {getattr(getattr(each, "func", None), "id", None)}

@@ -120,6 +120,7 @@ KNOWN = [
     {"before": "torch.manual_seed(0)"},
     {"before": "from torch import manual_seed as other\nother(0)"},
     {"before": "torch.default_generator.manual_seed(0)"},
+    {"before": "import importlib\nimportlib.import_module('torch').manual_seed(0)"},
     {"before": "def set_up():\n    torch.random.manual_seed(0)"},
     {"argument": ", seeded=torch.manual_seed(0) is None"},
     {"first": "torch.manual_seed(0)"},
