@@ -443,8 +443,9 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
     if noise.law not in _MAXIMA:
         reader.release(value)
         return WHOLE
-    token = next(tokens)
-    reader.use(noise.draw, token)
+    if reader.path.was_released(noise.draw, value.token):
+        return WHOLE
+    reader.use(noise.draw, next(tokens))
     cost = x.span / below(noise.scale)
     law = "range" if noise.law == "gumbel" else "pure"
     rule, scale = _MAXIMA[noise.law], float(noise.scale)

@@ -272,6 +272,16 @@ def noisy_max_laplace(scores, *, rng):
 add(noisy_max_laplace, "selection")
 
 
+def peak_of_shown_counts(scores, *, rng):
+    counts, _ = np.histogram(scores, bins=4, range=(0, 1))
+    noisy = counts + rng.laplace(0.0, 2.0, size=4)
+    share = np.maximum(noisy, 0.0) / max(noisy.sum(), 1.0)
+    return share, int(np.argmax(noisy))
+
+
+add(peak_of_shown_counts, "selection")
+
+
 def noisy_max_exponential(scores, *, rng):
     u = np.array([-abs(np.count_nonzero(scores <= t) - 10) for t in (0.2, 0.4, 0.6)])
     return int(np.argmax(u + rng.exponential(2.0, size=3)))
