@@ -127,7 +127,7 @@ def listed_values(value: Any, shape: tuple[int, ...] | None) -> list[Any]:
 
 
 _INTEGER_BITS = 63
-_MANY_SEEDS = 2**31
+_MANY_SEEDS = 2**30
 """Whole numbers below at least so many may seed another generator."""
 
 
@@ -168,7 +168,9 @@ class _RevealingGenerator(np.random.Generator):
             SEED if count >= _MANY_SEEDS else "integers",
             lambda: self.source.integers(low, high, size, dtype, endpoint),
             lambda found: uniform_log_mass(found, int(first), stop, count),
-            lambda: all_tuples(range(int(first), stop), size, dtype),
+            no_options
+            if count >= _MANY_SEEDS
+            else lambda: all_tuples(range(int(first), stop), size, dtype),
         )
         if count >= _MANY_SEEDS:
             self.path.seeds.update(np.ravel(found).tolist())

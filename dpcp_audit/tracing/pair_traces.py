@@ -565,7 +565,7 @@ def _numbers_drawn(target: TracedTarget, x: Any) -> int:
 
 
 def _is_drawn(path: PathLoss) -> bool:
-    return bool(path.draws or path.silent or (path.divergence and not path.certain))
+    return bool(path.draws or path.silent or path.seeded or (path.divergence and not path.certain))
 
 
 def _is_release(path: PathLoss) -> bool:

@@ -179,6 +179,8 @@ class PathLoss:
         them is not returned as it is.
     error : float
         A bound on the error of the loss from quadrature and rounding.
+    seeded : bool
+        True if a generator was made of a seed that was drawn.
     """
 
     loss: float
@@ -193,6 +195,7 @@ class PathLoss:
     noisy: tuple[NoisyNumber, ...] = ()
     answers: tuple[tuple[float, float], ...] | None = None
     error: float = 0.0
+    seeded: bool = False
 
     @property
     def released(self) -> bool:
@@ -245,6 +248,7 @@ def path_loss(
         noisy=_noisy_numbers(path, other, output) if divergence is None else (),
         answers=_answers(path, output),
         error=0.0 if divergence else numerical_error(path) + numerical_error(other),
+        seeded=bool(path.seeded),
     )
 
 

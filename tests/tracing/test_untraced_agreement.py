@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from support.followed_paths import trace_pair
 
+import dpcp_audit as dp
+
 if TYPE_CHECKING:
     from numpy.random import Generator
 
@@ -113,6 +115,25 @@ def test_noise_whose_seed_is_returned_hides_nothing(leaking: Any) -> None:
     assert found.released
     assert np.isinf(found.forward.losses).all()
     assert found.leaks[0].location.line == leaking.__code__.co_firstlineno + 1
+
+
+def seed_and_noise(scores: Any, *, rng: Generator, bound: int = 0, shown: bool = True) -> Any:
+    seed = int(rng.integers(bound))
+    noise = np.random.default_rng(seed).laplace(scale=1 / len(scores))
+    return [float(np.mean(scores) + noise), float(seed) if shown else 0.0]
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("bound", [2**31 - 1, 2**32, 2**63])
+def test_an_audit_refutes_a_returned_seed_and_not_its_twin(bound: int) -> None:
+    def verdict(*, shown: bool) -> dp.Verdict:
+        options = {"bound": bound, "shown": shown}
+        target, claim = seed_and_noise, dp.PureDP(1.0)
+        found = dp.audit(target, claim, kind="vector", n=8, draws=1000, options=options)
+        return found[0].verdict
+
+    assert verdict(shown=True) is dp.Verdict.REFUTED
+    assert verdict(shown=False) is not dp.Verdict.REFUTED
 
 
 def seeds_with_many_bits(x: list[float]) -> float:
