@@ -243,6 +243,8 @@ def _coordinate(reader: Interpreter, value: Statistic, index: Value) -> Statisti
     if not value.shape:
         raise reader.refuse("an entry of a number")
     if isinstance(index, slice):
+        if index.step == 0:
+            raise reader.refuse("raises ValueError: a slice without a step")
         length = len(range(value.shape[0])[plain(index)])
         rest = (length, *value.shape[1:])
         return replace(value, shape=rest, part=None, name=next(tokens), topped=False)
@@ -420,7 +422,8 @@ def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None
     for draw in draws:
         reader.use(draw, moved)
     below = _vector(reader, tuple(each.statistic for each in items))
-    noise = replace(items[0].noise, draw=(next(tokens),), shape=(len(items),))
+    shifts = max(each.noise.moved for each in items)
+    noise = replace(items[0].noise, draw=(next(tokens),), shape=(len(items),), moved=shifts)
     reader.vectors[key] = moved, Noisy(below, noise, items[-1].line)
     return reader.vectors[key][1]
 

@@ -11,7 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpcp_audit as dp
-from dpcp_audit.proving.distances import Records, Refusal, Statistic, tokens
+from dpcp_audit.proving.distances import (
+    Noise,
+    Noisy,
+    Records,
+    Refusal,
+    Statistic,
+    number,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import Surd
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import function
 from dpcp_audit.proving.paths import Frame
@@ -202,3 +211,25 @@ def test_one_distance_is_an_exact_rational() -> None:
     found = bound_of(OF_RECORDS["mean"], 3, (0.0, 0.1), "substitution")
     assert found.linf == Fraction(1, 30)
     assert math.isclose(found.l2_squared, Fraction(1, 900))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_vector_of_noisy_numbers_is_moved_as_often_as_any_of_them(order) -> None:
+    """Else a public number that was added to the second one is left out of the entries' size."""
+    one = number(Fraction(1), "a count", size=Fraction(20))
+    draws = [
+        Noise((next(tokens),), "laplace", Surd.of(1), (), moved=moved) for moved in (0, 1)[::order]
+    ]
+    found = Reader(20).gathered(tuple(Noisy(one, each, 1) for each in draws))
+    assert found.noise.moved == 1
+
+
+def counts_without_a_step(scores, *, rng) -> np.ndarray:
+    counts, _ = np.histogram(scores, bins=4, range=(0, 1))
+    return counts[::0] + rng.laplace(0, 1, size=4)
+
+
+def test_a_slice_without_a_step_is_the_program_s_own_error() -> None:
+    found = dp.prove(counts_without_a_step, dp.PureDP(9.0), n=20)
+    assert "raises ValueError" in found.reason
+    assert "the reading fails" not in found.reason
