@@ -292,8 +292,11 @@ class _Categorical(_Counted):
 
     def log_point(self, z: FloatArray) -> FloatArray:
         """Return the log-mass at z."""
+        last = len(self.masses) - 1
+        inside = (z >= 0) & (z <= last)
+        places = np.clip(z, 0, last).astype(np.intp)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.array(self.masses)[np.asarray(z, dtype=np.intp)]))
+            return np.where(inside, np.log(np.array(self.masses)[places]), -np.inf)
 
     def values(self) -> FloatArray:
         """Return all places."""

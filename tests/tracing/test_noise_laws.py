@@ -118,3 +118,9 @@ def test_a_frozen_distribution_is_taken_apart() -> None:
 def test_what_is_no_law_is_said(law) -> None:
     with pytest.raises(ValueError, match="law must"):
         described(law)
+
+
+def test_a_place_outside_of_a_list_is_impossible() -> None:
+    law = draws.counted_law("choice", (0.2, 0.8))
+    found = law.log_point(np.array([-14.0, -1.0, 0.0, 1.0, 2.0]))
+    assert np.exp(found) == pytest.approx([0.0, 0.0, 0.2, 0.8, 0.0])
