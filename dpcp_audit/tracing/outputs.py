@@ -53,6 +53,8 @@ _OF_PYTHON: dict[Any, Any] = {
     _TypeMark(f"numpy.{of.__name__}"): _TypeMark(f"builtins.{name}")
     for of, name in ((np.int64, "int"), (np.bool_, "bool"))
 }
+_OF_FLOAT_OR_TEXT = {_FLOAT64, _TypeMark("numpy.str_"), _TypeMark("numpy.bytes_")}
+"""NumPy's types of values whose Python type has no mark."""
 """NumPy's type of a number and Python's, which equal values have by how they are computed."""
 _BELOW_ZERO = _TypeMark("-0", words="with a minus sign")
 _MOST_ENTRIES = 10**6
@@ -266,9 +268,13 @@ def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
     """
     return tuple(
         float(f"{each:.9e}") if isinstance(each, float) and math.isfinite(each) else each
-        for each in (_OF_PYTHON.get(each, each) for each in output)
-        if each != _FLOAT64
+        for each in of_python(output)
     )
+
+
+def of_python(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """Return an output with NumPy's own types as Python's; other types are kept."""
+    return tuple(_OF_PYTHON.get(each, each) for each in output if each not in _OF_FLOAT_OR_TEXT)
 
 
 def pair_of(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FinitePair:

@@ -31,7 +31,7 @@ from dpcp_audit.tracing.draws import (
     UnfollowableError,
     target_line,
 )
-from dpcp_audit.tracing.outputs import ROUNDED, OutputLaw, same_atoms, without_marks
+from dpcp_audit.tracing.outputs import ROUNDED, OutputLaw, of_python, same_atoms, without_marks
 from dpcp_audit.tracing.path_likelihood import (
     LOST,
     log_likelihoods,
@@ -457,10 +457,10 @@ def _returns(path: _ShownRun, found: tuple[Atom, ...], output: tuple[Atom, ...])
     NotFiniteError
         If it is not known, since what was read was changed before it was returned, or rounded.
     """
-    found, output = without_marks(found), without_marks(output)
+    found, output = of_python(found), of_python(output)
     if not path.shown and same_atoms(found, output):
         return True
-    if path.inside or same_atoms(found, output, ROUNDED):
+    if path.inside or same_atoms(without_marks(found), without_marks(output), ROUNDED):
         raise NotFiniteError("a noisy number is changed before it is returned", ("", 0))
     return False
 

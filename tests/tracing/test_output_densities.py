@@ -113,3 +113,25 @@ def test_an_output_that_the_neighbour_never_returns_refutes_nothing_alone() -> N
     found = dp.trace(either, X, Y, dp.PureDP(1), draws=40)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.leaks
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("ones", "consistent"),
+    [
+        ((1, True), False),
+        ((1, 1.0), False),
+        ((1, np.int32(1)), False),
+        ((0.0, -0.0), False),
+        ((1, np.int64(1)), True),
+    ],
+)
+def test_a_type_that_depends_on_the_data_is_no_other_way_to_return_an_output(
+    ones: tuple[Any, Any], consistent: bool
+) -> None:
+    def typed(x: FloatArray, *, rng: Generator) -> Any:
+        return float(np.sum(x) + rng.laplace()), ones[int(np.sum(x))]
+
+    found = dp.trace(typed, X, Y, dp.PureDP(1.0001), draws=20)
+    assert (found.verdict is Verdict.CONSISTENT) is consistent
+    assert bool(found.leaks) is not consistent
