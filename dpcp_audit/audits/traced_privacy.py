@@ -47,6 +47,7 @@ from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Ver
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.tracing.pair_traces import ComposedNoise
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.checks import Context
@@ -311,6 +312,9 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
 
 
 _HALF_ULP = 2.0**-54
+_OF_ONE = 4 * _HALF_ULP
+"""The error of a probability next to 1 that is computed in a few operations."""
+_LIKELY = 1e-9
 _LARGEST = 700.0
 """The largest exponent of e in doubles, about."""
 _FAR = (
@@ -532,11 +536,14 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
     found = max(ways, key=lambda each: each.value)
     error = _NUMERICAL * max(1.0, abs(found.value)) if math.isfinite(found.value) else 0.0
     error = min(error, input_rounding(guarantee, trace) or error)
+    lower = found.value - error
+    if loss_of(guarantee).pure:
+        lower = min(lower, max(map(_loss_beyond_rounding, (pair, pair.reversed()))))
     evidence = Evidence(
         kind=EvidenceKind.EXACT,
         quantity=found.quantity,
         value=found.value,
-        lower=found.value - error,
+        lower=lower,
         upper=found.value + error,
         claimed=found.claimed,
         at=found.at,
@@ -546,7 +553,7 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
     count = pair.law.log_mass.size
     power = Power(
         quantity=found.quantity,
-        smallest=found.claimed + error,
+        smallest=found.claimed + (math.inf if math.isinf(found.value) else found.value - lower),
         claimed=found.claimed,
         detection=1.0,
         at=found.at,
@@ -560,6 +567,20 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
         note=_RUN_OF_ALL.format(count=count) + (_MISSED_PATHS if trace.missed else ""),
         tables=trace_tables(trace),
     )
+
+
+def _loss_beyond_rounding(pair: FinitePair) -> float:
+    """Return the loss that no rounding of probabilities next to 1 explains.
+
+    The probability of the other way of a coin, 1 − p, is as inexact as p is. What is impossible on
+    the neighbour alone, and likelier than ``_LIKELY``, loses infinitely much.
+    """
+    first, second = (np.exp(law.log_mass) for law in (pair.law, pair.neighbour_law))
+    if np.any((second == 0) & (first > _LIKELY)):
+        return math.inf
+    left = np.maximum(first - _OF_ONE, 0.0)
+    with np.errstate(divide="ignore"):
+        return float(np.max(np.log(left) - np.log(second + _OF_ONE)))
 
 
 def _of_far_values(

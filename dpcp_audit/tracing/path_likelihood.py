@@ -355,7 +355,9 @@ def _moved(draw: NoiseDraw, size: float) -> float:
     known = [] if draw.point is None else [draw.point]
     ends = known or [end for end in (draw.region.low, draw.region.high) if math.isfinite(end)]
     reach = max((abs(end) for end in ends), default=0.0)
-    width = 1.0 if known else min(1.0, draw.region.high - draw.region.low)
+    first, last = (-math.inf, math.inf) if draw.law is None else draw.law.reach
+    width = min(draw.region.high, last) - max(draw.region.low, first)
+    width = 1.0 if known else min(1.0, width)
     slope = max(1.0, reach) + (1 / width if width > 0 else 0.0)
     return (reach + size) * slope
 

@@ -27,7 +27,7 @@ from dpcp_audit.tracing.draws import (
     TraceEnd,
 )
 from dpcp_audit.tracing.outputs import plain_output, without_marks
-from dpcp_audit.tracing.path_likelihood import LOST, log_likelihoods
+from dpcp_audit.tracing.path_likelihood import LOST, log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_tree import TreeRun, Ways, law_of_paths
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class _GivenValues(TreeRun):
         Raises
         ------
         NotFiniteError
-            If a value that was read is not returned as it is, and in order; or if the law of a
-            draw is not known far from its centre.
+            If a value that was read is not returned as it is, and in order; if the law of a draw
+            is not known far from its centre; or if rounding changes a probability.
         """
         if [each for each in without_marks(output) if each in self.given] != self.read_values:
             raise NotFiniteError("a noisy value is read and not returned", self.draws[0].line)
@@ -118,9 +118,12 @@ class _GivenValues(TreeRun):
             if draw.law is not None and not draw.law.discrete and draw.law not in _FAR_REACHING:
                 raise NotFiniteError(f"the far tail of {draw.name} is not known", draw.line)
         try:
-            return float(log_likelihoods(self).sum())
+            weight = float(log_likelihoods(self).sum())
         except NeedsValuesError as end:
             raise NotFiniteError(end.reason, end.line) from None
+        if weight > LOST and numerical_error(self) > _QUADRATURE:
+            raise NotFiniteError("a probability is lost to rounding", self.draws[0].line)
+        return weight
 
 
 def value_loss(

@@ -266,6 +266,40 @@ def test_a_whole_law_is_exact(function, guarantee, inputs, options) -> None:
         assert ratio == pytest.approx(wrong.evidence.value)
 
 
+def true_answer(value, *, rng, epsilon) -> int:
+    return value if rng.random() < math.exp(epsilon) / (math.exp(epsilon) + 1) else 1 - value
+
+
+def other_coin(value, *, rng, epsilon) -> int:
+    return int(rng.random() < 1 / (1 + math.exp(-25 - epsilon * value)))
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(("function", "epsilon"), [(true_answer, 32.0), (other_coin, 0.5)])
+def test_the_rounding_of_a_probability_next_to_one_refutes_nothing(function, epsilon) -> None:
+    right = outcome(function, LocalDP(epsilon), (0, 1), epsilon=epsilon)
+    assert right.evidence.value > epsilon
+    assert right.verdict is not Verdict.REFUTED
+    wrong = outcome(function, LocalDP(epsilon), (0, 1), epsilon=epsilon * 1.4)
+    assert wrong.verdict is Verdict.REFUTED
+
+
+def text_answer(value, *, rng, answers=("no", "yes")) -> Any:
+    return (
+        answers[value] if rng.random() < math.e / (math.e + 1) else rng.choice([answers[not value]])
+    )
+
+
+@pytest.mark.parametrize(
+    "answers", [("no", "yes"), (b"no", b"yes"), (0, 1), (False, True), (0.0, 1.0)]
+)
+def test_an_answer_that_numpy_draws_is_the_same_answer(answers) -> None:
+    assert outcome(text_answer, LocalDP(1.0), (0, 1), answers=answers).verdict is Verdict.CONSISTENT
+    refuted = outcome(text_answer, LocalDP(0.9), (0, 1), answers=answers)
+    assert refuted.evidence.value == pytest.approx(1.0)
+    assert refuted.verdict is Verdict.REFUTED
+
+
 def test_no_noise_at_all_is_an_infinite_loss() -> None:
     found = outcome(lambda scores: float(scores.sum()), PureDP(1.0))
     assert found.verdict is Verdict.REFUTED

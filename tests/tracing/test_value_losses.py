@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,17 @@ def test_values_that_are_given_differ() -> None:
     far = trace_pair(two_answers, *COUNTS, draws=20).far
     assert far is not None
     assert far.loss == pytest.approx(2.0)
+
+
+def almost_always_noisy(scores, *, rng) -> Any:
+    """A constant instead, with a probability that is the rounding of one next to it."""
+    count = np.count_nonzero(scores < 0.5)
+    chance = 1 / (1 + math.exp(-25 - 0.5 * count))
+    return float(count + rng.laplace(scale=4.0)) if rng.random() < chance else -7
+
+
+@pytest.mark.known_bad
+def test_the_rounding_of_a_probability_next_to_one_is_no_loss() -> None:
+    assert trace_pair(almost_always_noisy, *SCORES, draws=20).far is None
+    right = dp.trace(almost_always_noisy, *SCORES, dp.PureDP(0.5 + 1e-9), draws=20)
+    assert right.verdict is not Verdict.REFUTED
