@@ -36,7 +36,7 @@ from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.checks import Sampled
-from dpcp_audit.words.evidence import violation_by
+from dpcp_audit.words.evidence import Representation, violation_by
 from dpcp_audit.words.formatting import rounded_down
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
@@ -333,6 +333,7 @@ def closed(value: object, size: int = 1, /, *, rng: object) -> NoReturn:
 
 
 _CAUSE = "cause"
+_BITS = "The proof is of ideal numbers; the last bits were sampled, too, and do not refute it."
 """The key of a witness that says what keeps the noise the same in every call."""
 _ONLY_HERE = (
     "On this pair every call on one input returned the same output, though outputs vary on other "
@@ -362,7 +363,7 @@ class TargetPrivacy(PrivacyClaim):
         with self.spec.target.open() as target:
             proof = self._source_proof(target)
             if proof is not None and proof.proved and answers(self.spec, target, context):
-                return proof.outcome()
+                return self._beside_bits(proof.outcome(), target, context)
             calls = self.spec.calls(self.guarantee)
             try:
                 outcome = self._audited(target, context)
@@ -375,6 +376,15 @@ class TargetPrivacy(PrivacyClaim):
                 stopped = what_stops(self.spec, self.guarantee, target)
                 outcome = replace(outcome, unproved=stopped)
             return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
+
+    def _beside_bits(self, proved: Outcome, target: Target, context: Context) -> Outcome:
+        """Return a proof's outcome; where last bits count, that of outputs that refute it."""
+        if self.spec.representation is not Representation.STRICT:
+            return proved
+        sampled = self._audited(target, context)
+        if sampled.verdict is Verdict.REFUTED:
+            return sampled
+        return replace(proved, note=f"{proved.note} {_BITS}")
 
     def _source_proof(self, target: Target) -> SourceProof | None:
         one_report = self.spec.target.kind.takes is Takes.VALUE  # whose law is enumerated instead

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from support.quantiles_to_prove import (
 import dpcp_audit as dp
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.sentences import sentence
+from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.words.results import Verdict
 
 FILE = Path(quantiles_to_prove.__file__)
@@ -205,3 +207,28 @@ def test_a_proof_that_is_not_taken_because_the_output_does_not_vary_says_so() ->
     why = found.finding.outcome.unproved
     assert why is not None
     assert "all calls on one input returned the same" in why.reason
+
+
+def textbook(scores, *, rng) -> float:
+    return float(np.mean(scores) + rng.laplace(scale=10 / len(scores)))
+
+
+def last_bit(value, *, rng) -> float:
+    noisy = np.array([value + rng.laplace()])
+    return float(((noisy.view(np.int64) & ~1) | int(value > 0.5)).view(np.float64)[0])
+
+
+@pytest.mark.known_bad
+def test_a_proof_of_ideal_numbers_does_not_end_a_strict_check_of_the_last_bits(monkeypatch) -> None:
+    """What outputs say of last bits stands in place of sampling, which shows it now and then."""
+    found = dp.audit(last_bit, dp.LocalDP(1), kind="local", draws=6000, representation="strict")
+    outputs = [found[0].finding.outcome]
+    assert outputs[0].verdict is Verdict.REFUTED
+    monkeypatch.setattr(TargetPrivacy, "_audited", lambda *_: outputs[0])
+    claim, settings = dp.PureDP(0.1), {"n": 100, "representation": "strict"}
+    assert dp.audit(textbook, claim, **settings)[0].verdict is Verdict.REFUTED
+    assert dp.audit(textbook, claim, n=100)[0].verdict is Verdict.PROVED
+    outputs[0] = replace(outputs[0], verdict=Verdict.CONSISTENT)
+    proved = dp.audit(textbook, claim, **settings)[0]
+    assert proved.verdict is Verdict.PROVED
+    assert "the last bits were sampled" in proved.finding.outcome.note
