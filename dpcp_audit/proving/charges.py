@@ -279,6 +279,10 @@ class Ledger:
         """Return the ledger with a charge on every path."""
         return Ledger(path + Counter([charge]) for path in self.paths)
 
+    def without(self, charge: Charge) -> Ledger:
+        """Return the ledger with one such charge less on every path that has it."""
+        return Ledger(path - Counter([charge]) for path in self.paths)
+
     def join(self, other: Ledger) -> Ledger:
         """Return the ledger of paths from either; what another one contains is left out."""
         kept = _uncontained([*self.paths, *other.paths])

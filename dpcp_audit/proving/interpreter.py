@@ -113,6 +113,7 @@ class Reader(Expressions):
         self.file = ""
         self.each_record, self.for_some, self.quiet = False, False, False
         self.iterated: list[Value] = []
+        self.maxima: dict[int, tuple[int, Charge]] = {}
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
         self.returning: int = 0
@@ -184,7 +185,7 @@ class Reader(Expressions):
             vector = self._vector_of(value)
             if vector is not None:
                 self.release(vector)
-            elif not self.use(value.noise.draw, value.token):
+            elif self._takes_back(value) or not self.use(value.noise.draw, value.token):
                 self.charge(noise_rules.charge_of(self, value))
             return noise_rules.released(value)
         if isinstance(value, torch_values.Tensor):
@@ -196,6 +197,16 @@ class Reader(Expressions):
         if isinstance(value, tuple) and not is_known(value):
             return tuple(self.release(each) for each in value)
         return value
+
+    def _takes_back(self, value: Noisy) -> bool:
+        """Return True if the place of the largest was shown before: it follows from the values."""
+        draw, path = value.noise.draw, self.path
+        token, charge = self.maxima.get(path.used.get(draw, 0), (0, None))
+        if charge is None or token != value.token or draw in path.unsure:
+            return False
+        path.used[draw] = token
+        path.ledger = path.ledger.without(charge)
+        return True
 
     def _vector_of(self, value: Noisy) -> Noisy | None:
         """Return the vector that a noisy number was made a part of on this path, or None."""

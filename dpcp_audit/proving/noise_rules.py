@@ -445,11 +445,14 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
         return WHOLE
     if reader.path.was_released(noise.draw, value.token):
         return WHOLE
-    reader.use(noise.draw, next(tokens))
+    token = next(tokens)
+    reader.use(noise.draw, token)
     cost = x.span / below(noise.scale)
     law = "range" if noise.law == "gumbel" else "pure"
     rule, scale = _MAXIMA[noise.law], float(noise.scale)
-    reader.charge(Charge(law, cost, value.line, rule, scale=scale, cell=x.cell, where=x.where))
+    charge = Charge(law, cost, value.line, rule, scale=scale, cell=x.cell, where=x.where)
+    reader.maxima[token] = value.token, charge
+    reader.charge(charge)
     return WHOLE
 
 

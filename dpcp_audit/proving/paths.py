@@ -416,6 +416,7 @@ class Interpreter(Protocol):
     rules: Rules
     iterated: list[Value]
     vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
+    maxima: dict[int, tuple[int, Charge]]
     noised: set[int]
     unchanged: set[str]
 

@@ -9,6 +9,7 @@ import dpcp_audit as dp
 
 ATTACKS = Table("noise")
 add = ATTACKS.add
+attack = ATTACKS.attack
 
 
 def half_scale(scores, *, rng):
@@ -861,3 +862,38 @@ def repeated_records(scores, *, rng):
 
 
 add(repeated_records, "each record stands three times", loss=3.0, event=lambda v: v >= 2)
+
+
+@attack("the winning value of counts that one record all moves costs more than its place")
+def largest_of_cumulated_and_its_value(scores, *, rng):
+    counts = np.array([np.sum(scores <= t) for t in np.linspace(0, 1, 9)])
+    noisy = counts + rng.laplace(0, 2.0, 9)
+    place = int(np.argmax(noisy))
+    return place, noisy[place]
+
+
+@attack("two places of one noise are told by two orders")
+def largest_by_two_orders(scores, *, rng):
+    noisy = np.histogram(scores, 10, (0.0, 1.0))[0] + rng.laplace(0, 2.0, 10)
+    return int(np.argmax(noisy)), int(np.argmax(noisy + np.arange(10)))
+
+
+@attack("the noise of a maximum hides other counts, too")
+def noise_of_a_maximum_on_other_counts(scores, *, rng):
+    noise = rng.laplace(0, 2.0, 4)
+    place = int(np.argmax(np.histogram(scores, 4, (0.0, 1.0))[0] + noise))
+    return place, np.histogram(scores, 4, (0.0, 0.5))[0] + noise
+
+
+@attack("the maximum's noise is returned beside its place")
+def noise_of_a_maximum(scores, *, rng):
+    noise = rng.laplace(0, 2.0, 4)
+    return int(np.argmax(np.histogram(scores, 4, (0.0, 1.0))[0] + noise)), noise
+
+
+@attack("two maxima, and the values of one of them")
+def two_maxima_and_values(scores, *, rng):
+    first, second = (
+        np.histogram(scores, 10, (0.0, 1.0))[0] + rng.laplace(0, 2.0, 10) for _ in range(2)
+    )
+    return int(np.argmax(first)), int(np.argmax(second)), first

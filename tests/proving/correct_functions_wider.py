@@ -820,3 +820,12 @@ def answer_at_the_stop(scores, *, rng):
 
 
 add(answer_at_the_stop, "sparse vector of many levels", dp.PureDP(1.5))
+
+
+def largest_and_its_value(scores, *, rng):
+    noisy = np.histogram(scores, 10, (0.0, 1.0))[0] + rng.laplace(0.0, 2.0, 10)
+    place = int(np.argmax(noisy))
+    return place, noisy[place], [*noisy]
+
+
+add(largest_and_its_value, "python")
