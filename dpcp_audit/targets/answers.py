@@ -434,6 +434,7 @@ def _written(value: Any) -> str | None:
         plain = all(type(each) in _PLAIN or _written(each) is None for each in parts)
         numeric = bool(parts) and plain
         return None if numeric else f"({', '.join(map(_part, parts))})"
+    value = value.item() if isinstance(value, np.str_ | np.bytes_) else value
     return repr(value) if value is None or _equals_its_likes(value) else None
 
 

@@ -183,6 +183,8 @@ def test_equal_values_have_one_code_whatever_their_type_but_not_in_another_order
     assert answers.coded(frozenset({1, 2})) == answers.coded({np.int64(2), 1.0})
     assert answers.coded({"a": 1, "b": "c"}) == answers.coded({"a": np.float64(1), "b": "c"})
     assert answers.coded({"a": 1, "b": "c"}) != answers.coded({"b": "c", "a": 1})
+    for text in ("yes", b"yes", ""):
+        assert answers.coded(np.array([text])[0]) == answers.coded(text) is not None
 
 
 def test_a_list_in_one_call_and_a_tuple_in_another_are_refused() -> None:
