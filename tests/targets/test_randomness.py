@@ -184,6 +184,20 @@ def test_one_bug_has_one_outcome(form) -> None:
     assert not vectorised or result["pure_dp"].replay()
 
 
+def seldom_false(value, *, rng) -> str:
+    """Sixteen calls mostly agree."""
+    answers = ["no", "yes"] if value > 0.5 else ["yes", "no"]
+    return str(rng.choice(answers, p=[0.001, 0.999]))
+
+
+@pytest.mark.known_bad
+def test_outputs_that_seldom_differ_are_not_said_to_be_the_same() -> None:
+    """Sixteen calls on each of three inputs differ with probability 0.05."""
+    result = dp.audit(seldom_false, dp.LocalDP(1.0), kind="local", draws=2000)
+    assert result.verdict is Verdict.REFUTED
+    assert "cause" not in result["local_dp"].witness
+
+
 @pytest.mark.known_bad
 @pytest.mark.parametrize("form", ["one_seed", "kept"])
 def test_the_command_line_ends_with_1(form, capsys: pytest.CaptureFixture[str]) -> None:
