@@ -23,6 +23,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
     best_event,
     choose_event_or_moment,
+    of_texts,
     pair_test_from_data,
 )
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
@@ -418,9 +419,10 @@ class BlackBoxPrivacy(Sampled):
             event = chosen.event
         else:
             event = best_event(self.guarantee, samples).event
-        return bounding_event(
+        best = bounding_event(
             self.guarantee, event, samples, trials=trials, significance=significance
         )
+        return None if best is None else replace(best, event=of_texts(best.event, samples))
 
     def _outcome(
         self, race: PairRace, shown: Stage, stages: list[Stage], context: Context, stopped: str

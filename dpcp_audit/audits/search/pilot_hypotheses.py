@@ -247,6 +247,10 @@ class PairTest(Protocol):
         ...
 
 
+_NAMED, _TEXTS = 3, 64
+"""Texts that a finding names, at most, and texts of a law, at most, that are told one by one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EventTest:
     """An event that is too much likelier on one input than on the other.
@@ -306,8 +310,9 @@ class EventTest:
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data, with the value that is no number of an event of one."""
         ends = self.event.as_intervals()
-        one = len(ends) == 1 and isinstance(self.event.feature, ScalarValue)
-        named = told(*ends[0]) if one else ""
+        few = len(ends) <= _NAMED and isinstance(self.event.feature, ScalarValue)
+        names = [told(*each) for each in ends] if few else []
+        named = " or ".join(names) if all(names) else ""
         return {
             "event": self.event.as_data(),
             "swapped": self.swapped,
@@ -477,13 +482,25 @@ def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool
     return Hits(int(event.contains(first).sum()), int(event.contains(second).sum()), len(first))
 
 
+def of_texts(event: Event, samples: tuple[FloatArray, FloatArray]) -> Event:
+    """Return the event without what no pilot has seen, where all outputs are texts or the like.
+
+    Their codes have no order, so that a half-line of them says nothing.
+    """
+    values = np.unique(np.concatenate(samples)) if samples[0].ndim == 1 else np.zeros(0)
+    held = values[event.contains(values)] if isinstance(event.feature, ScalarValue) else values[:0]
+    if not held.size or len(values) > _TEXTS or not all(told(x - 0.5, x) for x in values.tolist()):
+        return event
+    return Event.from_data([[x - 0.5, x] for x in held.tolist()])
+
+
 def event_test(
     guarantee: PrivacyGuarantee, choice: PilotEvent, samples: tuple[FloatArray, FloatArray]
 ) -> EventTest:
     """Return the test of an event that pilot samples have chosen."""
     hits = _hits(choice.event, samples, swapped=choice.swapped)
     return EventTest(
-        event=choice.event,
+        event=of_texts(choice.event, samples),
         swapped=choice.swapped,
         complement=prefers_complement(guarantee, hits),
         promise=choice.excess / math.sqrt(hits.trials),

@@ -78,7 +78,7 @@ def shown_by_interval(guarantee: PrivacyGuarantee, stage: Stage) -> Odds | None:
     """
     test, loss = stage.pair_test, loss_of(guarantee)
     own = test.event if isinstance(test, EventTest) else None
-    if own is not None and _is_interval(own):
+    if own is not None and (_is_interval(own) or "output" in test.as_data()):
         return None
     if own is None and not isinstance(test, MomentTest):
         return None
