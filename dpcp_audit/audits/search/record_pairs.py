@@ -228,6 +228,7 @@ class ShuffledReports:
         if self.counted:
             counts = [(reports == k).sum(axis=(1, 2)) for k in range(len(self.values))]
             return np.stack(counts, axis=1) * 1.0
+        reports.sort(axis=1)  # so that the rounding of the sums does not tell the order
         shown = [reports.sum(axis=1), reports.min(axis=1), reports.max(axis=1)]
         return np.concatenate(shown, axis=1)
 
