@@ -29,7 +29,7 @@ from dpcp_audit.target_checks.source_proofs import (
     require_proof,
     what_stops,
 )
-from dpcp_audit.targets import Kind, Takes, TargetError
+from dpcp_audit.targets import Kind, Takes, TargetError, TargetUnusableError
 from dpcp_audit.targets.answers import ConstantOutputsError, DegenerateTargetError, SingleDraws
 from dpcp_audit.theorems import coverage_audit
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
@@ -404,8 +404,12 @@ class TargetPrivacy(PrivacyClaim):
     def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
         """Return the audit of an opened target's outputs."""
         audit = self._unopened(calls)
+        if isinstance(audit, LocalPrivacy) and not reports_labels(target, audit.n_outputs):
+            audit = self._black_box(calls)
         if isinstance(audit, LocalPrivacy):
-            return replace(audit, randomizer=_Reports(target), randomness=target.randomness)
+            return replace(
+                audit, randomizer=_Reports(target, audit.n_outputs), randomness=target.randomness
+            )
         return replace(audit, sample=target, randomness=target.randomness)
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
@@ -452,6 +456,9 @@ class TargetPrivacy(PrivacyClaim):
                 n_samples=calls // values,
                 detect=self.spec.detect,
             )
+        return self._black_box(calls)
+
+    def _black_box(self, calls: int) -> BlackBoxPrivacy:
         return BlackBoxPrivacy(
             sample=closed,
             guarantee=self.guarantee,
@@ -491,18 +498,36 @@ class TargetPrivacy(PrivacyClaim):
             )
 
 
+_LOOKED_AT = 8
+"""Reports that say whether a randomizer reports integers: no test sees them."""
+
+
+def reports_labels(target: Drawable, domain: int) -> bool:
+    """Return True if a randomizer reports integers in {0, …, K−1}, and no texts or the like."""
+    rng = np.random.default_rng(0)
+    drawn = [target(k % domain, 1, rng=rng) for k in range(_LOOKED_AT)]
+    return all(each.ndim == 1 and each[0] < domain for each in drawn)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reports:
     """Asks a target for the reports of many values, all of one value at a time."""
 
     target: Drawable
+    domain: int
 
     def __call__(self, values: IntArray, /, *, rng: np.random.Generator) -> IntArray:
         """Return a report for each value."""
         reports = np.empty(values.shape, dtype=np.int64)
         for value in np.unique(values).tolist():
             of_value = values == value
-            reports[of_value] = self.target(value, int(of_value.sum()), rng=rng)
+            drawn = self.target(value, int(of_value.sum()), rng=rng)
+            if drawn.ndim > 1 or drawn.max() >= self.domain:
+                raise TargetUnusableError(
+                    f"the randomizer reports integers in 0..{self.domain - 1}, and on the value "
+                    f"{value} something else: return reports of one type, or say kind local"
+                )
+            reports[of_value] = drawn
         return reports
 
 

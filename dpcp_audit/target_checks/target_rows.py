@@ -27,7 +27,7 @@ from dpcp_audit.audits.search.record_pairs import (
 from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit
 from dpcp_audit.target_checks.planned_calls import pair_space
-from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
+from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed, reports_labels
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch, traced_target
 from dpcp_audit.targets import Kind, Takes, TargetError
 from dpcp_audit.targets.calls import FunctionCaller
@@ -284,7 +284,8 @@ class _TargetShuffled(PrivacyClaim):
         return low, high, (low + high) / 2
 
     def _reports(self, target: Drawable) -> ShuffledReports:
-        counted = self.spec.target.kind is Kind.RANDOMIZER
+        spec = self.spec.target
+        counted = spec.kind is Kind.RANDOMIZER and reports_labels(target, spec.domain or 0)
         return ShuffledReports(reporter=target, n=self._n, values=self._values, counted=counted)
 
     def _channel(self, target: Target) -> FloatArray | None:

@@ -366,7 +366,7 @@ class _Coded(float):
     """A number that stands for a value which is none, such as a text: equal for equal values."""
 
 
-_VALUES = frozenset({Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED})
+_VALUES = frozenset({Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED, Kind.RANDOMIZER})
 """The kinds whose answers may be texts, None, sets, or any other value that equals its likes."""
 _MANY = 100
 """Answers of which at least two in three must be alike another one, if they are compared whole."""
@@ -479,7 +479,7 @@ def one(answer: Any, *, kind: Kind) -> float | FloatArray:
         read = _read(answer)
         if read is not None:
             return read
-    if kind.gives is not Gives.VECTOR or is_number(answer):
+    if is_number(answer) or (kind.gives is not Gives.VECTOR and kind not in _VALUES):
         return number(answer, kind=kind)
     return np.array(_plain_array(answer, "an array of numbers"), dtype=np.float64).ravel()
 
@@ -496,6 +496,12 @@ def _read(answer: Any) -> float | FloatArray | None:
             if np.isfinite(found):  # beside what tells it from the number itself
                 return np.array([_code("text"), found], dtype=np.float64)
     entries: Any = answer
+    if isinstance(answer, tuple | list) and any(each is None for each in entries):
+        entries = [
+            -np.inf if each is None else each for each in entries
+        ]  # None: below every number
+        if _are_numbers(entries):
+            return np.array(entries, dtype=np.float64)
     if isinstance(answer, dict) and _are_numbers(entries.values()):
         in_order = _code(", ".join(map(_part, entries)))
         values = [float(entries[key]) for key in sorted(entries, key=_part)]
@@ -639,6 +645,8 @@ def reports_of(outputs: FloatArray, domain: int) -> IntArray:
     ------
     AnswerError
     """
+    if outputs.ndim > 1:
+        raise AnswerError("returned several numbers, not a report")
     with np.errstate(invalid="ignore"):
         wrong = ~((outputs >= 0) & (outputs < domain) & (outputs == np.floor(outputs)))
     if wrong.any():
@@ -678,7 +686,7 @@ def _hint(answer: Any) -> str:
     if isinstance(answer, list):
         return ": return one, or say kind vector"
     if isinstance(answer, str | bytes):
-        return ": texts are outputs of the kinds vector, local and federated"
+        return ": texts are outputs of the kinds randomizer, vector, local and federated"
     shape: Sequence[int] | None = getattr(answer, "shape", None)
     if shape is not None and len(shape):
         return (

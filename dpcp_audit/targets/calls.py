@@ -183,10 +183,13 @@ class FunctionCaller:
             return self._stacked([self._one(x, rng) for x in inputs], inputs[-1])
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
-        """Return one report for each value, shape (n,)."""
+        """Return one report for each value, shape (n,); (n, d) where some are no numbers."""
         with self._apart(rng):
             if not self.vectorised:
-                return np.array([self._one((v,), rng) for v in values.tolist()], dtype=np.float64)
+                found = [self._one((v,), rng) for v in values.tolist()]
+                plain = all(type(each) is float for each in found)
+                reports = self._stacked(found, (values,))
+                return reports if plain else reports.reshape(len(found), -1)
             return self._many((values,), len(values), rng, {})
 
     def fixed_seed(self) -> str | None:

@@ -165,7 +165,7 @@ class Target:
         _validate.integer(at_least=1, size=size)
         if self.kind is Kind.RANDOMIZER:
             _validate.integer(at_least=0, value=value)
-            return self.reports(np.full(size, value, dtype=np.int64), rng=rng).astype(np.float64)
+            return self._reports(np.full(size, value, dtype=np.int64), rng)
         outputs = self.caller.outputs(self._inputs(value), size, rng=rng)
         self._checked(answers.require_numbers, outputs)
         return outputs
@@ -205,11 +205,18 @@ class Target:
         """
         if self.domain is None:
             raise TargetError(f"{self.name} is a {self.kind}: only a randomizer has reports")
-        given = _validate.labels(values, n_classes=self.domain, name="values")
-        outputs = self.caller.reports(given.ravel(), rng=rng)
-        self._checked(answers.require_numbers, outputs)
+        outputs = self._reports(np.ravel(values), rng)
         found: IntArray = self._checked(answers.reports_of, outputs, self.domain)
-        return found.reshape(given.shape)
+        return found.reshape(np.shape(values))
+
+    def _reports(self, values: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Return one report for each value: integers in {0, …, K−1}, or values as of kind local."""
+        given = _validate.labels(values, n_classes=self.domain or 0, name="values")
+        outputs = self.caller.reports(given, rng=rng)
+        self._checked(answers.require_numbers, outputs)
+        if outputs.ndim == 1:
+            self._checked(answers.reports_of, outputs, self.domain)
+        return outputs[:, 0] if outputs.shape[1:] == (1,) else outputs
 
     def seconds_per_draw(
         self, value: Any, rng: np.random.Generator, *, at_most_seconds: float = 1.0

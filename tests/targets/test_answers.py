@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import fractions
+import itertools
 import sys
 from datetime import date
 from enum import Enum
@@ -145,7 +146,7 @@ def test_a_binary_report_may_be_a_truth_value() -> None:
         (1.5, "returned 1.5 in draw 1"),
         (np.inf, "returned inf in draw 1"),
         (np.nan, "returned NaN in draw 1"),
-        (None, "returned None, not a number"),
+        (object(), "returned a object, not a number"),
     ],
 )
 def test_what_is_no_report_is_refused_by_name(answer, words) -> None:
@@ -163,7 +164,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("kind", [Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED])
+@pytest.mark.parametrize("kind", [Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED, Kind.RANDOMIZER])
 def test_texts_and_the_like_are_values_of_their_own(kind: Kind) -> None:
     codes = [answers.one(value, kind=kind) for value in VALUES]
     assert len(set(codes)) == len(VALUES)
@@ -243,6 +244,89 @@ def test_a_spoken_answer_is_audited(loss: float, refuted: bool) -> None:
         answer, dp.LocalDP(1.0), kind="local", draws=6000, trace=False, false_alarm=1e-7
     )
     assert (str(found.verdict) == "REFUTED") is refuted
+
+
+NAMES = ("anna", "bert", "carl")
+FORMS = {
+    "text": str,
+    "bytes": str.encode,
+    "tuple": lambda name: (name, 1),
+    "set": lambda name: frozenset({name}),
+    "bits": lambda name: tuple(int(name == each) for each in NAMES),
+}
+
+
+def responses(loss: float, form: str) -> Callable[..., object]:
+    """Return randomised response over names, in a form."""
+
+    def response(value: int, *, rng: np.random.Generator) -> object:
+        kept = rng.random() < np.exp(loss) / (np.exp(loss) + 2)
+        other = (value + 1 + rng.integers(2)) % 3
+        return FORMS[form](NAMES[value if kept else other])
+
+    return response
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("loss", "refuted"), [(2.0, True), (1.0, False)])
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_a_randomizer_reports_texts_sets_and_tuples(form: str, loss: float, refuted: bool) -> None:
+    """The audit's own false-alarm probability is asked to be 1e-7; the sentence names the text."""
+    settings = {"kind": "randomizer", "domain": 3, "trace": False, "false_alarm": 1e-7}
+    found = dp.audit(responses(loss, form), dp.LocalDP(1.0), draws=6000, **settings)
+    assert found.verdict is (Verdict.REFUTED if refuted else Verdict.CONSISTENT)
+    assert "10¹⁵" not in str(found)
+    if refuted and form != "bits":
+        assert any(name in str(found) for name in NAMES)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("form", FORMS)
+def test_every_path_of_a_randomizer_of_texts_is_run(form: str) -> None:
+    settings = {"kind": "randomizer", "domain": 3, "draws": 2000}
+    bad, good = (
+        dp.audit(responses(loss, form), dp.LocalDP(1.0), **settings)["local_dp"]
+        for loss in (2.0, 1.0)
+    )
+    assert bad.verdict is Verdict.REFUTED
+    assert "Exact: ε = 2" in " ".join(str(bad).split())
+    assert good.verdict in {Verdict.CONSISTENT, Verdict.PROVED}
+    assert "ε = 1 (exact)" in " ".join(str(good).split())
+
+
+def test_reports_that_are_now_integers_and_now_texts_are_told() -> None:
+    calls = itertools.count(1)
+
+    def rare(value: int, *, rng: np.random.Generator) -> object:
+        return int(rng.integers(3)) if next(calls) % 500 else "none"
+
+    settings = {"kind": "randomizer", "domain": 3, "trace": False}
+    found = dp.audit(rare, dp.LocalDP(1.0), draws=6000, **settings)
+    assert found.verdict is Verdict.ERROR
+    assert "return reports of one type, or say kind local" in " ".join(str(found).split())
+
+
+def test_none_is_an_entry_below_every_number() -> None:
+    assert np.array_equal(answers.one((None, 0.5), kind=Kind.VECTOR), [-np.inf, 0.5])
+    assert np.array_equal(answers.one([None, None], kind=Kind.FEDERATED), [-np.inf, -np.inf])
+    assert answers.one((None, "a"), kind=Kind.VECTOR) == answers.coded((None, "a"))
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(("loss", "refuted"), [(3.0, True), (1.0, False)])
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_a_tuple_of_numbers_and_none_is_compared_entry_by_entry(loss: float, refuted: bool) -> None:
+    """The audit's own false-alarm probability is asked to be 1e-7."""
+
+    def first_above(scores: np.ndarray, *, rng: np.random.Generator) -> tuple[float | None, ...]:
+        noisy = float(np.mean(scores) + rng.laplace(scale=1 / (loss * len(scores))))
+        return (None, None, noisy) if rng.random() < 0.5 else (None, noisy, None)
+
+    found = dp.audit(
+        first_above, dp.PureDP(1.0), kind="vector", n=[4], draws=6000, trace=False, false_alarm=1e-7
+    )
+    assert found.verdict is (Verdict.REFUTED if refuted else Verdict.INCONCLUSIVE)
 
 
 SCORES = np.array([0.25, 0.75])
