@@ -143,7 +143,7 @@ class _CountLaw:
 
     def start(self, left: float, right: float) -> _Interval:
         """Return the interval of every search before its first round."""
-        cases = np.arange(self.answers.shape[1])
+        cases: IntArray = np.arange(int(self.answers.shape[1]))
         return _Interval(0, left, right, 0.0, 1.0, cases, None, None)
 
     @property

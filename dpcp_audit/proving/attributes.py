@@ -78,8 +78,7 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
     law = value if isinstance(value, Distribution) else scipy_law(value)
     if law is not None and name == "rvs":
         return BoundMethod(law, name)
-    kept = isinstance(value, Reference) and not gathering.is_shown(reader, value)
-    if kept and reader.cells(value).kind == "object":
+    if isinstance(value, Reference) and gathering.kind_of(reader, value) == "object":
         return objects.attribute(reader, value, name)
     shape = _shape_attribute(reader, value, name)
     if shape is not None:
@@ -131,8 +130,7 @@ def method(
         return noise_rules.variates(reader, owner, args, kw)
     if isinstance(owner, library_mechanisms.Mechanism | opendp_measurements.Handle):
         return _library_method(reader, owner, name, args, kw)
-    listed = isinstance(owner, Reference) and gathering.kind_of(reader, owner) == "list"
-    if listed or gathering.is_shown(reader, owner):
+    if isinstance(owner, Reference) and _is_listed(reader, owner):
         return _list_method(reader, owner, name, args)
     if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
         return objects.method(reader, owner, name, args, kw)
@@ -144,6 +142,10 @@ def method(
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)
+
+
+def _is_listed(reader: Interpreter, owner: Reference) -> bool:
+    return gathering.kind_of(reader, owner) == "list" or gathering.is_shown(reader, owner)
 
 
 def _library_method(

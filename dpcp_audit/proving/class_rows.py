@@ -5,6 +5,7 @@
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 from __future__ import annotations
 
 from dataclasses import dataclass

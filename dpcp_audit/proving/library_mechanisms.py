@@ -243,13 +243,6 @@ def _parameters(reader: Interpreter, law: str, held: dict[str, Value]) -> list[S
     return numbers
 
 
-def _finite(reader: Interpreter, name: str, value: Value) -> Surd:
-    exact = exact_of(value)
-    if exact is None:
-        raise reader.refuse(f"{name} is not a finite number")
-    return exact
-
-
 def _laplace_scale(reader: Interpreter, parts: list[Fraction | None]) -> Surd:
     """Return the scale of Laplace noise from below, of ε, δ and the sensitivity."""
     if any(each is None for each in parts) or parts[1] == 1:

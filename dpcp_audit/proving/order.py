@@ -184,11 +184,11 @@ def _crossed(reading: Interpreter, name: str, a: Value, b: Value) -> Crossed | N
     """
     for x, other in ((a, b), (b, a)):
         row = isinstance(x, Records) and len(shape_of(other) or ()) == 2
-        records = x.of if isinstance(x, dp_sgd.Column) else x
         if not row and not isinstance(x, dp_sgd.Column):
             continue
-        y, axis = _beside_records(reading, other), 1 if row else x.axis
-        shape = shape_of(y) or ()
+        records, axis = (x.of, x.axis) if isinstance(x, dp_sgd.Column) else (x, 1)
+        y = _beside_records(reading, other)
+        shape = tuple(shape_of(y) or ())
         fits = len(shape) == 2 and shape[1] == 1 if axis else shape[:-1] in {(), (1,)} and shape
         if not isinstance(records, Records) or records.single or records.listed or not fits:
             raise reading.refuse("records are compared with a table of another shape")

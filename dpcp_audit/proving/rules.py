@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -490,9 +491,10 @@ def bin_numbers(reader: Interpreter, x: Value, bins: Value, right: Value = False
     known = is_known(bins) and isinstance(right, bool) and len(shape_of(bins) or ()) == 1
     if not are_records(x) or not x.floats or x.ends is None or not known:
         return NotImplemented
-    if not np.all(np.diff(bins) >= 0):  # or one is NaN
+    edges: Any = plain(bins)
+    if not all(low <= high for low, high in pairwise(edges.tolist())):  # or one is NaN
         raise reader.refuse("the edges of bins do not increase")
-    low, high = (int(np.digitize(each, plain(bins), right=right)) for each in sorted(x.ends))
+    low, high = (int(np.digitize(each, edges, right=right)) for each in sorted(map(float, x.ends)))
     return x.within(Fraction(low), Fraction(high), floats=False, whole=True)
 
 

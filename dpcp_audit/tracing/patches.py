@@ -452,7 +452,7 @@ def _read(plain: Callable[[], Any]) -> Callable[[], Any]:
 
 _OF_MATH = ("log", "log1p", "sqrt", "cos", "sin")
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
-_copysign = math.copysign
+_copysign: Any = math.copysign
 
 
 def _signed(size: Any, number: Any) -> Any:

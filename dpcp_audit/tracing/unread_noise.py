@@ -76,12 +76,18 @@ _MOST = 10_000
 """The most entries of a new array that keeps noise."""
 
 
+def _caller() -> Any:
+    """Return the frame of what called the caller."""
+    frames: Any = sys
+    return frames._getframe(2)  # noqa: SLF001  (there is no public name)
+
+
 def _keeping(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that makes an array which keeps the noise that is stored in it."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
         made = plain(*args, **kwargs)
-        own = is_own(sys._getframe(1).f_code.co_filename)  # noqa: SLF001  (the caller's file)
+        own = is_own(_caller().f_code.co_filename)
         if not own or type(made) is not np.ndarray or made.dtype != float or made.size > _MOST:
             return made
         return made.astype(object).view(TracedArray)
