@@ -84,7 +84,7 @@ class TestMapie:
         )
         told = dp.covers(made, at_least=0.9, n=50, draws=100, **CLASSES)
         assert told.verdict is Verdict.ERROR
-        assert "call fit before calling conformalize" in told["coverage"].error
+        assert "SplitConformalClassifier raised" in told["coverage"].error
 
 
 @pytest.mark.statistical(false_alarm=1e-7)
