@@ -453,6 +453,8 @@ def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
             released = shown and all(map(_is_release, everything))
             wanted = shown and asked.release and exact is None and not released
             summed = _summed(target, ways, paths) if wanted else []
+            if any(each.departed.any() for each in summed):  # it decides nothing more
+                summed = []
             written = _lines_written(target, ways, seeds, paths, values=values)
             beyond = asked.tree > 0 and exact is None and not released
             far = value_loss(target, *ways[0], everything, seeds) if beyond else None
@@ -488,7 +490,7 @@ def _remarks(
     exact: FinitePair | None,
 ) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
     """Return the leaks, and what could not be followed: what the release's loss explains is not."""
-    if summed and not any(each.departed.any() for each in summed):
+    if summed:
         paths = [replace(each, divergence=None) for each in paths]
     leaks, unfollowed = remarks(paths, written)
     if exact is None:

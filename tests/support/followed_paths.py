@@ -26,10 +26,10 @@ def followed(function, x, neighbour, *, seed=0, values=False, **options: Any) ->
     return output, other, float(log_likelihoods(path).sum() - log_likelihoods(replay).sum())
 
 
-def trace_pair(function, x, neighbour, *, draws=1000, rng=None, options=None) -> Any:
+def trace_pair(function, x, neighbour, *, draws=1000, rng=None, options=None, **rest: Any) -> Any:
     """Return the trace of a function on two inputs."""
     target = TracedTarget.of(function, options or {})
-    return trace_target(target, x, neighbour, draws=draws, rng=rng)
+    return trace_target(target, x, neighbour, draws=draws, rng=rng, **rest)
 
 
 def enumerated(function, x, neighbour, *, most=20_000, **options: Any) -> Any:

@@ -33,7 +33,7 @@ def draw_told(scores, *, rng):
     return z, y
 
 
-@refused("used again")
+@refused("such noise hides only which entry")
 def argmax_then_value(scores, *, rng):
     y = np.histogram(scores, 5, (0, 1))[0] + rng.gumbel(0, 100, size=5)
     k = np.argmax(y)

@@ -75,7 +75,7 @@ X, Y = np.zeros(4), np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def composed(function) -> Any:
-    return trace_pair(function, X, Y, draws=4, rng=0).composed
+    return trace_pair(function, X, Y, draws=4, rng=0, release=False).composed
 
 
 def test_gaussian_noises_are_one_of_the_squares_and_laplace_noises_stand_alone() -> None:

@@ -254,10 +254,12 @@ def test_libraries_calibrate_as_split_conformal_prediction_does(
 def test_opendp_spends_what_it_is_given() -> None:
     pytest.importorskip("opendp.prelude", reason="opendp is not installed (the extra 'targets')")
     for epsilon, rho, size in ((1.0, None, None), (1.0, None, 20), (None, 0.5, None)):
-        measurement = adapters._opendp_measurement(0.9, 21, epsilon, rho, size)
+        measurement = adapters._opendp_measurement(
+            0.9, 21, size, epsilon=epsilon, rho=rho, scale=None
+        )
         spent = measurement.map(1 if size is None else 2)
         assert spent == pytest.approx(epsilon or rho, rel=1e-6)
-    with pytest.raises(ValueError, match="either epsilon or rho, got None and None"):
+    with pytest.raises(ValueError, match="give one of epsilon, rho and scale, got None"):
         adapters.opendp_quantile(np.zeros(3), level=0.9, n_candidates=3)
 
 
