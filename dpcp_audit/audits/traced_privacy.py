@@ -315,6 +315,7 @@ _HALF_ULP = 2.0**-54
 _OF_ONE = 4 * _HALF_ULP
 """The error of a probability next to 1 that is computed in a few operations."""
 _LIKELY = 1e-9
+"""A probability that no rounding of one next to 1 explains."""
 _LARGEST = 700.0
 """The largest exponent of e in doubles, about."""
 _FAR = (

@@ -233,6 +233,7 @@ def kind(value: Value) -> str:
         return f"whether {kind(value.counts)} is above a number"
     names = {
         torch_values.Each: "a tensor for each record",
+        torch_values.TorchSource: "a source",
         Shifted: "records plus a public number",
         SampledPlaces: "the places of a sample",
         Crossed: "a table of records against several numbers",
@@ -252,7 +253,7 @@ def kind(value: Value) -> str:
         return "a public value"
     if isinstance(value, gaps.KINDS):
         return gaps.kind(value)
-    return names.get(type(value), "a " + type(value).__name__.removeprefix("Torch").lower())
+    return names.get(type(value), "a " + type(value).__name__.lower())
 
 
 FIXED = "give a number that holds for all data"

@@ -20,7 +20,7 @@ from dpcp_audit.proving import dp_sgd
 from dpcp_audit.proving import torch_gradients as gradients
 from dpcp_audit.proving import torch_tensors as tensors
 from dpcp_audit.proving.distances import NUMPY, BoundMethod, Hidden, Value
-from dpcp_audit.proving.torch_values import KINDS, Each, Tensor, power
+from dpcp_audit.proving.torch_values import KINDS, Each, Tensor, TorchSource, power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,7 +188,7 @@ def called(
 def is_own(value: Value) -> bool:
     """Return True of tensors, their norms, and generators, whose methods are PyTorch's."""
     norms = isinstance(value, dp_sgd.Norms) and value.made != NUMPY
-    return norms or isinstance(value, (*KINDS, tensors.TorchSource, gradients.Transform))
+    return norms or isinstance(value, (*KINDS, TorchSource, gradients.Transform))
 
 
 def attribute(reader: Interpreter, value: Value, name: str) -> Value:
@@ -203,7 +203,7 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
     if name == "shape" and isinstance(value, Each) and value.batched and value.records:
         return reader.call(len, [value.records], {}), *value.shape
     tensor = not isinstance(value, dp_sgd.Norms) or value.made == dp_sgd.PYTORCH
-    if isinstance(value, tensors.TorchSource) or (tensor and name in _METHODS):
+    if isinstance(value, TorchSource) or (tensor and name in _METHODS):
         return BoundMethod(value, name)
     raise reader.refuse(f"the method {name} of a tensor is not followed")
 
@@ -212,6 +212,6 @@ def method(
     reader: Interpreter, owner: Value, name: str, args: list[Value], kw: dict[str, Value]
 ) -> Value:
     """Return the result of a method of a tensor, of norms, or of a generator."""
-    if isinstance(owner, tensors.TorchSource):
+    if isinstance(owner, TorchSource):
         return tensors.seeded(reader, owner, name, args)
     return called(reader, _METHODS[name], [owner, *args], kw)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from dpcp_audit.proving.distances import (
     SEED,
     BoundMethod,
     Generator,
-    Hidden,
     Noise,
     Noisy,
     Public,
@@ -43,6 +42,7 @@ from dpcp_audit.proving.torch_values import (
     ONE,
     Each,
     Tensor,
+    TorchSource,
     checked,
     each_of,
     public_of,
@@ -59,13 +59,6 @@ if TYPE_CHECKING:
 _SEEDED = -2
 """The token of a generator that was seeded."""
 _32_BITS = "PyTorch's generator keeps 32 bits of its seed, which are taken as unknown to anybody"
-
-
-@dataclass(frozen=True, slots=True)
-class TorchSource(Hidden):
-    """A generator of PyTorch's that is made in the function."""
-
-    token: int
 
 
 def library() -> Any:

@@ -129,6 +129,13 @@ class Each(Hidden):
         return math.prod(self.shape)
 
 
+@dataclass(frozen=True, slots=True)
+class TorchSource(Hidden):
+    """A generator of PyTorch's that is made in the function."""
+
+    token: int
+
+
 KINDS = (Tensor, Each)
 
 

@@ -53,9 +53,9 @@ _OF_PYTHON: dict[Any, Any] = {
     _TypeMark(f"numpy.{of.__name__}"): _TypeMark(f"builtins.{name}")
     for of, name in ((np.int64, "int"), (np.bool_, "bool"))
 }
+"""NumPy's type of a number and Python's, which equal values have by how they are computed."""
 _OF_FLOAT_OR_TEXT = {_FLOAT64, _TypeMark("numpy.str_"), _TypeMark("numpy.bytes_")}
 """NumPy's types of values whose Python type has no mark."""
-"""NumPy's type of a number and Python's, which equal values have by how they are computed."""
 _BELOW_ZERO = _TypeMark("-0", words="with a minus sign")
 _MOST_ENTRIES = 10**6
 """Entries of an array, each of which becomes a Python number."""
