@@ -69,7 +69,7 @@ from dpcp_audit.words.quantities import Quantity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

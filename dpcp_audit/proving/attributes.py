@@ -49,7 +49,7 @@ from dpcp_audit.proving.sources import NARROW, admitted, is_narrow, is_plain
 from dpcp_audit.proving.table import METHODS, all_known, called, scipy_law
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _TEXT = {"format", "join", "upper", "lower", "strip", "split", "startswith", "endswith", "replace",
          "count"}  # fmt: skip

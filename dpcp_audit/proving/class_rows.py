@@ -26,7 +26,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import plain
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 LABEL = "label"
 """The column of the labels."""

@@ -59,7 +59,7 @@ from dpcp_audit.proving.exact_numbers import (
 )
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 
 _RULE = "clipping by norm, of finite gradients: Abadi and others 2016, Algorithm 1"

@@ -25,7 +25,7 @@ from dpcp_audit.stats.enclosures import ball, lower, normal_cdf
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _MOST = 2_000
 """Outcomes of one draw."""

@@ -261,19 +261,6 @@ class Expressions(Loops):
         unknown = -1 if -1 in before or holds(node, held, Public) else 0
         return next((each for each in before if each > 0), here or unknown)
 
-    def scaled_at(self, value: Value) -> int:
-        """Return the line of the factor of a known array that a variable holds; else 0."""
-        frame = self.path.frames[self.frame]
-        names = {name for name, held in frame.variables.items() if held is value}
-        lines = [
-            node.lineno
-            for node in ast.walk(frame.source.node)
-            if isinstance(node, ast.Assign) and node.lineno < self.line
-            if any(isinstance(each, ast.Name) and each.id in names for each in node.targets)
-            if _is_product(node.value)
-        ]
-        return max(lines, default=0)
-
     def _looked_through(self, one: Value, value: Value) -> Value:
         """Return the values that ``in`` searches: the items, or the keys of a dictionary."""
         items = value.items if isinstance(value, Once) else value
@@ -472,12 +459,3 @@ class Expressions(Loops):
             for each in (node.lower, node.upper, node.step)
         ]
         return slice(*ends) if all(map(is_known, ends)) else UNKNOWN
-
-
-def _is_product(node: ast.expr) -> bool:
-    """Return True of a product or quotient, its negative, or a call such as np.exp of it."""
-    while isinstance(node, ast.UnaryOp | ast.Call):
-        if isinstance(node, ast.Call) and len(node.args) != 1:
-            return False
-        node = node.operand if isinstance(node, ast.UnaryOp) else node.args[0]
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div)

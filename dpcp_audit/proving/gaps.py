@@ -17,6 +17,7 @@ Yellott 1977.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -39,7 +40,7 @@ from dpcp_audit.proving.exact_numbers import Surd, logs_of, numbers_of, rational
 from dpcp_audit.stats.enclosures import ball, lower, upper
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _STEEPEST = 500
 """Logarithm of a weight beyond which its double may be 0 or infinite, and the law another one."""
@@ -328,7 +329,7 @@ def _weighted(
         (a + sign * (c if divided else b), d + sign * (b if divided else c))
         for (a, d), (b, c) in zip(x.logs, pairs, strict=True)
     )
-    line = reader.scaled_at(y) or reader.line
+    line = _scaled_at(reader, y) or reader.line
     return replace(x, logs=logs, name=next(tokens), line=line)
 
 
@@ -442,3 +443,26 @@ def argmax(reader: Interpreter, value: Gaps) -> Chosen:
         )
     reader.use(value.noise, next(tokens))
     return Chosen(value.token, (next(tokens),), value.span, line=value.line)
+
+
+def _scaled_at(reader: Interpreter, value: Value) -> int:
+    """Return the line of the factor of a known array that a variable holds; else 0."""
+    frame = reader.path.frames[reader.frame]
+    names = {name for name, held in frame.variables.items() if held is value}
+    lines = [
+        node.lineno
+        for node in ast.walk(frame.source.node)
+        if isinstance(node, ast.Assign) and node.lineno < reader.line
+        if any(isinstance(each, ast.Name) and each.id in names for each in node.targets)
+        if _is_product(node.value)
+    ]
+    return max(lines, default=0)
+
+
+def _is_product(node: ast.expr) -> bool:
+    """Return True of a product or quotient, its negative, or a call such as np.exp of it."""
+    while isinstance(node, ast.UnaryOp | ast.Call):
+        if isinstance(node, ast.Call) and len(node.args) != 1:
+            return False
+        node = node.operand if isinstance(node, ast.UnaryOp) else node.args[0]
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div)

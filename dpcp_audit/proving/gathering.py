@@ -63,7 +63,7 @@ from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _KEPT: dict[Any, Any] = {int: np.int64, np.int64: np.int64, bool: np.bool_, np.bool_: np.bool_}
 """Types of entries, beside doubles, that an array begins with known numbers of."""

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from fractions import Fraction
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
     from dpcp_audit.proving.sources import FunctionSource
 
 _CONSUMERS = (sum, min, max, any, all, list, tuple, sorted, math.fsum)

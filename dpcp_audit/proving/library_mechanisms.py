@@ -60,7 +60,8 @@ from dpcp_audit.words.results import Drawing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Contents, Interpreter
+    from dpcp_audit.proving.paths import Contents
+    from dpcp_audit.proving.reading import Interpreter
 
 _VERSION = "0.6"
 """The version of the library whose mechanisms are described here."""

@@ -31,7 +31,6 @@ from dpcp_audit.proving.distances import (
     WHOLE,
     BoundMethod,
     Generator,
-    Line,
     Noisy,
     Private,
     Public,
@@ -50,7 +49,7 @@ from dpcp_audit.proving.distances import (
     sources_of,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, rational_of
-from dpcp_audit.proving.paths import Interpreter
+from dpcp_audit.proving.reading import Interpreter
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
@@ -88,15 +87,6 @@ class Accumulation(Interpreter):
     hidden: Any
     added_at: Any
     fill: Any
-
-    @property
-    def line(self) -> int:
-        """The line that is read, with its file."""
-        return Line(self._line, self.file)
-
-    @line.setter
-    def line(self, number: int) -> None:
-        self._line = int(number)
 
     def _accumulate(self, node: ast.For, iterable: Records | Together) -> None:
         """Read ``for score in scores`` that adds to counters: a sum over records."""

@@ -66,7 +66,7 @@ from dpcp_audit.words.results import Drawing
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.distances import Leak
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "normal": ("normal", ("loc", "scale", "size")),

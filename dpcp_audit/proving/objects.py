@@ -17,7 +17,7 @@ from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import admitted, defaults_of, source_of
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _HOOKS = {
     "__new__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__",

@@ -53,7 +53,7 @@ from dpcp_audit.proving.unchanged_code import changed_in, is_plain_of_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _VERSION = "0.16."
 """The version of the library whose measurements are described here."""

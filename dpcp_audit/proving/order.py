@@ -70,7 +70,7 @@ from dpcp_audit.proving.thresholds import above
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {

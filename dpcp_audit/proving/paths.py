@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpcp_audit.proving.charges import Ledger
 from dpcp_audit.proving.distances import (
@@ -36,13 +36,9 @@ from dpcp_audit.proving.exact_numbers import Affine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
 
-    from dpcp_audit.proving.charges import Charge, Rules
-    from dpcp_audit.proving.distances import Leak, Records, Refusal
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
-    from dpcp_audit.words.quantities import Quantity
     from dpcp_audit.words.results import Drawing
 
 
@@ -398,135 +394,6 @@ class ThresholdAnswers(Choices):
     def next(self) -> bool:
         """Return the next answer: whether it is the one that is charged for."""
         return self.choose(2) == 0
-
-
-class Interpreter(Protocol):
-    """The reading of one function: its state, and what can be done at the line that is read."""
-
-    n: int | None
-    loss: Quantity
-    path: Path
-    file: str
-    frame: int
-    returning: int
-    each_record: bool
-    for_some: bool
-    quiet: bool
-    answers: ThresholdAnswers
-    rules: Rules
-    iterated: list[Value]
-    vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]]
-    maxima: dict[int, tuple[int, Charge]]
-    noised: set[int]
-    unchanged: set[str]
-
-    @property
-    def line(self) -> int:
-        """The line that is read."""
-        ...
-
-    @line.setter
-    def line(self, number: int) -> None: ...
-
-    def release(self, value: Value) -> Value:
-        """Observe a value: charge for its noise, and return a public one."""
-        ...
-
-    def public(self, value: Value, what: str, hint: str = "") -> Value:
-        """Observe a value that must be public."""
-        ...
-
-    def use(self, draw: tuple[int, ...], token: int) -> bool:
-        """Use a draw for one value, which the token names; refuse any other use."""
-        ...
-
-    def doubt(self, what: str) -> None:
-        """Keep a place at which a trace may go another way than the function itself."""
-        ...
-
-    def decided(self, name: str, a: Value, b: Value) -> Value | None:
-        """Return a comparison that the path decides which is read; None of any other."""
-        ...
-
-    def charge(self, charge: Charge) -> None:
-        """Put a use of noise on the account."""
-        ...
-
-    def note(
-        self,
-        says: str,
-        sensitivity: Fraction | None = None,
-        *,
-        noise: bool = False,
-        drawn: Drawing | None = None,
-    ) -> None:
-        """Keep a remark on the line that is read."""
-        ...
-
-    def scaled_at(self, value: Value) -> int:
-        """Return the line of the factor of a known array that a variable holds; else 0."""
-        ...
-
-    def refuse(self, reason: str, hint: str = "") -> Refusal:
-        """Return the refusal at this line."""
-        ...
-
-    def leak(self, reason: str, hint: str, *, unpaid: bool = False) -> Leak:
-        """Return the refusal of data that is used without noise at this line."""
-        ...
-
-    def one_record(self, records: Records) -> Fraction:
-        """Return the distance by which one person moves a sum over records."""
-        ...
-
-    def opened(self, value: Value) -> Value:
-        """Return the contents of a list, in depth."""
-        ...
-
-    def cells(self, reference: Reference) -> Contents:
-        """Return the value that a reference refers to."""
-        ...
-
-    def listed(self, items: Any) -> Reference:
-        """Return a new list."""
-        ...
-
-    def operate(self, name: str, a: Value, b: Value) -> Value:
-        """Return the result of an operator."""
-        ...
-
-    def for_each_record(self, records: Records) -> AbstractContextManager[None]:
-        """Read for one record what is done for each: nothing may be drawn, used or stored."""
-        ...
-
-    def gathered(self, value: Value) -> Value:
-        """Return a list of numbers as one array."""
-        ...
-
-    def entries(self, value: Value, what: str) -> tuple[Value, ...]:
-        """Return the items of a loop over a value, or refuse."""
-        ...
-
-    def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the items of a loop over a value; None where they are not known."""
-        ...
-
-    def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:
-        """Return the result of a call."""
-        ...
-
-    def inline(
-        self,
-        source: FunctionSource,
-        node: Any,
-        defaults: tuple[tuple[str, Value], ...],
-        args: list[Value],
-        kw: dict[str, Value],
-        *,
-        parent: int | None = None,
-    ) -> Value:
-        """Read a function's body with these arguments."""
-        ...
 
 
 def holds(node: ast.AST, held: Mapping[str, Value], kind: type) -> bool:

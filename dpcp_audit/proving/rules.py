@@ -54,7 +54,7 @@ from dpcp_audit.proving.thresholds import Above, Present
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 
 ZERO, ONE = Fraction(0), Fraction(1)

@@ -53,7 +53,7 @@ from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 
 _ENTRYWISE = "entry by entry"

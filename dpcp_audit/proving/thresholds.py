@@ -53,7 +53,7 @@ from dpcp_audit.proving.exact_numbers import Real, is_scalar, rational_of
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 
 SHARED = -2

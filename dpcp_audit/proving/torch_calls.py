@@ -25,7 +25,7 @@ from dpcp_audit.proving.torch_values import KINDS, Each, Tensor, TorchSource, po
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 
 def _operator(name: str) -> Callable[..., Value]:

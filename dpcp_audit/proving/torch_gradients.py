@@ -43,7 +43,7 @@ from dpcp_audit.proving.torch_values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.proving.distances import Leak
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
 _SEEDED = -2
 """The token of a generator that was seeded."""

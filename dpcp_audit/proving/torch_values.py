@@ -44,7 +44,7 @@ from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, rational_of, r
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.proving.paths import Interpreter
+    from dpcp_audit.proving.reading import Interpreter
 
     Bounds = Callable[[Fraction], tuple[Fraction, Fraction]]
 
