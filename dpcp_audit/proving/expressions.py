@@ -62,8 +62,6 @@ NO_DOUBLE = 2**1000
 class Expressions(Loops):
     """The part of the interpreter that reads expressions."""
 
-    steps: int
-    _captured: set[int]
     comprehension: Any
 
     def read(self, node: ast.expr) -> Value:

@@ -16,7 +16,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving import (
+    arithmetic,
     attributes,
+    gathering,
+    noise_rules,
     opendp_measurements,
     torch_calls,
     torch_loops,
@@ -25,24 +28,36 @@ from dpcp_audit.proving import (
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
+    UNKNOWN,
+    WHOLE,
     BoundMethod,
     Closure,
+    Noise,
+    Noisy,
     Once,
+    Private,
+    Public,
+    PublicAnswer,
     Records,
     Reference,
+    Refusal,
     SampledPlaces,
     Together,
     Value,
     in_both,
+    is_data,
     is_iterator,
+    is_known,
+    is_public,
     sources_of,
     tokens,
     type_of,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.expressions import Expressions
-from dpcp_audit.proving.paths import Contents, Frame
+from dpcp_audit.proving.paths import ITSELF, Contents, Frame
 from dpcp_audit.proving.sources import locals_of
+from dpcp_audit.proving.thresholds import Difference, compared, released
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +75,96 @@ class Reader(Expressions):
 
     ends_in_errors = True
     """True where an uncaught error counts as an output: for privacy, but not for coverage."""
+
+    # ------------------------------------------------------------------ what is observed
+
+    def decided(self, name: str, a: Value, b: Value) -> Value | None:
+        """Return the answer of a noisy threshold on this path; None of any other comparison."""
+        answer = compared(self, name, a, b)
+        return None if answer is None else PublicAnswer((), answer)
+
+    def release(self, value: Value) -> Value:
+        """Observe a value: charge for its noise, and return what is public then."""
+        if isinstance(value, Noise):
+            self.use(value.draw, ITSELF)
+            plainly = value.whole and value.shape == () and not value.moved
+            return WHOLE if plainly else value.released
+        if isinstance(value, Noisy):
+            vector = self._vector_of(value)
+            if vector is not None:
+                self.release(vector)
+            elif self._takes_back(value) or not self.use(value.noise.draw, value.token):
+                self.charge(noise_rules.charge_of(self, value))
+            return noise_rules.released(value)
+        if isinstance(value, torch_values.Tensor):
+            return torch_values.released(self, value)
+        if isinstance(value, Difference):
+            if not released(self, value):
+                raise self.refuse("a gap to a noisy threshold is used that was not found beyond it")
+            return Public(())
+        if isinstance(value, tuple) and not is_known(value):
+            return tuple(self.release(each) for each in value)
+        return value
+
+    def _takes_back(self, value: Noisy) -> bool:
+        """Return True if the place of the largest was shown before: it follows from the values."""
+        draw, path = value.noise.draw, self.path
+        token, charge = self.maxima.get(path.used.get(draw, 0), (0, None))
+        if charge is None or token != value.token or draw in path.unsure:
+            return False
+        path.used[draw] = token
+        path.ledger = path.ledger.without(charge)
+        return True
+
+    def _vector_of(self, value: Noisy) -> Noisy | None:
+        """Return the vector that a noisy number was made a part of on this path, or None."""
+        moved = self.path.used.get(value.noise.draw)
+        for key, (token, vector) in self.vectors.items():
+            if token == moved and any(each == value.token for each, *_ in key):
+                return vector
+        return None
+
+    def public(self, value: Value, what: str, hint: str = "") -> Value:
+        """Observe a value that must be public: of a condition, an index, a result."""
+        value = self.release(self.opened(value))
+        if isinstance(value, tuple) and not is_known(value):
+            return tuple(self.public(each, what, hint) for each in value)
+        if isinstance(value, Private) and not value.bare:
+            raise Refusal(value.line or self.line, value.reason, value.hint, self.file)
+        if is_data(value):
+            raise self.leak(
+                f"{what} depends on {arithmetic.kind(value)} without noise",
+                hint or arithmetic.remedy(self, value),
+            )
+        if not is_public(value):
+            raise self.refuse(f"{what} is {arithmetic.kind(value)}, which is not followed")
+        return value
+
+    # ------------------------------------------------------------------ lists and arrays
+
+    def opened(self, value: Value) -> Value:
+        """Return the contents of a list, in depth; other values as they are."""
+        if isinstance(value, Reference):
+            if gathering.is_shown(self, value):
+                return UNKNOWN
+            if self.cells(value).kind == "object" and self.depth:
+                raise self.refuse("an object is taken as text or as a number")
+            return tuple(self.opened(each) for each in self.cells(value).items)
+        if isinstance(value, Once):
+            return tuple(self.opened(each) for each in value.items)
+        if isinstance(value, tuple) and not is_known(value):
+            return tuple(self.opened(each) for each in value)
+        return value
+
+    def gathered(self, value: Value) -> Value:
+        """Return a list of numbers as one array."""
+        return gathering.gathered(self, value)
+
+    def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
+        """Return the items of a loop over a value; None where they are not known."""
+        return gathering.entries(self, value)
+
+    # ------------------------------------------------------------------ comprehensions
 
     def _read_ListComp(self, node: ast.ListComp) -> Value:
         found = self.comprehension(node)

@@ -1,9 +1,9 @@
-"""Loops that have one meaning as a whole: sums over records, noisy maxima, permute-and-flip.
+"""Loops and conditions that have one meaning as a whole: noisy maxima, permute-and-flip.
 
-A loop over records that adds to counters is a sum for each. One that keeps the largest noisy value
-and its place reports a noisy maximum, as long as the place alone is used after it. Permute-and-flip
-takes the first candidate, in a random order that nobody sees, whose coin of bias exp(x - max x)
-shows heads: it is the noisy maximum of x with exponential noise of scale 1.
+A loop that keeps the largest noisy value and its place reports a noisy maximum, as long as the
+place alone is used after it. Permute-and-flip takes the first candidate, in a random order that
+nobody sees, whose coin of bias exp(x - max x) shows heads: it is the noisy maximum of x with
+exponential noise of scale 1.
 
 References
 ----------
@@ -19,7 +19,7 @@ import ast
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,195 +34,22 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Private,
     Public,
-    Records,
     Statistic,
-    Together,
     Value,
     Weights,
-    in_both,
     is_public,
     is_whole,
-    number,
-    require_of_start,
-    require_one,
     shape_of,
-    sources_of,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, rational_of
-from dpcp_audit.proving.reading import Interpreter
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcp_audit.proving.distances import Cell
-    from dpcp_audit.proving.paths import Contents, Path
+    from dpcp_audit.proving.paths import Path
     from dpcp_audit.proving.thresholds import Present
-
-
-_Amounts: TypeAlias = dict[str | int, tuple[Fraction, Fraction]]
-
-
-class Accumulation(Interpreter):
-    """The part of the interpreter that reads ``for score in scores``."""
-
-    for_some: bool
-    quiet: bool
-    reports: Any
-    begun: dict[str, Value]
-    cells_of: dict[str, set[Cell | None]]
-    condition: Cell | None
-    filled: dict[int, Contents]
-
-    # What the other part has.
-    read: Any
-    truth: Any
-    operate: Any
-    closure: Any
-    read_index: Any
-    for_each_record: Any
-    single: Any
-    bind: Any
-    hidden: Any
-    added_at: Any
-    fill: Any
-
-    def _accumulate(self, node: ast.For, iterable: Records | Together) -> None:
-        """Read ``for score in scores`` that adds to counters: a sum over records."""
-        records = iterable.records if isinstance(iterable, Together) else iterable
-        if self.each_record:
-            raise self.refuse("a loop over records in a loop over records")
-        targets = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
-        kinds = (ast.Name, ast.Tuple, ast.Store)
-        if not all(isinstance(each, kinds) for each in ast.walk(node.target)):
-            raise self.refuse("a loop over records binds something other than names")
-        changed = {
-            each.target.id
-            for part in node.body
-            for each in ast.walk(part)
-            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-        }
-        read = {
-            each.id
-            for part in node.body
-            for each in ast.walk(part)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
-        }
-        if changed & read or targets & changed:
-            raise self.refuse("a loop over records reads its own running sum")
-        self.iterated += sources_of(iterable)
-        self.filled = self.hidden(node)
-        del self.iterated[-len(sources_of(iterable)) :]
-        with self.for_each_record(records):
-            self.bind(node.target, self.single(iterable))
-            variables = self.path.frames[self.frame].variables
-            before = {name: variables[name] for name in changed & variables.keys()}
-            self.begun, self.cells_of = before, {}
-            self.condition = records.cell if records.chosen else None
-            variables |= dict.fromkeys(before, Private(self.line, "it is being added up"))
-            added = self._added(node.body, records)
-            self.path.frames[self.frame].variables.update(before)
-        self.path.heap |= self.filled
-        for name, (low, high) in added.items():
-            whole = low.denominator == 1 and high.denominator == 1 and self._counts(node)
-            if isinstance(name, int):
-                self.fill(name, records, (low, high), whole=whole)
-                continue
-            moved = records.within(low, high, chosen=records.chosen)
-            distance = self.one_record(moved)
-            old = self.path.frames[self.frame].variables.get(name)
-            if not (is_scalar(old) or (isinstance(old, Statistic) and old.shape == ())):
-                raise self.refuse(f"a loop over records adds to {name}, which is not a number")
-            self.note("sum over records", distance)
-            size = moved.largest_sum(self.n)
-            one = number(distance, "a sum over records", integer=whole, size=size)
-            cells = self.cells_of.get(name, set())
-            one = replace(one, cell=next(iter(cells)) if len(cells) == 1 else None)
-            new = self.operate("Add", old, one)
-            self.path.frames[self.frame].variables[name] = new
-        for name in targets:
-            self.path.frames[self.frame].variables.pop(name, None)
-
-    @staticmethod
-    def _counts(node: ast.For) -> bool:
-        """Return True if a loop adds whole numbers that are written in it only."""
-        values = [
-            each.value
-            for part in node.body
-            for each in ast.walk(part)
-            if isinstance(each, ast.AugAssign)
-        ]
-        return all(
-            isinstance(each, ast.Constant) and isinstance(each.value, int) for each in values
-        )
-
-    def _added(self, body: list[ast.stmt], records: Records) -> _Amounts:
-        """Return the smallest and largest amount that one record adds to each counter.
-
-        Of a list or array it is the sum of what is added to its entries, by its address.
-        """
-        found: _Amounts = {}
-        for node in body:
-            self.line = node.lineno
-            for name, (low, high) in self._added_by(node, records).items():
-                before = found.get(name, (Fraction(0), Fraction(0)))
-                found[name] = (before[0] + low, before[1] + high)
-        return found
-
-    def _added_by(self, node: ast.stmt, records: Records) -> _Amounts:
-        if isinstance(node, ast.If):
-            return self._added_in_branches(node, records)
-        if isinstance(node, ast.Pass):
-            return {}
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
-            amounts: _Amounts = self.added_at(node, node.target)
-            return amounts
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self.cells_of.setdefault(node.target.id, set()).add(self.condition)
-            value = self.read(node.value)
-            require_one(self, value)
-            if self.for_some:
-                require_of_start(self, value, self.begun.get(node.target.id))
-            low, high = self.amount(value)
-            if isinstance(node.op, ast.Sub):
-                return {node.target.id: (-high, -low)}
-            if isinstance(node.op, ast.Add):
-                return {node.target.id: (low, high)}
-        raise self.refuse(
-            "a loop over records does more than add up",
-            "use np.count_nonzero or np.sum, or a comprehension",
-        )
-
-    def _added_in_branches(self, node: ast.If, records: Records) -> _Amounts:
-        test, outer = self.read(node.test), self.for_some
-        if not (isinstance(test, Records) and test.single and test.boolean):
-            self.truth(test)
-        self.for_some = outer or isinstance(test, Records)
-        before = self.condition
-        if isinstance(test, Records) and not records.chosen:
-            self.condition = in_both(before, test.cell)
-        one = self._added(node.body, records)
-        self.condition = before
-        two = self._added(node.orelse, records)
-        self.for_some = outer
-        zero = (Fraction(0), Fraction(0))
-        return {
-            name: (
-                min(one.get(name, zero)[0], two.get(name, zero)[0]),
-                max(one.get(name, zero)[1], two.get(name, zero)[1]),
-            )
-            for name in one.keys() | two.keys()
-        }
-
-    def amount(self, value: Value) -> tuple[Fraction, Fraction]:
-        """Return the smallest and the largest amount that a record adds."""
-        if isinstance(value, Records) and value.single:
-            return value.low, value.high
-        number = rational_of(value)
-        if number is None:
-            raise self.refuse("what a record adds is not followed")
-        return number, number
 
 
 _UNIFORM = {"random", "random_sample", "rand", "uniform"}

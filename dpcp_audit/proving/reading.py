@@ -1,4 +1,4 @@
-"""The reading of one function: its state, and what of it is observed, and so charged for.
+"""The reading of one function: its state, as far as rules know it, its remarks and its account.
 
 The parts of the interpreter are built on it, and the rules speak to it.
 """
@@ -10,38 +10,26 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.proving import arithmetic, gathering, noise_rules, torch_values
 from dpcp_audit.proving.charges import Rules
 from dpcp_audit.proving.distances import (
-    UNKNOWN,
-    WHOLE,
     Leak,
     Line,
-    Noise,
     Noisy,
-    Once,
-    Private,
-    Public,
-    PublicAnswer,
     Reference,
     Refusal,
     Value,
-    is_data,
-    is_known,
-    is_public,
 )
-from dpcp_audit.proving.paths import ITSELF, UNEQUAL, Contents, Note, Path, ThresholdAnswers
-from dpcp_audit.proving.thresholds import Difference, compared, released
+from dpcp_audit.proving.paths import UNEQUAL, Contents, Note, Path, ThresholdAnswers
 from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from dpcp_audit.proving.charges import Charge
     from dpcp_audit.proving.distances import Records
     from dpcp_audit.proving.exact_numbers import Surd
-    from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.words.results import Drawing
 
 
@@ -88,7 +76,19 @@ class Interpreter:
         self.copies: dict[ast.expr, bool] = {}
         self.noised: set[int] = set()
 
-    # ------------------------------------------------------------------ what is observed
+    # What the reader has that knows the rules and the language.
+    read: Any
+    release: Callable[[Value], Value]
+    public: Any
+    decided: Callable[[str, Value, Value], Value | None]
+    opened: Callable[[Value], Value]
+    gathered: Callable[[Value], Value]
+    entries_or_none: Callable[[Value], tuple[Value, ...] | None]
+    operate: Callable[[str, Value, Value], Value]
+    call: Callable[[Value, list[Value], dict[str, Value]], Value]
+    inline: Any
+    entries: Callable[[Value, str], tuple[Value, ...]]
+    for_each_record: Callable[[Records], AbstractContextManager[None]]
 
     def refuse(self, reason: str, hint: str = "") -> Refusal:
         """Return the refusal at the line that is read."""
@@ -116,11 +116,6 @@ class Interpreter:
         """Keep the first place at which a trace may go another way than the function itself."""
         self.doubted = self.doubted or self.refuse(what)
 
-    def decided(self, name: str, a: Value, b: Value) -> Value | None:
-        """Return the answer of a noisy threshold on this path; None of any other comparison."""
-        answer = compared(self, name, a, b)
-        return None if answer is None else PublicAnswer((), answer)
-
     def charge(self, charge: Charge) -> None:
         """Put a use of noise on the account."""
         if self.each_record:
@@ -140,63 +135,6 @@ class Interpreter:
                 unpaid=True,
             ) from None
 
-    def release(self, value: Value) -> Value:
-        """Observe a value: charge for its noise, and return what is public then."""
-        if isinstance(value, Noise):
-            self.use(value.draw, ITSELF)
-            plainly = value.whole and value.shape == () and not value.moved
-            return WHOLE if plainly else value.released
-        if isinstance(value, Noisy):
-            vector = self._vector_of(value)
-            if vector is not None:
-                self.release(vector)
-            elif self._takes_back(value) or not self.use(value.noise.draw, value.token):
-                self.charge(noise_rules.charge_of(self, value))
-            return noise_rules.released(value)
-        if isinstance(value, torch_values.Tensor):
-            return torch_values.released(self, value)
-        if isinstance(value, Difference):
-            if not released(self, value):
-                raise self.refuse("a gap to a noisy threshold is used that was not found beyond it")
-            return Public(())
-        if isinstance(value, tuple) and not is_known(value):
-            return tuple(self.release(each) for each in value)
-        return value
-
-    def _takes_back(self, value: Noisy) -> bool:
-        """Return True if the place of the largest was shown before: it follows from the values."""
-        draw, path = value.noise.draw, self.path
-        token, charge = self.maxima.get(path.used.get(draw, 0), (0, None))
-        if charge is None or token != value.token or draw in path.unsure:
-            return False
-        path.used[draw] = token
-        path.ledger = path.ledger.without(charge)
-        return True
-
-    def _vector_of(self, value: Noisy) -> Noisy | None:
-        """Return the vector that a noisy number was made a part of on this path, or None."""
-        moved = self.path.used.get(value.noise.draw)
-        for key, (token, vector) in self.vectors.items():
-            if token == moved and any(each == value.token for each, *_ in key):
-                return vector
-        return None
-
-    def public(self, value: Value, what: str, hint: str = "") -> Value:
-        """Observe a value that must be public: of a condition, an index, a result."""
-        value = self.release(self.opened(value))
-        if isinstance(value, tuple) and not is_known(value):
-            return tuple(self.public(each, what, hint) for each in value)
-        if isinstance(value, Private) and not value.bare:
-            raise Refusal(value.line or self.line, value.reason, value.hint, self.file)
-        if is_data(value):
-            raise self.leak(
-                f"{what} depends on {arithmetic.kind(value)} without noise",
-                hint or arithmetic.remedy(self, value),
-            )
-        if not is_public(value):
-            raise self.refuse(f"{what} is {arithmetic.kind(value)}, which is not followed")
-        return value
-
     def one_record(self, records: Records) -> Fraction:
         """Return the distance by which one person moves a sum over records."""
         low, high = records.low, records.high
@@ -205,22 +143,6 @@ class Interpreter:
         if records.chosen:
             low, high = min(low, Fraction(0)), max(high, Fraction(0))
         return high - low
-
-    # ------------------------------------------------------------------ lists and arrays
-
-    def opened(self, value: Value) -> Value:
-        """Return the contents of a list, in depth; other values as they are."""
-        if isinstance(value, Reference):
-            if gathering.is_shown(self, value):
-                return UNKNOWN
-            if self.cells(value).kind == "object" and self.depth:
-                raise self.refuse("an object is taken as text or as a number")
-            return tuple(self.opened(each) for each in self.cells(value).items)
-        if isinstance(value, Once):
-            return tuple(self.opened(each) for each in value.items)
-        if isinstance(value, tuple) and not is_known(value):
-            return tuple(self.opened(each) for each in value)
-        return value
 
     def cells(self, reference: Reference) -> Contents:
         """Return the value that a reference refers to."""
@@ -234,16 +156,6 @@ class Interpreter:
         entries = tuple(items)  # which may be read only now, and change the path
         return self.path.store(Contents("list", entries))
 
-    def gathered(self, value: Value) -> Value:
-        """Return a list of numbers as one array."""
-        return gathering.gathered(self, value)
-
-    def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the items of a loop over a value; None where they are not known."""
-        return gathering.entries(self, value)
-
-    # ------------------------------------------------------------------ what the parts on it read
-
     @property
     def line(self) -> int:
         """The line that is read, with its file."""
@@ -252,32 +164,3 @@ class Interpreter:
     @line.setter
     def line(self, number: int) -> None:
         self._line = int(number)
-
-    def operate(self, name: str, a: Value, b: Value) -> Value:
-        """Return the result of an operator."""
-        raise NotImplementedError
-
-    def entries(self, value: Value, what: str) -> tuple[Value, ...]:
-        """Return the items of a loop over a value, or refuse."""
-        raise NotImplementedError
-
-    def for_each_record(self, records: Records) -> AbstractContextManager[None]:
-        """Read for one record what is done for each: nothing may be drawn, used or stored."""
-        raise NotImplementedError
-
-    def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:
-        """Return the result of a call."""
-        raise NotImplementedError
-
-    def inline(
-        self,
-        source: FunctionSource,
-        node: Any,
-        defaults: tuple[tuple[str, Value], ...],
-        args: list[Value],
-        kw: dict[str, Value],
-        *,
-        parent: int | None = None,
-    ) -> Value:
-        """Read a function's body with these arguments, and return its value."""
-        raise NotImplementedError

@@ -36,8 +36,9 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
-from dpcp_audit.proving.loop_forms import Accumulation, shown_counts
+from dpcp_audit.proving.loop_forms import shown_counts
 from dpcp_audit.proving.paths import Contents, Joining, Path, holds, join_paths, join_returns
+from dpcp_audit.proving.reading import Interpreter
 from dpcp_audit.proving.sources import admitted, assigned_in
 from dpcp_audit.proving.thresholds import Present
 
@@ -68,18 +69,15 @@ class Ends:
         )
 
 
-class Statements(Accumulation):
+class Statements(Interpreter):
     """The part of the interpreter that reads statements."""
 
-    depth: int
-    tried: int
     ends_in_errors: bool
-    shown: Refusal | None
-    made: dict[tuple[int, str], int]
+    read_index: Any
+    truth: Any
+    closure: Any
     made_at: Any
-    taken: dict[tuple[int, str], int]
     taken_at: Any
-    copies: dict[ast.expr, bool]
 
     def body(self, node: ast.FunctionDef) -> Value:
         """Read a function's body; the state is then that of all its ends."""
