@@ -294,6 +294,9 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     ... )
     >>> line_sentence(ZCDP(0.5), line)
     'mine.py:17 spends 0.5 in each of 2 of its 20 normal draws, 1 in all; 0.5 is claimed.'
+    >>> print(line_sentence(ZCDP(0.5), replace(line, moved=0.25)))
+    mine.py:17 spends 0.5 in each of its normal draws that the change moves (on average 0.25 of \
+20 in a run), 0.125 in all; 0.5 is claimed.
     """
     each = spent_by_a_draw(guarantee, line)
     if not each:
@@ -302,13 +305,14 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     total = each * line.moved
     claimed = loss_of(guarantee).claimed
     some = "" if line.moved == line.draws else f"{line.moved:.4g} of its "
-    draws = "its one" if line.draws == 1 else f"each of {some}{line.draws:.4g}"
-    plural = "" if line.draws == 1 else "s"
+    where = f"each of {some}{line.draws:.4g} {line.law} draws"
+    if line.draws == 1:
+        where = f"its one {line.law} draw"
+    elif not float(line.moved).is_integer():
+        moved = f"(on average {line.moved:.4g} of {line.draws:.4g} in a run)"
+        where = f"each of its {line.law} draws that the change moves {moved}"
     sum_ = "" if line.draws == 1 else f", {total:.4g} in all"
-    return (
-        f"{place} spends {each:.4g} in {draws} {line.law} draw{plural}{sum_}; {claimed:.4g} is "
-        "claimed."
-    )
+    return f"{place} spends {each:.4g} in {where}{sum_}; {claimed:.4g} is claimed."
 
 
 _HALF_ULP = 2.0**-54

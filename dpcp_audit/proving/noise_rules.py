@@ -125,7 +125,7 @@ def variates(
     if not isinstance(given.pop("random_state", None), Generator):
         raise reader.leak(
             "a generator of the program's own: whoever knows its seed knows the noise",
-            "give random_state=rng",
+            "let the function take rng, and give random_state=rng",
         )
     return _noise(reader, owner.law, {"loc": owner.loc, "scale": owner.scale} | given)
 

@@ -54,6 +54,7 @@ from dpcp_audit.words.results import (
     Standing,
     Verdict,
     source_listing,
+    stem_of,
 )
 from dpcp_audit.words.values import is_record
 
@@ -86,9 +87,15 @@ def _surprises(document: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
 
 
 def sampled(document: Mapping[str, Any]) -> bool:
-    """Return True if a verdict rests on samples, or if a check failed before one was known."""
-    found = [finding.get("evidence") or {} for finding in document["findings"]]
-    return any(evidence.get("kind") != EvidenceKind.EXACT for evidence in found)
+    """Return True if a verdict rests on samples, or if a check failed before one was known.
+
+    A proof beside which samples were taken rests on them, too, since they might have refuted.
+    """
+    return any(
+        (each.get("evidence") or {}).get("kind") != EvidenceKind.EXACT
+        or (each.get("extent") or {}).get("calls")
+        for each in document["findings"]
+    )
 
 
 def overall_of(document: Mapping[str, Any]) -> str:
@@ -262,7 +269,7 @@ class Entry:
     @property
     def stem(self) -> str:
         """The id without its variant."""
-        return self.id.partition("[")[0]
+        return stem_of(self.id)
 
     @property
     def heading(self) -> str:

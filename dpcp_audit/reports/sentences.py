@@ -631,12 +631,30 @@ def _found(finding: Mapping[str, Any]) -> str:
         found = f"found {named}{seen}, certainly {amount(quantity, nearest, sign, digits=digits)}"
     if one_sided:
         least = amount(quantity, end(shown, upper=False)[0], "≥", digits=digits)
-        limit = "" if finding.get("verdict") == Verdict.REFUTED else " (no upper limit)"
-        found = f"found {named}{least}{at}{limit}"
+        found = f"found {named}{least}{at}{_upper_limit(finding)}"
     if claimed is None:
         return f"{found}; nothing is claimed."
     sign = Bound(shown.get("bound", Bound.AT_MOST)).sign
     return f"{found}; promised {amount(quantity, claimed, sign, digits=digits)}."
+
+
+def _upper_limit(finding: Mapping[str, Any]) -> str:
+    """Return what bounds a sampled loss from above, in brackets: the source, or nothing.
+
+    Examples
+    --------
+    >>> found = {"verdict": "CONSISTENT", "evidence": {"quantity": "epsilon"}}
+    >>> _upper_limit(found), _upper_limit(found | {"unproved": {"bound": 1.25}})
+    (' (no upper limit)', ' (the source proves ε ≤ 1.25)')
+    """
+    if finding.get("verdict") == Verdict.REFUTED:
+        return ""
+    proved, evidence = (finding.get("unproved") or {}).get("bound"), finding["evidence"]
+    if proved is None:
+        return " (no upper limit)"
+    of_delta = (evidence.get("at") or {}).get("delta")  # a proof bounds δ at the ε of the claim
+    unit = "δ" if of_delta else Quantity(evidence["quantity"]).unit
+    return f" (the source proves {unit} ≤ {rounded_up(to_float(proved))})"
 
 
 def _ends(shown: Mapping[str, Any], quantity: Quantity, digits: int) -> str:

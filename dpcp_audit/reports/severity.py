@@ -203,17 +203,6 @@ def paragraphs(finding: Mapping[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def family(finding_id: str) -> str:
-    """Return the claim's id without its variant.
-
-    Examples
-    --------
-    >>> family("pcoqs.theorem-1[coverage=marginal]")
-    'pcoqs.theorem-1'
-    """
-    return finding_id.partition("[")[0] or finding_id
-
-
 def _method(evidence: Mapping[str, Any] | None) -> str:
     if evidence is None:
         return ""

@@ -384,7 +384,7 @@ class TargetPrivacy(PrivacyClaim):
         sampled = self._audited(target, context)
         if sampled.verdict is Verdict.REFUTED:
             return sampled
-        return replace(proved, note=f"{proved.note} {_BITS}")
+        return replace(proved, note=f"{proved.note} {_BITS}", extent=sampled.extent)
 
     def _source_proof(self, target: Target) -> SourceProof | None:
         one_report = self.spec.target.kind.takes is Takes.VALUE  # whose law is enumerated instead

@@ -686,7 +686,10 @@ def _hint(answer: Any) -> str:
     if isinstance(answer, list):
         return ": return one, or say kind vector"
     if isinstance(answer, str | bytes):
-        return ": texts are outputs of the kinds randomizer, vector, local and federated"
+        return (
+            ": texts are outputs of the kinds randomizer, vector, local and federated, so name one "
+            "of these as its kind"
+        )
     shape: Sequence[int] | None = getattr(answer, "shape", None)
     if shape is not None and len(shape):
         return (

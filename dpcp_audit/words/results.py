@@ -890,6 +890,17 @@ class Claim:
             raise ValueError(f"id must be a non-empty word, got {self.id!r}")
 
 
+def stem_of(id_: str) -> str:
+    """Return a claim's id without its variant.
+
+    Examples
+    --------
+    >>> stem_of("pcoqs.theorem-1[coverage=marginal]")
+    'pcoqs.theorem-1'
+    """
+    return id_.partition("[")[0] or id_
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unproved:
     """Why a claim is not proved for every input from the source of its code.

@@ -80,7 +80,7 @@ def refuse_unknown(
     gone = [hints[each] for word in given if (each := word.removeprefix("--")) in hints]
     near = [" or ".join(meant) for word in given if (meant := _meant(word, names))]
     hint = f"{HINT}did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
-    hint = f"{HINT}{'; '.join(gone)}" if gone else hint
+    hint = f"{HINT}{'; '.join(dict.fromkeys(gone))}" if gone else hint
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
@@ -124,7 +124,7 @@ def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, ob
     return {
         dashed(each.name): each.value.of_words(words, flag_of(each))
         for each in options
-        if (words := getattr(parsed, _DEST + each.name)) is not None
+        if (words := getattr(parsed, _DEST + each.name, None)) is not None
     }
 
 

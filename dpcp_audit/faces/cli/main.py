@@ -140,7 +140,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     if unknown:
         from dpcp_audit.faces.cli.arguments import refuse_unknown
 
-        refuse_unknown(options.parser, unknown)
+        refuse_unknown(options.parser, unknown, instead=getattr(options, "instead", None))
     return options
 
 

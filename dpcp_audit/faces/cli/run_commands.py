@@ -421,9 +421,10 @@ def _show(
 
     from dpcp_audit.faces.result import card
     from dpcp_audit.reports.terminal import summary_line
+    from dpcp_audit.words.results import stem_of
 
     for finding in document["findings"]:
-        print(card(finding["id"].partition("[")[0], finding), file=stream)
+        print(card(stem_of(finding["id"]), finding), file=stream)
         if results is not None:
             command = ("dpcp-audit", "replay", finding["id"], str(results))
             print(f"{'replay':<10} {shlex.join(command)}", file=stream)

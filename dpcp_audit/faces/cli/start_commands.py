@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dpcp_audit.words.errors import UsageError, write_whole
+from dpcp_audit.words.results import stem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,8 +99,7 @@ def _words() -> dict[tuple[str, str], tuple[str, ...]]:
     from dpcp_audit.target_checks.check_spec import TABLE
     from dpcp_audit.theorems.catalogue import theorem_names
 
-    ids = (row.claim.id.partition("[")[0] for row in suites.suite())  # shells read brackets
-    claims = tuple(sorted(set(ids)))
+    claims = tuple(sorted({stem_of(row.claim.id) for row in suites.suite()}))  # shells read [
     choices = {
         ("", f"option.{option.name}"): tuple(option.value.words.split("|"))
         for option in TABLE

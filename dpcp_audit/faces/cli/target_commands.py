@@ -67,6 +67,27 @@ def add_target_command(
     options : sequence of Option
         Options of this command, beside those of all.
     """
+    groups = _declared(
+        commands, name, description=description, epilog=epilog, claims=claims, execute=execute
+    )
+    arguments.add_options(groups, (*TABLE, *RUN_OPTIONS, *options))
+    arguments.add_run_options(groups[Group.RUN], budget=False)
+    arguments.add_report(groups[Group.RUN])
+    arguments.add_display(groups[Group.RUN])
+    return groups
+
+
+def _declared(
+    commands: Commands,
+    name: str,
+    *,
+    description: str,
+    epilog: str,
+    claims: str,
+    execute: Callable[[argparse.Namespace], int],
+    **defaults: Any,
+) -> dict[Group, Parser]:
+    """Declare a command on a TARGET without options; return the groups that they go to."""
     parser = commands.add_parser(
         name,
         description=description,
@@ -75,13 +96,8 @@ def add_target_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    groups = arguments.groups_of(parser)
-    arguments.add_options(groups, (*TABLE, *RUN_OPTIONS, *options))
-    arguments.add_run_options(groups[Group.RUN], budget=False)
-    arguments.add_report(groups[Group.RUN])
-    arguments.add_display(groups[Group.RUN])
-    parser.set_defaults(execute=execute)
-    return groups
+    parser.set_defaults(execute=execute, **defaults)
+    return arguments.groups_of(parser)
 
 
 def values_of(options: argparse.Namespace, table: Sequence[Option]) -> dict[str, Any]:
@@ -100,7 +116,7 @@ def _config_of(
         If there is none, or a journal is to be gone on with: ``what`` is run again.
     """
     given = arguments.given(options, TABLE)
-    if options.resume is not None:
+    if getattr(options, "resume", None) is not None:
         raise UsageError(f"--resume is not for {what}", hint="run the command again without it")
     if "target" not in given and not (programs and "command" in given):
         raise _no_target()
@@ -297,8 +313,8 @@ noise draw. The first line that leaks, or that cannot be followed, stops the pro
 
 Local privacy is proved for every two values of a user; with --shuffle-n, a promise is proved for
 the shuffled reports of all users. With --group K, any K persons may differ. Coverage is proved for
-every law of the scores, if the rank of the threshold does not depend on the scores. TARGET, its
-claims and its options are those of 'dpcp-audit check'.
+every law of the scores, if the rank of the threshold does not depend on the scores. TARGET and
+its claims are those of 'dpcp-audit check'.
 """
 _PROVE_EPILOG = """\
 example:
@@ -313,16 +329,32 @@ exit codes:
 """
 
 
+_READ = frozenset(
+    {
+        *("target", "kind", "randomness", "bounds", "domain", "options", "strict"),
+        *("n", "clients", "unit", "neighbours", "shuffle_n", "group", "ties", "open_sets"),
+    }
+)
+"""The options that a proof reads, beside the claims."""
+_OF_CHECK = "'dpcp-audit check' takes it, and tries the same proof first"
+
+
 def add_prove(commands: Commands) -> None:
-    """Declare the command and its options."""
-    add_target_command(
+    """Declare the command and the options that a proof reads."""
+    table = (*TABLE, *RUN_OPTIONS)
+    read_here = [each for each in table if each.group is Group.CLAIM or each.name in _READ]
+    others = [dashed(each.name) for each in table if each not in read_here]
+    instead = dict.fromkeys((*others, "report", "quiet", "verbose", "as"), _OF_CHECK)
+    groups = _declared(
         commands,
         "prove",
         description=_PROVE,
         epilog=_PROVE_EPILOG,
         claims="CLAIM...",
         execute=execute_prove,
+        instead=instead,
     )
+    arguments.add_options(groups, read_here)
 
 
 def execute_prove(options: argparse.Namespace) -> int:
@@ -334,11 +366,6 @@ def execute_prove(options: argparse.Namespace) -> int:
     from dpcp_audit.targets import Takes, TargetError
     from dpcp_audit.targets.loading import load
 
-    if options.report:
-        raise UsageError(
-            "prove prints its account, and writes no reports",
-            hint="dpcp-audit check tries the same proof, and writes them",
-        )
     (spec,) = _config_of(options, "proofs").checks
     _require_provable(spec)
     privacy, coverage = spec.privacy, spec.coverage
@@ -365,7 +392,6 @@ def execute_prove(options: argparse.Namespace) -> int:
 def _require_provable(spec: CheckSpec) -> None:
     """Refuse the kinds, claims and ways of calling a target that ``prove`` does not read."""
     from dpcp_audit.targets import Kind, RandomStyle, Takes
-    from dpcp_audit.targets.answers import DataForm
 
     takes = spec.target.kind.takes
     whole = spec.coverage is None or spec.target.kind is Kind.QUANTILE
@@ -378,11 +404,10 @@ def _require_provable(spec: CheckSpec) -> None:
     if takes in {Takes.VALUE, Takes.RECORDS} and spec.target.domain is None:
         what = "one user's value of a finite domain" if takes is Takes.VALUE else "K classes"
         raise UsageError(f"prove takes {what}", hint="give --domain K")
-    array = spec.target.given_as is DataForm.ARRAY
-    if spec.target.vectorised or not array or spec.target.randomness is RandomStyle.SEED:
+    if spec.target.randomness is RandomStyle.SEED:
         raise UsageError(
-            "prove reads functions of NumPy arrays, of one output a call, that take no seed",
-            hint="dpcp-audit check tests those with --as, --vectorised or --randomness seed",
+            "prove reads functions that take no seed",
+            hint="dpcp-audit check tests those with --randomness seed",
         )
 
 

@@ -25,11 +25,11 @@ from xml.etree import ElementTree as ET
 
 from dpcp_audit.reports.document import ReportFormat
 from dpcp_audit.reports.entry import findings_of
-from dpcp_audit.reports.severity import family, headline, paragraphs, source_of
+from dpcp_audit.reports.severity import headline, paragraphs, source_of
 from dpcp_audit.reports.summary import run_facts
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.results import Verdict, stem_of
 from dpcp_audit.words.values import is_record
 
 if TYPE_CHECKING:
@@ -400,7 +400,7 @@ def _case(finding: Mapping[str, Any]) -> ET.Element:
     case = ET.Element(
         "testcase",
         name=_text(finding["id"]),
-        classname=_text(family(finding["id"])),
+        classname=_text(stem_of(finding["id"])),
         time=f"{_seconds(finding['seconds']):.3f}",
     )
     verdict = finding["verdict"]

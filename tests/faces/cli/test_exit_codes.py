@@ -60,7 +60,8 @@ def rows():
 SUITE = Suite(summary="One check.", rows=rows)
 """
 COVERS = "--kind quantile --coverage-at-least 0.9 --n 20"
-PRIVATE = "--kind quantile --n 5 --seed 1 --false-alarm 1e-9"
+OF_CODE = "--kind quantile --n 5"
+PRIVATE = f"{OF_CODE} --seed 1 --false-alarm 1e-9"
 THEOREM = "ldpcp-4 --n 20000 --epsilon 2 --delta 0.05 --profile smoke --false-alarm 1e-9 --jobs 1"
 EXAMPLES = {
     ("check", 0): f"check code.py:right {COVERS}",
@@ -69,8 +70,8 @@ EXAMPLES = {
     ("trace", 0): f"trace code.py:count {PRIVATE} --pure-dp 1",
     ("trace", 1): f"trace code.py:count {PRIVATE} --pure-dp 0.5",
     ("trace", 3): f"trace code.py:nothing {PRIVATE} --pure-dp 1",
-    ("prove", 0): f"prove code.py:count {PRIVATE} --pure-dp 0.5",
-    ("prove", 1): f"prove code.py:count {PRIVATE} --pure-dp 0.5 --strict",
+    ("prove", 0): f"prove code.py:count {OF_CODE} --pure-dp 0.5",
+    ("prove", 1): f"prove code.py:count {OF_CODE} --pure-dp 0.5 --strict",
     ("compare", 0): "compare right.json right.json",
     ("compare", 1): "compare right.json wrong.json",
     ("compare", 3): "compare right.json cut.json",
@@ -147,8 +148,22 @@ def test_a_command_exits_as_the_table_says(case: tuple[str, int], folder: Path) 
 
 
 def test_a_proof_that_stops_and_a_right_one_exit_alike(folder: Path) -> None:
-    assert main(f"prove code.py:count {PRIVATE} --pure-dp 1 --strict".split()) == 0
+    assert main(f"prove code.py:count {OF_CODE} --pure-dp 1 --strict".split()) == 0
     assert main(["prove", "code.py:count", "--kind", "quantile"]) == 2
-    for other in ("--as list", "--vectorised", "--randomness seed", "--report html=x.html"):
-        assert main(f"prove code.py:count {PRIVATE} --pure-dp 1 {other}".split()) == 2
+    assert main(f"prove code.py:count {OF_CODE} --pure-dp 1 --randomness seed".split()) == 2
     assert ("prove", 3) not in told()
+
+
+def test_prove_refuses_what_a_proof_does_not_read_and_lists_none_of_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["prove", "--help"])
+    listed = capsys.readouterr().out
+    for other in ("--as list", "--vectorised", "--draws 600", "--seed 1", "--report html=x.html"):
+        with pytest.raises(SystemExit, match="2"):
+            main(f"prove code.py:count {OF_CODE} --pure-dp 1 {other}".split())
+        assert capsys.readouterr().err.endswith(
+            "hint: 'dpcp-audit check' takes it, and tries the same proof first\n"
+        )
+        assert f"  {other.split()[0]} " not in listed
