@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,19 +10,18 @@ import numpy as np
 import torch
 from torch import nn
 from torch.func import vmap
+from torch.nn.functional import one_hot
 
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_ledger.training import linear
 from dpcp_ledger.training.examples import Adam, Clipping
 from dpcp_ledger.training.gradients import (
     AdamMoments,
     FlatModel,
     clip_factors,
     clipped_sum,
-    cross_entropy_gradient,
     norms,
 )
-from dpcp_ledger.training.networks import Trained, finished, in_mode, seeded
+from dpcp_ledger.training.networks import Trained, copied, finished, seeded
 from dpcp_ledger.training.published_script import PublishedTraining, as_published
 
 if TYPE_CHECKING:
@@ -143,10 +141,8 @@ class PublishedGradients:
             labels.expand(len(flat), -1),
             torch.ones(len(flat), len(labels)),
         )
-        stack, limit = linear.stack_of(self.model.module), self.settings.clip_norm
-        if stack is None:
-            return clipped_sum(self.model, flat, lot, clip=Clipping.FLAT, limit=limit)
-        return linear.clipped_sum(stack, flat, lot, clip=Clipping.FLAT, limit=limit)
+        limit = self.settings.clip_norm
+        return clipped_sum(self.model, flat, lot, clip=Clipping.FLAT, limit=limit)
 
     def _of_mean(self, flat: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
         def logits(parameters: Tensor) -> Tensor:
@@ -156,8 +152,8 @@ class PublishedGradients:
         with torch.enable_grad():
             parameters = flat.detach().requires_grad_()
             outputs: Tensor = of_replicas(parameters)
-        every = labels.expand(len(flat), -1)
-        back = cross_entropy_gradient(outputs.detach(), every, dim=-1) / len(labels)
+        softmax = outputs.detach().softmax(dim=-1)
+        back = (softmax - one_hot(labels, outputs.shape[-1])) / len(labels)  # of the cross-entropy
         (gradients,) = torch.autograd.grad(outputs, parameters, back)
         return gradients
 
@@ -188,20 +184,15 @@ def train_as_published(
     """
     generator = _validate.generator(rng)
     seeds = [int(s) for s in generator.integers(2**62, size=2)]
-    model = published_model(module)
+    model = copied(module)
     with seeded(_INITIAL):
         flat = model.initial(1).expand(replicas, -1).clone()
     with seeded(seeds[0]):
         fixed = settings.noise_seed
         noise = torch.Generator().manual_seed(seeds[1] if fixed is None else fixed)
-        with in_mode(model.module, training=True):
-            flat = _descend(PublishedGradients(model, settings), flat, data, noise, observer)
+        model.module.train()
+        flat = _descend(PublishedGradients(model, settings), flat, data, noise, observer)
     return finished(model, flat)
-
-
-def published_model(module: nn.Module) -> FlatModel:
-    """Return a copy of the network, which keeps no running statistics."""
-    return FlatModel(copy.deepcopy(module))
 
 
 def slices(n: int, size: int) -> IntArray:

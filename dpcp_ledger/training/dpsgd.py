@@ -6,26 +6,17 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import torch
 
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_ledger.training import linear
 from dpcp_ledger.training.examples import DPSGD, Adam, Augmentation, Flaw
 from dpcp_ledger.training.gradients import AdamMoments, FlatModel, clip_factors, clipped_sum, norms
-from dpcp_ledger.training.networks import (
-    Trained,
-    finished,
-    first_parameters,
-    in_mode,
-    member_table,
-    private_copy,
-    seeded,
-)
+from dpcp_ledger.training.networks import Trained, copied, finished, seeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from torch import Tensor, nn
 
     from dpcp_audit.extensions.claims import BoolArray, FloatArray
@@ -87,8 +78,6 @@ class _PoissonLots:
 
 __all__ = ["Observer", "Step", "Trained", "train"]
 
-_FLOATS_IN_CACHE = 2**19
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Step:
@@ -123,8 +112,8 @@ def train(
     Parameters
     ----------
     module : torch.nn.Module
-        The architecture, without layers that mix examples. It is copied: neither its parameters
-        nor its mode change.
+        The architecture, in float32, without layers that mix examples. It is copied: neither its
+        parameters nor its mode change.
     data : Examples
         n examples.
     settings : DPSGD
@@ -148,17 +137,19 @@ def train(
 
     Raises
     ------
-    ValueError
-        If an argument is not as described.
     FloatingPointError
         If the parameters of a replica do not stay finite.
     """
     generator = _validate.generator(rng)
-    inside = member_table(members, replicas=replicas, n=len(data))
+    inside = np.ones((replicas, len(data)), dtype=np.bool_) if members is None else members
     seeds = [int(s) for s in generator.integers(2**62, size=3)]
     with seeded(seeds[0]):
-        model = private_copy(module, data)
-        start = first_parameters(model, initial, replicas=len(inside))
+        model = copied(module)
+        start = (
+            model.initial(len(inside))
+            if initial is None
+            else torch.tensor(initial, dtype=torch.float32).expand(len(inside), -1)
+        )
         run = _Run(
             model=model,
             data=data,
@@ -170,8 +161,8 @@ def train(
                 0 if settings.flaw is Flaw.FIXED_NOISE_SEED else seeds[2]
             ),
         )
-        with in_mode(model.module, training=True):
-            parameters = run.descend(start, observer)
+        model.module.train()
+        parameters = run.descend(start, observer)
     return finished(model, parameters)
 
 
@@ -225,29 +216,13 @@ class _Run:
         after = self.settings.flaw is Flaw.CLIPPED_AFTER_AVERAGING
         unclipped = after or self.settings.flaw is Flaw.NO_CLIPPING
         kept = math.inf if unclipped else limit
-        total = self._of_examples(flat, places, weights, kept)
+        lot = (self._images(places), self.labels[places], weights)
+        total = clipped_sum(self.model, flat, lot, clip=self.settings.clipping, limit=kept)
         self._add_canaries(total, kept)
         if after:
             mean = total / self.settings.lot_size
             total *= clip_factors(norms(mean), limit)
         return total
-
-    def _of_examples(self, flat: Tensor, places: Tensor, weights: Tensor, limit: float) -> Tensor:
-        """Return the sum of the examples' clipped gradients, of a few replicas at a time."""
-        clip, stack = self.settings.clipping, linear.stack_of(self.model.module)
-        if stack is None:
-            lot = (self._images(places), self.labels[places], weights)
-            return clipped_sum(self.model, flat, lot, clip=clip, limit=limit)
-        a_lot = max(1, places.shape[1]) * math.prod(self.inputs.shape[1:])
-        few = max(1, _FLOATS_IN_CACHE // a_lot)
-        split = (torch.split(each, few) for each in (flat, places, weights))
-        sums = [
-            linear.clipped_sum(
-                stack, part, (self._images(at), self.labels[at], weight), clip=clip, limit=limit
-            )
-            for part, at, weight in zip(*split, strict=True)
-        ]
-        return torch.cat(sums)
 
     def _images(self, places: Tensor) -> Tensor:
         """Return the inputs at places (replicas, b), each mirrored or not."""

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.extensions.claims import validate as _validate
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,10 +26,6 @@ class Poisson:
     """
 
     rate: float
-
-    def __post_init__(self) -> None:
-        _validate.positive(rate=self.rate)
-        _validate.closed_unit(rate=self.rate)
 
 
 class Clipping(StrEnum):
@@ -127,18 +121,8 @@ class DPSGD:
     flaw: Flaw = Flaw.NONE
 
     def __post_init__(self) -> None:
-        _validate.integer(lot_size=self.lot_size, steps=self.steps, at_least=1)
-        _validate.non_negative(noise_multiplier=self.noise_multiplier)
-        _validate.positive(learning_rate=self.learning_rate)
-        _validate.choice(Clipping, clipping=self.clipping)
-        _validate.choice(Augmentation, augmentation=self.augmentation)
-        _validate.choice(Flaw, flaw=self.flaw)
-        if self.clip_norm != math.inf:
-            _validate.positive(clip_norm=self.clip_norm)
         if math.isinf(self.clip_norm) and self.noise_multiplier > 0:
             raise ValueError("noise_multiplier must be 0 where clip_norm is infinite")
-        _validate.instance(Poisson, sampling=self.sampling)
-        _validate.instance(SGD, Adam, optimiser=self.optimiser)
         if self.flaw is Flaw.UNNOISED_MOMENTS and not isinstance(self.optimiser, Adam):
             raise ValueError(f"optimiser must be Adam for the flaw {self.flaw!r}")
 
@@ -171,11 +155,8 @@ class Examples:
     n_classes: int
 
     def __post_init__(self) -> None:
-        _validate.integer(n_classes=self.n_classes, at_least=2)
-        inputs = network_inputs(self.inputs)
-        labels = _validate.labels(self.labels, n_classes=self.n_classes, shape=inputs.shape[:1])
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "labels", np.ascontiguousarray(labels))
+        object.__setattr__(self, "inputs", np.ascontiguousarray(self.inputs, dtype=np.float32))
+        object.__setattr__(self, "labels", np.ascontiguousarray(self.labels, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -193,20 +174,6 @@ class Examples:
             labels=np.concatenate([self.labels, other.labels]),
             n_classes=self.n_classes,
         )
-
-
-def network_inputs(inputs: NDArray[Any]) -> NDArray[np.float32]:
-    """Return inputs (n, ...) as a contiguous float32 array; they must be finite real numbers."""
-    given = np.asarray(inputs)
-    if given.ndim < 2 or 0 in given.shape:
-        raise ValueError(f"inputs must have shape (n, ...), got shape {given.shape}")
-    if given.dtype.kind not in "fiu":
-        raise ValueError(f"inputs must be real numbers, got {given.dtype}")
-    with np.errstate(over="ignore"):
-        single = np.ascontiguousarray(given, dtype=np.float32)
-    if not np.isfinite(single).all():
-        raise ValueError(f"inputs must be finite in float32, got {given[~np.isfinite(single)][:3]}")
-    return single
 
 
 def digits() -> Examples:

@@ -89,54 +89,27 @@ class AttackSuccess(Sampled):
         """Attack, and count the successes."""
         count = max(self.fewest, round(self.trials * context.effort))
         played = self.play(count, context)
-        return conclude_share(
-            self.of,
-            played.hits,
-            claimed=self.claimed,
-            significance=context.significance,
+        hits = Count(of=self.of, hits=int(np.count_nonzero(played.hits)), trials=count)
+        return conclude(
+            of_rate(
+                Quantity.ATTACK_SUCCESS,
+                clopper_pearson(hits.hits, count, significance=context.significance),
+                hits,
+                claimed=self.claimed,
+                confidence=1 - context.significance,
+                detail=self.of,
+            ),
+            lambda: Power(
+                quantity=Quantity.ATTACK_SUCCESS,
+                smallest=rates.smallest_violation(
+                    self.claimed, count, significance=context.significance
+                ),
+                claimed=self.claimed,
+            ),
+            detect=math.inf,  # judged by whether anything could have been refuted
             witness=self.witness | {"trials": count, "seed": context.seed},
             note=played.note,
         )
-
-
-def conclude_share(
-    of: str, hits: BoolArray, *, claimed: float, significance: float, witness: PlainData, note: str
-) -> Outcome:
-    """Judge "the probability of a hit is at most ``claimed``".
-
-    By the Clopper–Pearson lower limit, which errs with probability at most ``significance``/2.
-    What is shown of attacks is judged by whether anything could have been refuted.
-
-    Parameters
-    ----------
-    of : str
-        Words for a hit: "share of ...".
-    hits : ndarray of bool, shape (trials,)
-        Independent trials, at least 1.
-    claimed : float
-        In [0, 1].
-    """
-    count = Count(of=of, hits=int(np.count_nonzero(hits)), trials=int(hits.size))
-    interval = clopper_pearson(count.hits, count.trials, significance=significance)
-
-    def power() -> Power:
-        smallest = rates.smallest_violation(claimed, count.trials, significance=significance)
-        return Power(quantity=Quantity.ATTACK_SUCCESS, smallest=smallest, claimed=claimed)
-
-    return conclude(
-        of_rate(
-            Quantity.ATTACK_SUCCESS,
-            interval,
-            count,
-            claimed=claimed,
-            confidence=1 - significance,
-            detail=of,
-        ),
-        power,
-        detect=math.inf,
-        witness=witness,
-        note=note,
-    )
 
 
 _STEPS = 100
@@ -513,18 +486,16 @@ def class_images(trained: Trained, *, n_features: int, n_classes: int) -> FloatA
     from torch.func import vmap  # noqa: PLC0415
     from torch.nn.functional import cross_entropy  # noqa: PLC0415
 
-    from dpcp_ledger.training.networks import in_mode  # noqa: PLC0415  (needs torch)
-
     images = torch.full((len(trained.parameters), n_classes, n_features), 0.5)
     labels = torch.arange(n_classes).repeat(len(trained.parameters))
     logits = vmap(trained.model.logits)
-    with in_mode(trained.model.module, training=False):
-        for _ in range(_ASCENT):
-            images.requires_grad_()
-            outputs = logits(trained.parameters, images).flatten(0, 1)
-            cost = cross_entropy(outputs, labels, reduction="sum")
-            (back,) = torch.autograd.grad(cost + _SHRINKING * images.square().sum() / 2, images)
-            images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
+    trained.model.module.eval()
+    for _ in range(_ASCENT):
+        images.requires_grad_()
+        outputs = logits(trained.parameters, images).flatten(0, 1)
+        cost = cross_entropy(outputs, labels, reduction="sum")
+        (back,) = torch.autograd.grad(cost + _SHRINKING * images.square().sum() / 2, images)
+        images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
     return images.numpy().astype(np.float64)
 
 

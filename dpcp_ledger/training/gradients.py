@@ -112,25 +112,6 @@ def _reset(part: nn.Module) -> None:
         )
 
 
-def cross_entropy_gradient(logits: Tensor, labels: Tensor, *, dim: int) -> Tensor:
-    """Return the gradient of every example's cross-entropy at its logits, of their shape.
-
-    In closed form, softmax less the label: torch's own takes a class at a time.
-
-    Parameters
-    ----------
-    logits : Tensor
-        The classes lie in dimension ``dim``.
-    labels : Tensor
-        The classes, of the logits' shape without that dimension.
-    """
-    shifted = logits - logits.amax(dim=dim, keepdim=True)
-    back = torch.exp(shifted, out=shifted)
-    back /= back.sum(dim=dim, keepdim=True)
-    at = labels.unsqueeze(dim)
-    return back.scatter_add_(dim, at, torch.full_like(at, -1, dtype=back.dtype))
-
-
 def clip_factors(norms: Tensor, limit: float) -> Tensor:
     """Return 1/max(1, norm/limit) (DP-SKIN, Algorithm 1, line 10), of the norms' shape."""
     return 1 / torch.clamp(norms / limit, min=1.0)

@@ -15,15 +15,11 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 
 from dpcp_audit.extensions.claims import Relation
-from dpcp_audit.extensions.claims import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.extensions.claims import BoolArray, FloatArray, IntArray, PlainData
-
-
-RELATIONS = (Relation.ADD_REMOVE, Relation.SUBSTITUTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,29 +50,6 @@ class Cohort:
     probabilities: FloatArray
     thresholds: FloatArray
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        if self.relation not in RELATIONS:
-            raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, got {self.relation}")
-        if self.probabilities.ndim != 3 or 0 in self.probabilities.shape:
-            raise ValueError(
-                "probabilities must have shape (models, n, k), "
-                f"got shape {self.probabilities.shape}"
-            )
-        models, n, k = self.probabilities.shape
-        shapes = {"members": (models, n), "labels": (n,), "thresholds": (models,)}
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape:
-                got = getattr(self, name).shape
-                raise ValueError(f"{name} must have shape {shape}, got shape {got}")
-        _validate.labels(self.labels, n_classes=k)
-        if self.relation is Relation.SUBSTITUTION:
-            self._hold_rivals()
-
-    def _hold_rivals(self) -> None:
-        half, rest = divmod(len(self.labels), 2)
-        if rest or (self.members[:, :half] == self.members[:, half:]).any():
-            raise ValueError("members must hold exactly one of records i and i + n/2")
 
     def __len__(self) -> int:
         return len(self.members)

@@ -295,12 +295,12 @@ class PublishedCanary:
         """Return the scores of a few games, trained side by side."""
         from dpcp_ledger.mechanisms.thesis_training import (  # noqa: PLC0415  (torch)
             PublishedGradients,
-            published_model,
             train_as_published,
         )
+        from dpcp_ledger.training.networks import copied  # noqa: PLC0415  (torch)
 
         worlds = self.data(inside=False), self.data(inside=True)
-        gradients = PublishedGradients(published_model(self.network()), self.settings)
+        gradients = PublishedGradients(copied(self.network()), self.settings)
         other = _first_batch(worlds[1 - value], self.settings)
         watch = _Watch(gradients, other, sign=1 if value else -1)
         if self.settings.noise_seed is not None:

@@ -203,12 +203,12 @@ class _Trace:
 
     def _left_over(self, step: Step) -> Tensor:
         """Return the noised sum less what the known examples are expected to have put in."""
-        from dpcp_ledger.training import linear  # noqa: PLC0415  (needs torch)
+        from dpcp_ledger.training.gradients import FlatModel, clipped_sum  # noqa: PLC0415
 
         training = self._training
         total = (step.before - step.after) * (training.lot_size / training.learning_rate)
-        return total - linear.clipped_sum(
-            (self._network,),
+        return total - clipped_sum(
+            FlatModel(self._network),
             step.before,
             self._lot,
             clip=training.clipping,

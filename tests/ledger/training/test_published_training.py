@@ -15,7 +15,6 @@ from torch import nn  # noqa: E402
 from dpcp_ledger.mechanisms.thesis_training import (  # noqa: E402
     PublishedGradients,
     PublishedStep,
-    published_model,
     slices,
     train_as_published,
 )
@@ -23,6 +22,7 @@ from dpcp_ledger.training.examples import (  # noqa: E402
     Examples,
     digits,
 )
+from dpcp_ledger.training.networks import copied  # noqa: E402
 from dpcp_ledger.training.published_script import (  # noqa: E402
     PublishedTraining,
     as_published,
@@ -80,7 +80,7 @@ def test_the_mean_is_clipped_tensor_by_tensor_and_the_noise_is_not_divided() -> 
     steps = Steps()
     settings = replace(SHORT, clip_norm=0.01, epochs=4)
     train_as_published(network(), DATA, settings, observer=steps)
-    gradients = PublishedGradients(published_model(network()), settings)
+    gradients = PublishedGradients(copied(network()), settings)
     left: list[torch.Tensor] = []
     for index, before, noisy in steps.seen:
         clean = gradients.clipped(before, *batch(DATA, index))
@@ -94,7 +94,7 @@ def test_the_mean_is_clipped_tensor_by_tensor_and_the_noise_is_not_divided() -> 
 
 def test_the_correction_clips_every_example_and_divides_by_the_batch() -> None:
     settings = replace(SHORT, per_example=True, clip_norm=0.1)
-    model = published_model(plain())
+    model = copied(plain())
     gradients = PublishedGradients(model, settings)
     flat, (inputs, labels) = model.initial(1), batch(DATA, 0)
     every = model.gradients(flat, inputs[None], labels[None])[0]

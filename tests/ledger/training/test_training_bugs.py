@@ -7,7 +7,6 @@ import pytest
 import torch
 from opacus import PrivacyEngine
 from scipy.stats import chi2, f
-from support.opacus_training import opacus_train
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -61,11 +60,11 @@ def test_with_clipping_none_moves_it_farther_than_the_limit(flaw, clipping) -> N
     assert 0.9 * LIMIT <= influence(flaw, clipping) <= LIMIT * (1 + 1e-5)
 
 
-def noise(fit, **changes: object) -> np.ndarray:
+def noise(**changes: object) -> np.ndarray:
     """Return one step's noise in the parameters of ten replicas, over σC/L."""
     chosen = settings(noise_multiplier=2.0, **changes)
     start, members = np.zeros(300), np.ones((10, 40), dtype=np.bool_)
-    left = fit(
+    left = train(
         nn.Linear(30, 10, bias=False), STILL, chosen, rng=3, members=members, initial=start
     ).parameters
     return left.cpu().double().numpy() * LOT / (2.0 * LIMIT)
@@ -76,7 +75,7 @@ def noise(fit, **changes: object) -> np.ndarray:
 )
 def test_less_noise_than_is_claimed(flaw, factor) -> None:
     """False alarm of the correct twin: 1e-9."""
-    few, right = ((noise(train, flaw=kind) ** 2).sum() for kind in (flaw, Flaw.NONE))
+    few, right = ((noise(flaw=kind) ** 2).sum() for kind in (flaw, Flaw.NONE))
     assert chi2.cdf(few, 3000) < LEVEL
     assert chi2.cdf(right, 3000) >= LEVEL
     assert few == pytest.approx(factor**2 * right, rel=1e-4)
@@ -140,18 +139,17 @@ class TestDivisorThatKnowsTheDatasSize:
     def test_add_remove_neighbours_have_two_divisors_in_opacus(self) -> None:
         assert [self.divisor(n) for n in (40, 39)] == [8, 7]
 
-    @pytest.mark.parametrize("fit", [train, opacus_train])
-    def test_the_noise_tells_the_neighbours_apart(self, fit) -> None:
-        """10 against 9 examples of rate 1/5: divided by 2 against 1.8, by Opacus against 1.
+    def test_the_noise_tells_the_neighbours_apart(self) -> None:
+        """10 against 9 examples of rate 1/5: divided by 2 against 1.8.
 
-        False alarm of the correct twin: 1e-9 for either training.
+        False alarm of the correct twin: 1e-9.
         """
 
         def ratio(flaw: Flaw) -> float:
             both = np.ones((100, 10), dtype=np.bool_)
             both[50:, 0] = False
             chosen = settings(sampling=Poisson(0.2), noise_multiplier=2.0, flaw=flaw)
-            left = fit(
+            left = train(
                 nn.Linear(30, 10, bias=False),
                 STILL.take(np.arange(10)),
                 chosen,

@@ -1,4 +1,4 @@
-"""The training's samplers and noise against their laws, and Opacus's beside them."""
+"""The training's samplers and noise against their laws."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 import torch
 from scipy.stats import chi2, kstest, norm, t
 from support.levels import disagreeing_cells
-from support.opacus_training import opacus_train
 from support.small_trainings import DATA, N, head, settings
 from torch import nn
 
@@ -24,7 +23,7 @@ STILL = Examples(
 """Without inputs a network without biases has no gradient: a step is noise alone."""
 
 
-def noise_of(fit, **changes: object) -> np.ndarray:
+def noise_of(**changes: object) -> np.ndarray:
     """Return every step's noise over σC, as it left the training; shape (steps, replicas, d)."""
     settings = DPSGD(
         **{
@@ -38,7 +37,7 @@ def noise_of(fit, **changes: object) -> np.ndarray:
         | changes
     )
     moves: list[np.ndarray] = []
-    fit(
+    train(
         nn.Linear(40, 10, bias=False),
         STILL,
         settings,
@@ -51,9 +50,7 @@ def noise_of(fit, **changes: object) -> np.ndarray:
     return np.stack(moves) * settings.lot_size / scale
 
 
-@pytest.mark.statistical(false_alarm=1e-07)
 @pytest.mark.statistical(false_alarm=3e-7)
-@pytest.mark.parametrize("fit", [train, opacus_train])
 @pytest.mark.parametrize(
     "changes",
     [
@@ -62,9 +59,9 @@ def noise_of(fit, **changes: object) -> np.ndarray:
         {"sampling": Poisson(1e-9)},  # lots that are empty have the same noise
     ],
 )
-def test_noise_is_normal_of_the_stated_scale(fit, changes) -> None:
+def test_noise_is_normal_of_the_stated_scale(changes) -> None:
     """False alarm: 3e-7, for the shape, the scale and the independence of steps and replicas."""
-    drawn = noise_of(fit, **changes).reshape(12, 400)
+    drawn = noise_of(**changes).reshape(12, 400)
     assert kstest(drawn.ravel(), norm.cdf).pvalue >= LEVEL
     squares = float((drawn**2).sum())
     assert LEVEL / 2 <= chi2.cdf(squares, drawn.size) <= 1 - LEVEL / 2

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.samplers import context
 
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.words.results import Outcome, Verdict
-from dpcp_ledger.training.extraction import conclude_share
+from dpcp_ledger.training.extraction import AttackSuccess, Played
 
 
 def judge(hits: int, trials: int, *, claimed: float, significance: float) -> Outcome:
-    return conclude_share(
-        "share",
-        np.arange(trials) < hits,
+    check = AttackSuccess(
+        of="share",
+        play=lambda count, _: Played(np.arange(count) < hits, ""),
         claimed=claimed,
-        significance=significance,
+        trials=trials,
+        fewest=trials,
         witness={},
-        note="",
     )
+    return check(context(0, significance=significance))
 
 
 @pytest.mark.parametrize(
