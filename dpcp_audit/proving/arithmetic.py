@@ -19,17 +19,20 @@ from dpcp_audit.proving import class_rows, dp_sgd, gaps, torch_values
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     DISCRETE,
+    MOST_RECORDS,
     SEED,
     UNKNOWN,
     WHOLE,
     ChosenPlaces,
     Crossed,
     Hidden,
+    Multiple,
     Noise,
     Noisy,
     Private,
     Public,
     PublicFloat,
+    PublicInteger,
     RecordDraws,
     Records,
     SampledPlaces,
@@ -41,10 +44,12 @@ from dpcp_audit.proving.distances import (
     Weights,
     affine_of,
     in_both,
+    is_count,
     is_data,
     is_known,
     is_public,
     is_whole,
+    multiple_of,
     of_operator,
     shape_of,
     size_of,
@@ -161,11 +166,15 @@ def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         raise reading.refuse(f"{name} of {kind(a)} and {kind(b)} is not followed")
     if name == "MatMult":
         return UNKNOWN
+    multiple = _multiple_of_n(name, a, b)
     if name in _WHOLE and is_whole(a) and is_whole(b):
-        return WHOLE
+        size = _size_of_result(name, a, b)
+        small = size is not None and size <= LARGEST
+        return PublicInteger((), size, multiple) if small else WHOLE
     if name == "Pow" and not (type(b) is int and b >= 0):
         return UNKNOWN  # of a number below 0 it may be a complex number
     doubles = isinstance(a, PublicFloat) or isinstance(b, PublicFloat) or name == "Div"
+    doubles = doubles or (is_whole(a) and is_double(b)) or (is_whole(b) and is_double(a))
     shape = broadcast(shape_of(a), shape_of(b))
     if not doubles or name not in _NUMERIC or shape is None:
         return Public(shape)
@@ -173,7 +182,21 @@ def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     affine = _affine(name, a, b, size) if shape == () and size is not None else None
     if affine is not None and not affine.factor:
         size = math.ceil(abs(affine.offset) + affine.error)
-    return PublicFloat(shape, size, affine)
+    return PublicFloat(shape, size, affine, multiple)
+
+
+def _multiple_of_n(name: str, a: Value, b: Value) -> Multiple | None:
+    """Return a product or quotient of multiples of powers of n, of which none underflows."""
+    x, y = multiple_of(a), multiple_of(b)
+    if x is None or y is None or name not in {"Mult", "Div"}:
+        return None
+    if not (x.factor.sign and y.factor.sign):
+        return None
+    if name == "Div":
+        y = Multiple(y.factor.inverse(), -y.power)
+    found = Multiple(x.factor.times(y.factor), x.power + y.power)
+    far = not 1 / _LARGEST_PUBLIC**2 < found.factor.square < _LARGEST_PUBLIC**2
+    return None if far or abs(found.power) > 2 else found
 
 
 _LARGEST_PUBLIC = 2**200
@@ -191,6 +214,8 @@ def _size_of_result(name: str, a: Value, b: Value) -> int | None:
         found = one * other
     elif name == "Div" and is_known(b) and abs(plain(b)) >= 1 / _LARGEST_PUBLIC:
         found = math.ceil(one / Fraction(float(abs(plain(b)))))
+    elif name == "Div" and is_count(b):
+        found = one
     else:
         return None
     return found if found <= _LARGEST_PUBLIC else None
@@ -322,7 +347,7 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
     size = None if x.size is None or most is None else x.size + most
     floats = x.floats or isinstance(y, PublicFloat) or (is_known(y) and is_double(y))
     found = replace(x, size=size, floats=floats, peak=None, topped=False, name=next(tokens))
-    found = replace(found, counts=False)
+    found = replace(found, counts=False, rise=0)
     return in_range(reading, replace(found, integer=x.integer and _is_integer(y)))
 
 
@@ -417,7 +442,7 @@ def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statis
                 size=y.size,
                 floats=y.floats,
             )
-            found = in_range(reading, x.plus(replace(shift, cell=y.cell)))
+            found = in_range(reading, x.plus(replace(shift, cell=y.cell, per=y.per)))
             topped = name == "Sub" and x is a and y.peak == x.name
             return replace(found, topped=topped)
     raise reading.refuse(f"{name} of statistics of the shapes {a.shape} and {b.shape}")
@@ -486,6 +511,8 @@ def _difference(reading: Interpreter, a: Noise, b: Noise) -> Noise | None:
         return None
     if a.law == "exponential" and (a.shape or len(a.draw) > 1 or len(b.draw) > 1):
         return None
+    if not (a.alike and b.alike):
+        return None
     for draw in (a.draw, b.draw):
         reading.use(draw, next(tokens))  # refused if it was used before
     moved = max(a.moved, b.moved)
@@ -493,6 +520,9 @@ def _difference(reading: Interpreter, a: Noise, b: Noise) -> Noise | None:
 
 
 def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
+    by_count = _by_count(reading, name, a, b)
+    if by_count is not None:
+        return by_count
     factor = _factor(name, a, b)
     if factor is None:
         return _of_weights(name, a, b)
@@ -516,6 +546,31 @@ def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | Non
     if isinstance(x, Noise) and size.sign > 0 and x.law == "exponential":
         return replace(x, scale=x.scale.times(size))
     return None
+
+
+def _by_count(reading: Interpreter, name: str, a: Value, b: Value) -> Statistic | Noise | None:
+    """Return a statistic, or noise, times or over a multiple of a power of n; None of any other."""
+    x, y = (a, b) if isinstance(a, Statistic | Noise) else (b, a)
+    by = multiple_of(y) if isinstance(y, Public) else None
+    if by is None or not isinstance(x, Statistic | Noise) or (name == "Div" and y is a):
+        return None
+    if name == "Div":
+        by = Multiple(by.factor.inverse(), -by.power)
+    per = max(x.per - by.power, 0)
+    if isinstance(x, Noise):
+        least = by.factor.times(Surd.of(Fraction(MOST_RECORDS) ** min(by.power, x.per)))
+        scale = x.scale.times(least)
+        known = x.law in {"normal", "laplace", "gumbel", "exponential"} and least.sign > 0
+        if not known or not _SMALLEST < scale.square < 1 / _SMALLEST:
+            return None
+        return replace(x, scale=scale, per=per, alike=False)
+    size, most = x.size, Surd.of(Fraction(MOST_RECORDS) ** max(by.power - x.per, 0))
+    if size is not None:
+        size *= by.factor.size_above * Fraction(MOST_RECORDS) ** max(by.power, -x.rise)
+    floats = x.floats or name == "Div" or isinstance(y, PublicFloat)
+    found = replace(x.times(by.factor.times(most)), size=size, floats=floats, integer=False)
+    rise = max(x.rise + by.power, 0)
+    return in_range(reading, replace(found, per=per, rise=rise, scaled=reading.line))
 
 
 def _multiple(

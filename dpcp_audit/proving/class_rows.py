@@ -19,6 +19,7 @@ from dpcp_audit.proving.distances import (
     Records,
     Statistic,
     Value,
+    is_count,
     is_known,
     is_whole,
     tokens,
@@ -47,7 +48,8 @@ class AllPlaces(Hidden):
 
 def places(reader: Interpreter, start: Value) -> Value:
     """``np.arange`` of the number of all records."""
-    return AllPlaces() if isinstance(start, Statistic) and start.counts else NotImplemented
+    counts = isinstance(start, Statistic) and start.counts
+    return AllPlaces() if counts or is_count(start) else NotImplemented
 
 
 def inputs(classes: int) -> tuple[ClassRows, Records]:

@@ -191,6 +191,11 @@ class Statistic:
         The line of its last factor; 0 without one.
     counts : bool
         True if this is the number of all records, which is not public.
+    per : int
+        Where n is public and not known: all distances are at most these bounds over n^per, and
+        thereby at most the bounds.
+    rise : int
+        Likewise each entry is at most ``size`` times (n / ``MOST_RECORDS``)^rise.
     name : int
         Each vector's own.
     """
@@ -212,6 +217,8 @@ class Statistic:
     cell: Cell | None = None
     scaled: int = field(default=0, compare=False)
     counts: bool = False
+    per: int = 0
+    rise: int = 0
     name: int = field(default_factory=lambda: next(tokens))
 
     def times(self, factor: Surd, *, keeps_integers: bool = False) -> Statistic:
@@ -237,6 +244,8 @@ class Statistic:
             sample=self.sample,
             cell=self.cell,
             scaled=self.scaled,
+            per=self.per,
+            rise=self.rise,
         )
 
     def plus(self, other: Statistic) -> Statistic:
@@ -263,7 +272,9 @@ class Statistic:
         )
         sample = self.sample if self.sample == other.sample else None
         cell = self.cell if self.cell == other.cell else None
-        return replace(found, sample=sample, cell=cell, scaled=self.scaled or other.scaled)
+        scaled, per = self.scaled or other.scaled, min(self.per, other.per)
+        rise = min(self.rise, other.rise)
+        return replace(found, sample=sample, cell=cell, scaled=scaled, per=per, rise=rise)
 
 
 def statistic(
@@ -304,7 +315,8 @@ def larger_of(a: Statistic, b: Statistic) -> Statistic:
         size=None if a.size is None or b.size is None else max(a.size, b.size),
         floats=a.floats and b.floats,
     )
-    return replace(found, cell=a.cell if a.cell == b.cell else None)
+    cell = a.cell if a.cell == b.cell else None
+    return replace(found, cell=cell, per=min(a.per, b.per))
 
 
 def disjoint(masks: Iterable[int]) -> list[int]:
@@ -403,8 +415,22 @@ class Public:
 
 
 @dataclass(frozen=True, slots=True)
+class Multiple:
+    """The number ``factor`` times a power of n, the number of all records, public and not known."""
+
+    factor: Surd
+    power: int
+
+
+@dataclass(frozen=True, slots=True)
 class PublicInteger(Public):
-    """A public whole number that is no truth value: as an index, it takes one entry."""
+    """A public whole number that is no truth value: as an index, it takes one entry.
+
+    ``size`` bounds its absolute value, where it is known to be no larger than doubles tell apart.
+    """
+
+    size: int | None = None
+    multiple: Multiple | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,9 +450,12 @@ class PublicFloat(Public):
 
     size: int | None = None
     affine: Affine | None = None
+    multiple: Multiple | None = None
 
 
 WHOLE = PublicInteger(())
+COUNT = PublicInteger((), MOST_RECORDS, Multiple(Surd.of(1), 1))
+"""The number n of all records, at least 1, where it is public and not known."""
 SCALAR = Public(())
 UNKNOWN = Public(None)
 
@@ -507,6 +536,11 @@ class Records:
         return number * max(abs(self.low), abs(self.high))
 
     @property
+    def rise(self) -> int:
+        """The power of n that sums over these grow with: 0 of a known number of records."""
+        return int(self.count is None)
+
+    @property
     def width(self) -> Fraction:
         """The largest change of one entry."""
         return self.high - self.low
@@ -580,7 +614,11 @@ class Noise:
     moved : int
         The number of times that a public number was added.
     alike : bool
-        True if each entry has this scale; else it is the smallest.
+        True if each entry has this scale; else it is the smallest, or that of any number n of
+        records.
+    per : int
+        Where n is public and not known: the scale is at least this one times
+        (``MOST_RECORDS`` / n)^per.
     """
 
     draw: Shape
@@ -591,6 +629,7 @@ class Noise:
     sign: int = 1
     moved: int = 0
     alike: bool = True
+    per: int = 0
 
     @property
     def released(self) -> Public:
@@ -874,10 +913,23 @@ def same(a: Value, b: Value) -> bool:
 
 def size_of(value: Value) -> int | None:
     """Return a bound of a public number's absolute value; None where it may not be finite."""
-    if isinstance(value, PublicFloat):
+    if isinstance(value, PublicFloat | PublicInteger):
         return value.size
     exact = exact_of(value)
     return None if exact is None else math.ceil(exact.size_above)
+
+
+def multiple_of(value: Value) -> Multiple | None:
+    """Return a number, known or public, as a multiple of a power of n; None of any other."""
+    if isinstance(value, PublicFloat | PublicInteger):
+        return value.multiple
+    exact = exact_of(value)
+    return None if exact is None else Multiple(exact, 0)
+
+
+def is_count(value: Value) -> bool:
+    """Return True of the number of all records, where it is public and not known."""
+    return isinstance(value, PublicInteger) and value.multiple == COUNT.multiple
 
 
 def affine_of(value: Value) -> Affine | None:

@@ -30,6 +30,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcp_audit.proving.distances import (
+    COUNT,
     EITHER,
     MOST_RECORDS,
     NUMPY,
@@ -180,7 +181,7 @@ def _rows(reader: Interpreter, of: Records | Shifted, vector: Value) -> Rows:
     square = max(abs(records.low), abs(records.high)) ** 2 * norm
     if square * _SMALLEST**2 > 1:
         raise reader.refuse("gradients so large that their norms may be infinite")
-    if isinstance(of, Shifted) and (reader.n is None or records.chosen):
+    if isinstance(of, Shifted) and (not reader.replaced or records.chosen):
         raise reader.refuse("a public number that may be infinite is added for some records")
     bound = square if isinstance(of, Records) else None
     return Rows(records, len(numbers), bound, records.width**2 * norm, next(tokens))
@@ -264,15 +265,13 @@ def bounded_by_python(reader: Interpreter, a: Value, b: Value, *, above: bool) -
     return replace(bounded(reader, a, b, above=above, made=(PYTORCH, PYTHON)), made=EITHER)
 
 
-def summed(reader: Interpreter, a: Rows, axis: Value, *, mean: bool = False) -> Statistic:
-    """The sum, or the mean, of the rows of all records."""
+def summed(reader: Interpreter, a: Rows, axis: Value) -> Statistic:
+    """The sum of the rows of all records."""
     records = a.records
-    if axis != 0 or (mean and (reader.n is None or records.chosen)):
-        raise reader.refuse(
-            "vectors for each record are summed over another axis, or averaged", "sum(axis=0) / n"
-        )
-    whole = reader.n is not None and not records.chosen
-    twice = None if a.square is None else a.square * (1 if reader.n is None else 4)
+    if axis != 0:
+        raise reader.refuse("vectors for each record are summed over another axis", "sum(axis=0)")
+    whole = reader.replaced and not records.chosen
+    twice = None if a.square is None else a.square * (4 if reader.replaced else 1)
     known = [each for each in (a.moved if whole else None, twice) if each is not None]
     moved = min(known, default=None)
     if moved is None:
@@ -280,16 +279,24 @@ def summed(reader: Interpreter, a: Rows, axis: Value, *, mean: bool = False) -> 
             "gradients whose norms are not bounded are summed",
             "clip each: g / np.maximum(1, norms / C)",
         )
-    count = records.count or reader.n or MOST_RECORDS
-    divisor = Fraction(count if mean else 1)
-    moved, root = moved / divisor**2, root_above(moved) / divisor
+    count, root = records.count or reader.n or MOST_RECORDS, root_above(moved)
     reader.note("sum of a vector for each record in l2", root)
     found = statistic(
         (a.entries,), root_above(moved * a.entries), moved, root,
         says="a sum of clipped gradients", where=records.where, floats=True,
         size=None if a.square is None else count * root_above(a.square),
     )  # fmt: skip
-    return replace(found, sample=records.sample)
+    return replace(found, sample=records.sample, rise=records.rise)
+
+
+def number_averaged(reader: Interpreter, a: Records) -> Value:
+    """Return the public number of the records that a mean is of."""
+    if not reader.replaced or a.chosen:
+        raise reader.refuse(
+            "a mean over a number of records that is not public",
+            "add noise to the sum and to the count",
+        )
+    return a.count or reader.n or COUNT
 
 
 OF_STATISTICS = -3
@@ -347,7 +354,7 @@ def sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> R
 def at(reader: Interpreter, records: Records, taken: SampledPlaces) -> Records:
     """Return the records at the places of a sample of all of them, each at its own place."""
     whole = records.placed and records.count is None and records.sample is None
-    one_each = records.where == -1 and taken.sample.added is (reader.n is None)
+    one_each = records.where == -1 and taken.sample.added is not reader.replaced
     if not whole or not one_each or records.single or records.chosen:
         raise reader.refuse("records are sampled that are not all, each at its own place")
     if records.listed:

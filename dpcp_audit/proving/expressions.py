@@ -39,6 +39,7 @@ from dpcp_audit.proving.distances import (
     Suspect,
     Value,
     in_both,
+    is_count,
     is_data,
     is_iterator,
     is_known,
@@ -380,6 +381,8 @@ class Expressions(Loops):
         value = self.public(value, "a condition")
         if isinstance(value, PublicAnswer):
             return value.holds
+        if is_count(value):
+            return True
         if not is_known(value):
             if self.for_some:
                 raise self.refuse("a condition that may be an array is read for some records only")

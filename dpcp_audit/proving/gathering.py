@@ -211,7 +211,7 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
         )
     if isinstance(index, slice) and is_known(index):
         return _slice(reader, value, index)
-    if value.single or value.chosen or not value.ordered or reader.n is None:
+    if value.single or value.chosen or not value.ordered or not reader.replaced:
         raise reader.refuse(
             "one record is taken out",
             "use all records alike, or sort them first where their number is public",
@@ -257,7 +257,7 @@ def _coordinate(reader: Interpreter, value: Statistic, index: Value) -> Statisti
         return one
     place = _place(reader, int(index), value.shape[0])  # pyright: ignore[reportGeneralTypeIssues]
     part = Part(value.name, value.l1, value.l2_squared, (place,), Fraction(1))
-    return replace(one, part=part, where=value.where, cell=value.cell)
+    return replace(one, part=part, where=value.where, cell=value.cell, per=value.per)
 
 
 MISSING = object()
@@ -381,8 +381,8 @@ def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
         size=None if None in sizes else max(each for each in sizes if each is not None),
         floats=any(each.floats for each in parts),
     )
-    cells = {each.cell for each in parts}
-    return replace(found, cell=cells.pop() if len(cells) == 1 else None)
+    cells, per = {each.cell for each in parts}, min(each.per for each in parts)
+    return replace(found, cell=cells.pop() if len(cells) == 1 else None, per=per)
 
 
 def _size(value: Value) -> Fraction | None:
@@ -395,7 +395,7 @@ def _size(value: Value) -> Fraction | None:
 
 def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
     """Return fresh draws of one law as one vector; they cannot be used one by one after that."""
-    laws = {(each.law, each.scale, each.alike) for each in items}
+    laws = {(each.law, each.scale, each.alike, each.per) for each in items}
     if len(laws) > 1 or len({each.draw for each in items}) < len(items):
         for each in items:
             reader.release(each)
@@ -409,8 +409,9 @@ def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
 
 def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None:
     """Return numbers with a fresh draw each as one vector, if none of the draws was used."""
-    laws = {(each.noise.law, each.noise.scale, each.noise.alike) for each in items}
-    draws = [each.noise.draw for each in items]
+    noises = [each.noise for each in items]
+    laws = {(each.law, each.scale, each.alike, each.per) for each in noises}
+    draws = [each.draw for each in noises]
     key = tuple((each.token, each.noise.scale, each.noise.sign) for each in items)
     used = reader.path.used
     if key in reader.vectors and all(used.get(d) == reader.vectors[key][0] for d in draws):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import library_mechanisms, noise_rules, objects, opendp_measurements
-from dpcp_audit.proving.arithmetic import in_range, is_double, kind
+from dpcp_audit.proving.arithmetic import LARGEST, in_range, is_double, kind
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -39,6 +39,7 @@ from dpcp_audit.proving.distances import (
     is_public,
     is_whole,
     shape_of,
+    size_of,
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
@@ -272,6 +273,8 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
 
 
 _GIVES_WHOLE = {"int", "math.floor", "math.ceil", "math.isqrt", "np.argmin", "np.argmax"}
+_NEAREST = {"int", "math.floor", "math.ceil"}
+"""Functions of these that give a whole number less than 1 away."""
 _COPYING = {"np." + name for name in (
     "array", "copy", "sum", "mean", "min", "max", "argmin", "argmax", "cumsum", "sort", "median",
 )} | {"len"}  # fmt: skip
@@ -411,7 +414,8 @@ def _is_number(value: Value) -> bool:
 def _one_number(rule: Rule, values: list[Value]) -> Public:
     """Return the unknown result of a function that reduces, as a whole number where it is one."""
     if rule.name in _GIVES_WHOLE and len(values) == 1:
-        return WHOLE
+        size = size_of(values[0]) if rule.name in _NEAREST else None
+        return WHOLE if size is None or size >= LARGEST else PublicInteger((), size + 1)
     if rule.name in {"min", "max"} and len(values) > 1 and all(map(is_whole, values)):
         return WHOLE
     return SCALAR if _reduces(rule, values) else UNKNOWN

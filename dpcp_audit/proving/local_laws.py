@@ -224,7 +224,8 @@ class RecordReports:
         low, high = (Fraction(float(each)) for each in (self.records.low, self.records.high))
         cell = (low, 0), (high, 1)
         outer, one = self.reader, _noted(LocalReader(choices, cell), self.reader)
-        one.n, one.frame, one.line, one.file = outer.n, outer.frame, outer.line, outer.file
+        one.n, one.replaced, one.frame = outer.n, outer.replaced, outer.frame
+        one.line, one.file = outer.line, outer.file
         one.depth, one.steps, one.path = outer.depth, outer.steps, self.start.fork()
         return one
 

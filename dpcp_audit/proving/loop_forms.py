@@ -217,7 +217,8 @@ def _above_start(reader: Any, values: Noisy, start: Value) -> Noisy:
     if noise.law not in {"laplace", "gumbel", "exponential"}:
         return values  # which are released
     far = FARTHEST_DRAW * noise.scale.size_above
-    if x.size is not None and not noise.moved and Fraction(float(start)) < -x.size - far:
+    plainly = noise.alike and not noise.moved
+    if x.size is not None and plainly and Fraction(float(start)) < -x.size - far:
         reader.rules.add(
             "a running maximum begins with a number below all draws: NumPy's are a scale times the "
             "logarithm of a double, which is above -745"

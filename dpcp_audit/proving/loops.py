@@ -142,7 +142,8 @@ class Loops(Statements):
             size = moved.largest_sum(self.n)
             one = number(distance, "a sum over records", integer=whole, size=size)
             cells = self.cells_of.get(name, set())
-            one = replace(one, cell=next(iter(cells)) if len(cells) == 1 else None)
+            cell = next(iter(cells)) if len(cells) == 1 else None
+            one = replace(one, cell=cell, rise=records.rise)
             new = self.operate("Add", old, one)
             self.path.frames[self.frame].variables[name] = new
         for name in targets:
@@ -272,7 +273,7 @@ class Loops(Statements):
         """Add to a list or array what all records add to its entries."""
         low, high = added
         most, one_sign = high - low, not (low and high)
-        pair = 1 if self.n is None else 2
+        pair = 2 if self.replaced else 1
         l1, l2_squared = pair * most, pair * most * most * (1 if one_sign else pair)
         linf = most if one_sign else pair * most
         cells, name = self.filled[address], next(tokens)

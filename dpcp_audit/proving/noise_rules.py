@@ -27,6 +27,7 @@ from dpcp_audit.proving.charges import EXPONENTIAL, Charge
 from dpcp_audit.proving.distances import (
     DISCRETE,
     FARTHEST_DRAW,
+    MOST_RECORDS,
     NUMPY,
     ROUNDED,
     SEED,
@@ -48,6 +49,7 @@ from dpcp_audit.proving.distances import (
     is_known,
     is_public,
     is_whole,
+    multiple_of,
     shape_of,
     size_of,
     tokens,
@@ -280,13 +282,26 @@ def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     if law == "geometric":
         parameter = Surd.of(_log_rate(reader, scale))
     noise = Noise((next(tokens),), law, parameter, shape, reader.line, alike=not array)
-    reader.note("", drawn=Drawing(law, float(parameter)))
+    if isinstance(scale, Public):  # a multiple of a power of n
+        noise = binary(reader, "Mult", replace(noise, scale=Surd.of(1)), scale)
+    _note(reader, noise)
     located = is_known(loc) and is_scalar(loc) and loc == 0
     if isinstance(loc, Statistic) and loc.shape not in {shape, ()}:
         raise reader.refuse(f"noise of the shape {shape} on a statistic of {loc.shape}")
     if isinstance(loc, Statistic):
         return noisy(reader, loc, noise)
     return noise if located else binary(reader, "Add", loc, noise)
+
+
+def _note(reader: Interpreter, noise: Noise, says: str = "") -> None:
+    """Keep a remark on noise that is drawn, or that is on something."""
+    scale = noise.scale.times(Surd.of(Fraction(MOST_RECORDS) ** noise.per))
+    reader.note("/n" * noise.per + says, drawn=Drawing(noise.law, float(scale)))
+
+
+def relative(x: Statistic, noise: Noise) -> Surd:
+    """Return the scale of noise beside a statistic's distances, of which powers of n cancel."""
+    return noise.scale.times(Surd.of(Fraction(MOST_RECORDS) ** min(x.per, noise.per)))
 
 
 def _shape_without_size(reader: Interpreter, loc: Value, array: Shape) -> Shape:
@@ -310,7 +325,8 @@ def _scale(reader: Interpreter, scale: Value) -> tuple[Surd | None, Shape]:
         smallest = min(known, key=lambda each: each.sign * each.square, default=None)
         return (smallest if len(known) == len(exacts) else None), scale.shape
     if is_public(scale):
-        return None, shape_of(scale) or ()
+        multiple = multiple_of(scale)
+        return None if multiple is None else multiple.factor, shape_of(scale) or ()
     raise reader.refuse("the scale of noise is not followed")
 
 
@@ -361,28 +377,28 @@ def _numbers(candidates: Value) -> bool:
 def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     """Return the cost of releasing a noisy value."""
     x, noise = value.statistic, value.noise
-    size = noise.scale.size_above
+    scale = relative(x, noise)
     if noise.whole and not x.integer:
         raise reader.refuse("whole-number noise is added to a statistic that is not a whole number")
     if noise.law.removeprefix(ROUNDED) in {"normal", DISCRETE}:
-        rate = 1 / below(noise.scale)
-        cost = x.l2_squared / noise.scale.square
+        rate = 1 / below(scale)
+        cost = x.l2_squared / scale.square
         law = "concentrated" if noise.law == DISCRETE else "gaussian"
     elif noise.law.removeprefix(ROUNDED) == "laplace":
-        rate = 1 / below(noise.scale)
+        rate = 1 / below(scale)
         cost, law = x.l1 * rate, "laplace" if x.shape == () else "pure"
     elif noise.law == "two-sided geometric":
-        rate = noise.scale.size_above
+        rate = scale.size_above
         cost, law = x.l1 * rate, "pure"
     else:
         raise reader.refuse(
             f"a value with {noise.law} noise is used: such noise hides only which entry is largest"
         )
-    reader.note(f" on {x.says}", drawn=Drawing(noise.law, float(size)))
+    _note(reader, noise, f" on {x.says}")
     part = x.part
     factor = Fraction(0) if part is None else part.factor * rate
-    rule, scale = _MECHANISMS[noise.law.removeprefix(ROUNDED)], float(noise.scale)
-    charge = Charge(law, cost, value.line, rule, part, factor, scale, x.where, x.sample)
+    rule = _MECHANISMS[noise.law.removeprefix(ROUNDED)]
+    charge = Charge(law, cost, value.line, rule, part, factor, float(scale), x.where, x.sample)
     return replace(charge, cell=x.cell)
 
 
@@ -447,7 +463,7 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
         return WHOLE
     token = next(tokens)
     reader.use(noise.draw, token)
-    cost = x.span / below(noise.scale)
+    cost = x.span / below(relative(x, noise))
     law = "range" if noise.law == "gumbel" else "pure"
     rule, scale = _MAXIMA[noise.law], float(noise.scale)
     charge = Charge(law, cost, value.line, rule, scale=scale, cell=x.cell, where=x.where)

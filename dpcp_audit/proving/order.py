@@ -23,6 +23,7 @@ from dpcp_audit.proving.arithmetic import (
     remedy,
 )
 from dpcp_audit.proving.distances import (
+    COUNT,
     SCALAR,
     Cell,
     Crossed,
@@ -40,6 +41,7 @@ from dpcp_audit.proving.distances import (
     Suspect,
     Value,
     Weights,
+    is_count,
     is_data,
     is_known,
     is_public,
@@ -115,11 +117,13 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     return SCALAR if name in {"In", "NotIn"} else _of_public(name, a, b)
 
 
-def _of_public(name: str, a: Value, b: Value) -> Public:
+def _of_public(name: str, a: Value, b: Value) -> Public | bool:
     """Return a comparison of public values: known, where their difference is."""
     known = decided_by_difference(name, a, b)
     if known is not None:
         return PublicAnswer((), known)
+    if is_count(a) and type(b) in {int, float} and (b < 1 or (b == 1 and name in {"Lt", "GtE"})):
+        return name in {"Gt", "GtE", "NotEq"}
     return Public(broadcast(shape_of(a), shape_of(b)))
 
 
@@ -155,7 +159,7 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
     if records.chosen or not records.itself or not is_known(other):
         return found
     name = name if records is a else _MIRRORED.get(name, name)
-    end, replaced = plain(other), reading.n is not None
+    end, replaced = plain(other), reading.replaced
     if type(end) not in {int, float, np.int64, np.float64} or not abs(end) <= LARGEST:
         return found
     cell = Cell.of(records.column, name, Fraction(end), replaced=replaced)
@@ -252,7 +256,7 @@ def unary(reading: Interpreter, name: str, value: Value) -> Value:
     if not is_public(value):
         raise reading.refuse(f"{name} of {kind(value)}")
     plainly = isinstance(value, PublicFloat)
-    return replace(value, affine=None) if plainly else Public(shape_of(value))
+    return replace(value, affine=None, multiple=None) if plainly else Public(shape_of(value))
 
 
 def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
@@ -331,7 +335,10 @@ def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
 
 
 def largest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
-    """``max``: 1-Lipschitz in the largest distance."""
+    """``max``: 1-Lipschitz in the largest distance; of n and a smaller number it is n."""
+    others = [each for each in values if not is_count(each)]
+    if len(others) < len(values) and all(type(each) is int and each <= 1 for each in others):
+        return NotImplemented if settings else COUNT
     if len(values) == 2 and any(isinstance(each, dp_sgd.Norms) for each in values):
         return NotImplemented if settings else dp_sgd.bounded_by_python(reader, *values, above=True)
     if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
@@ -375,7 +382,7 @@ def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
         says = value.says.made("the largest or smallest of")
         found = number(value.linf, says, size=value.size, floats=value.floats)
         peak = value.name if which is max else None
-        return replace(found, peak=peak, cell=value.cell)
+        return replace(found, peak=peak, cell=value.cell, per=value.per)
     return NotImplemented
 
 
@@ -421,7 +428,8 @@ def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
     sizes = [x.size, *(_largest(each) for each in bounds if each is not None)]
     size = None if None in sizes else max(each for each in sizes if each is not None)
     kept: dict[str, Any] = {"says": x.says, "size": size, "floats": x.floats, "where": x.where}
-    return replace(statistic(x.shape, x.l1, x.l2_squared, x.linf, **kept), cell=x.cell)
+    found = statistic(x.shape, x.l1, x.l2_squared, x.linf, **kept)
+    return replace(found, cell=x.cell, per=x.per)
 
 
 def _largest(value: Value) -> Fraction | None:
@@ -481,5 +489,6 @@ def absolute(reader: Interpreter, a: Value) -> Value:
             "floats": a.floats,
             "where": a.where,
         }
-        return replace(statistic(a.shape, a.l1, a.l2_squared, a.linf, **kept), cell=a.cell)
+        found = statistic(a.shape, a.l1, a.l2_squared, a.linf, **kept)
+        return replace(found, cell=a.cell, per=a.per)
     return NotImplemented

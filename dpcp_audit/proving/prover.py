@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dpcp_audit.laws.losses import loss_of
@@ -56,6 +56,7 @@ def prove(
     function: Callable[..., Any] | str,
     *guarantees: PrivacyGuarantee | Coverage,
     n: int = 100,
+    every_n: bool = True,
     bounds: tuple[float, float] = (0.0, 1.0),
     neighbours: Literal["substitution", "add-remove"] | Relation = "substitution",
     domain: int | None = None,
@@ -82,8 +83,10 @@ def prove(
         thresholds at a rank that does not depend on the scores; or one ``LocalDP`` of the report
         ``f(value, *, rng)`` of one user.
     n : int
-        Number of records under substitution, >= 1. Under add-remove the proof is for every number.
-        Of a claim of coverage, the number of scores.
+        Number of records under substitution, >= 1, where there is no proof for every number. Under
+        add-remove each proof is for every number. Of a claim of coverage, the number of scores.
+    every_n : bool
+        Whether a proof for every number of records is tried first, under substitution.
     bounds : tuple of float
         The range of every record.
     neighbours : str
@@ -148,6 +151,7 @@ def prove(
     claims = _provable_claims(guarantees, domain, shuffle_n, group)
     inputs = ProofInputs(
         n=n if relation is Relation.SUBSTITUTION else None,
+        replaced=relation is Relation.SUBSTITUTION,
         bounds=(low, high),
         domain=domain,
         clients=clients,
@@ -156,7 +160,15 @@ def prove(
         group=group,
         shuffle_n=shuffle_n,
     )
-    attempt = ProofAttempt(function, claims, inputs, named)
+    if every_n and domain is None and clients is None:
+        found = _found(ProofAttempt(function, claims, replace(inputs, n=None), named))
+        if found.proved or inputs.n is None:
+            return found
+    return _found(ProofAttempt(function, claims, inputs, named))
+
+
+def _found(attempt: ProofAttempt) -> ProofResult:
+    """Return the best reading, with noisy thresholds on either side or on none."""
     found = attempt.answer(ThresholdAnswers())
     for side in (1, -1):
         if not attempt.thresholds:
@@ -267,10 +279,11 @@ def _of_coverage(
 class ProofInputs:
     """The inputs that a proof is for, and who differs between neighbours (see ``prove``).
 
-    ``n`` is None under add-remove; ``of_clients`` tells whether a whole client differs.
+    ``n`` is None of every number; ``of_clients`` tells whether a whole client differs.
     """
 
     n: int | None
+    replaced: bool
     bounds: tuple[float, float]
     domain: int | None = None
     clients: int | None = None
@@ -309,7 +322,7 @@ class ProofInputs:
         if self.shuffle_n is not None:
             some = "" if self.group == 1 else f", where up to {self.group} users change their value"
             return f"in the shuffled reports of {self.shuffle_n} users{some}"
-        changed = "added or removed" if self.n is None else "replaced"
+        changed = "replaced" if self.replaced else "added or removed"
         if self.of_clients:
             one = "one client" if self.group == 1 else f"up to {self.group} clients"
             return f"where all records of {one} are replaced"
@@ -322,8 +335,8 @@ class ProofInputs:
             one = "one client" if self.group == 1 else f"up to {self.group} clients"
             return f"all records of {one} are replaced by as many others"
         if self.group > 1:
-            return f"up to {self.group} are {'added or removed' if self.n is None else 'replaced'}"
-        return "one is added or removed" if self.n is None else "one is replaced by another"
+            return f"up to {self.group} are {'replaced' if self.replaced else 'added or removed'}"
+        return "one is replaced by another" if self.replaced else "one is added or removed"
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -342,7 +355,7 @@ class ProofInputs:
         if self.clients is not None:
             parts = "of one or more on both sides" if some else "as equal as can be"
             number += f" of {self.clients} clients, in parts {parts}"
-        number += "" if some else ", n public"
+        number += ", n public" if self.replaced else ""
         return (
             f"{number}; {self.changes}",
             f"every record is {what} in [{low:g}, {high:g}], {beside}",
@@ -361,7 +374,8 @@ class ProofAttempt:
 
     def answer(self, answers: ThresholdAnswers) -> ProofResult:
         """Read the function, once for each sequence of answers of noisy thresholds."""
-        reader = Reader(self.inputs.n, answers, local_laws)
+        every = self.inputs.replaced
+        reader = Reader(self.inputs.n, answers, local_laws, every=every)
         reader.loss = loss_of(self.claims[0]).quantity
         source, stop, spending = None, None, None
         totals: tuple[Total, ...] = ()

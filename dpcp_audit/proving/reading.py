@@ -39,17 +39,24 @@ class Interpreter:
     Parameters
     ----------
     n : int or None
-        The number of records; None where it is not public.
+        The number of records; None where it is not known.
     answers : ThresholdAnswers, optional
         The answers of comparisons with noisy thresholds on the path that is read.
     reports : module, optional
         The module ``local_laws``, which reads a report of each record with a reader of its own.
+    every : bool
+        True if the number of records is public, though it is not known.
     """
 
     def __init__(
-        self, n: int | None, answers: ThresholdAnswers | None = None, reports: Any = None
+        self,
+        n: int | None,
+        answers: ThresholdAnswers | None = None,
+        reports: Any = None,
+        *,
+        every: bool = False,
     ) -> None:
-        self.n, self.reports = n, reports
+        self.n, self.reports, self.replaced = n, reports, every or n is not None
         self.loss = Quantity.EPSILON
         self.notes: dict[tuple[str, int], list[Note]] = {}
         self.rules = Rules()
@@ -138,7 +145,7 @@ class Interpreter:
     def one_record(self, records: Records) -> Fraction:
         """Return the distance by which one person moves a sum over records."""
         low, high = records.low, records.high
-        if self.n is None:
+        if not self.replaced:
             return max(abs(low), abs(high))
         if records.chosen:
             low, high = min(low, Fraction(0)), max(high, Fraction(0))

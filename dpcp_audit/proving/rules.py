@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import dp_sgd, gaps, noise_rules, thresholds
-from dpcp_audit.proving.arithmetic import FIXED, LARGEST, in_range, is_double, kind
+from dpcp_audit.proving.arithmetic import FIXED, LARGEST, binary, in_range, is_double, kind
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
+    COUNT,
     MOST_RECORDS,
     PYTHON,
     ROUNDED,
@@ -29,14 +30,17 @@ from dpcp_audit.proving.distances import (
     Crossed,
     Noise,
     Noisy,
+    Origin,
     Private,
     Public,
     PublicAnswer,
     PublicFloat,
+    PublicInteger,
     Records,
     Statistic,
     Value,
     Weights,
+    is_count,
     is_data,
     is_known,
     is_whole,
@@ -48,7 +52,7 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import Surd, exact_of, frozen, is_scalar, plain, rational_of
+from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain, rational_of
 from dpcp_audit.proving.thresholds import Above, Present
 
 if TYPE_CHECKING:
@@ -116,6 +120,8 @@ def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
         return a.within(a.low, a.high, **made) if a.single else NotImplemented
     if isinstance(a, Statistic) and a.shape == ():
         return replace(a, floats=True)
+    if isinstance(a, PublicInteger):
+        return PublicFloat((), a.size, None, a.multiple)
     if isinstance(a, Noise) and a.law == SEED:
         return NotImplemented
     one = isinstance(a, gaps.Edge) or (isinstance(a, Noise | PublicFloat) and a.shape == ())
@@ -124,7 +130,7 @@ def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
 
 def as_int(reader: Interpreter, a: Value = 0) -> Value:
     """Truncation moves two numbers that lie a whole number apart no further apart."""
-    if isinstance(a, gaps.Chosen):
+    if isinstance(a, gaps.Chosen | PublicInteger):
         return a
     if isinstance(a, PublicAnswer):
         return int(a.holds)
@@ -167,7 +173,7 @@ def rounding(of: Callable[[float], float]) -> Callable[[Interpreter, Value], Val
     def rounded(reader: Interpreter, a: Value) -> Value:
         """Noise as a whole number: beside a whole one it is as if the sum of both was rounded."""
         if isinstance(a, Noise) and a.law in {"laplace", "normal"}:
-            if a.scale.square > _LARGEST_SCALE**2:
+            if not a.alike or a.scale.square > _LARGEST_SCALE**2:
                 raise reader.refuse("noise so large that whole numbers wrap around")
             return replace(a, law=ROUNDED + a.law, moved=0)
         if isinstance(a, Records) and a.floats and a.ends is not None:
@@ -248,13 +254,14 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
     if are_records(a) and (start is None or is_scalar(start)):
         distance = reader.one_record(a)
         reader.note("sum over records", distance)
-        return number(
+        found = number(
             distance,
             "a sum over records",
             integer=(a.boolean or _constant(a)) and (not start or float(start).is_integer()),
             size=a.largest_sum(reader.n) + _size(start),
             floats=a.floats or is_double(start),
         )
+        return found if start else replace(found, rise=a.rise)
     a = reader.gathered(a)
     if isinstance(a, gaps.Gaps):
         return gaps.common(a, "sum") if start == 0 else NotImplemented
@@ -313,7 +320,8 @@ def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     if are_records(a) and whole_axis(axis):
         reader.note("count of records", ONE)
         size = Fraction(a.count or reader.n or MOST_RECORDS)
-        return number(ONE, "a count of records", integer=True, size=size)
+        found = number(ONE, "a count of records", integer=True, size=size)
+        return replace(found, rise=a.rise)
     return NotImplemented
 
 
@@ -325,28 +333,23 @@ def some_or_all(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     return NotImplemented
 
 
-def _number_averaged(reader: Interpreter, a: Records) -> int:
-    """Return the public number of the records that a mean is of."""
-    if reader.n is None or a.chosen:
-        raise reader.refuse(
-            "a mean over a number of records that is not public",
-            "add noise to the sum and to the count",
-        )
-    return a.count or reader.n
-
-
 def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A mean over n records: the sum's change over n."""
     if isinstance(a, dp_sgd.Rows):
-        return dp_sgd.summed(reader, a, axis, mean=True)
+        return binary(
+            reader, "Div", dp_sgd.summed(reader, a, axis), dp_sgd.number_averaged(reader, a.records)
+        )
     if isinstance(a, Crossed):
-        counts, n = _each_counted(reader, a, axis), _number_averaged(reader, a.records)
-        shares = counts if counts is NotImplemented else counts.times(Surd.of(Fraction(1, n)))
-        return shares if counts is NotImplemented else replace(shares, floats=True)
+        counts, n = _each_counted(reader, a, axis), dp_sgd.number_averaged(reader, a.records)
+        return counts if counts is NotImplemented else binary(reader, "Div", counts, n)
     if not whole_axis(axis):
         return NotImplemented
     if are_records(a):
-        distance = reader.one_record(a) / _number_averaged(reader, a)
+        n = dp_sgd.number_averaged(reader, a)
+        if is_count(n):
+            found = binary(reader, "Div", total(reader, a), n)
+            return replace(found, says=Origin("a mean over records"))
+        distance = reader.one_record(a) / n
         reader.note("mean over records", distance)
         size = max(abs(a.low), abs(a.high))
         return number(distance, "a mean over records", size=size, floats=True)
@@ -360,11 +363,11 @@ def length(reader: Interpreter, a: Value) -> Value:
     """The number of records: public under substitution, else it moves by one."""
     a = a.records if isinstance(a, ClassRows) else a
     if are_records(a):
-        if reader.n is None or a.chosen:
+        if not reader.replaced or a.chosen:
             size = Fraction(a.count or reader.n or MOST_RECORDS)
             one = number(ONE, "the number of records", integer=True, size=size)
             return replace(one, counts=a.where == -1 and not a.chosen and a.sample is None)
-        return reader.n if a.count is None else a.count
+        return a.count or reader.n or COUNT
     if isinstance(a, Statistic | Noise | Public) and a.shape and a.shape[0] >= 0:
         return a.shape[0]
     if isinstance(a, Noisy) and a.noise.shape:
@@ -462,7 +465,7 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
 
 def bins_of(reader: Interpreter, a: Records, bins: int) -> Statistic:
     """Return the counts of disjoint bins."""
-    moved = ONE if reader.n is None else Fraction(2)
+    moved = Fraction(2) if reader.replaced else ONE
     reader.note("histogram in l1", moved)
     size = Fraction(a.count or reader.n or MOST_RECORDS)
     says = "counts of disjoint bins"
@@ -472,7 +475,8 @@ def bins_of(reader: Interpreter, a: Records, bins: int) -> Statistic:
 
 def _of_these_alone(found: Statistic, a: Records) -> Statistic:
     """Return a statistic as one of these records, and of no others."""
-    return replace(found, where=a.where, sample=a.sample, cell=a.cell if a.chosen else None)
+    cell = a.cell if a.chosen else None
+    return replace(found, where=a.where, sample=a.sample, cell=cell, rise=a.rise)
 
 
 def bin_counts(reader: Interpreter, x: Value, weights: Value = None, minlength: Value = 0) -> Value:

@@ -367,7 +367,7 @@ def _check_noise(reader: Interpreter, found: Noisy, sums: list[Tensor]) -> None:
     if not any(each.single for each in sums):
         return
     reader.rules.add("numbers of single precision are taken as real numbers, as doubles are")
-    near = _SMALLEST_SCALE <= scale <= 1 / _SMALLEST_SCALE
+    near = found.noise.alike and _SMALLEST_SCALE <= scale <= 1 / _SMALLEST_SCALE
     if size is None or size > _COARSE * scale or not near:
         raise reader.refuse(
             "a sum of single precision so large beside the noise that it is rounded off",
@@ -386,7 +386,9 @@ def summed(reader: Interpreter, one: Each, *, mean: bool = False) -> Tensor:
     if one.records is None or len(one.shape) > 1:
         raise reader.refuse("tensors are summed that are not a vector for each record")
     rows = dp_sgd.Rows(one.records, one.entries, one.square, None, one.token)
-    found = dp_sgd.summed(reader, rows, 0, mean=mean)
+    found = dp_sgd.summed(reader, rows, 0)
+    if mean:
+        found = reader.operate("Div", found, dp_sgd.number_averaged(reader, one.records))
     held = found if one.shape else replace(found, shape=())
     return Tensor(held, one.single is True, storage=next(tokens))
 

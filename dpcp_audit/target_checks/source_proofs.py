@@ -112,22 +112,17 @@ class SourceProof:
         if unfit(spec, guarantee, target):
             return None
         assert isinstance(target.caller, FunctionCaller)  # noqa: S101  (it is fit)
-        sizes = _sizes(spec)
-        inputs = inputs_of(spec)
+        given = inputs_of(spec) | {"options": spec.target.options}
+        function, sizes = target.caller.function, _sizes(spec)
+        first, *others = sizes or (spec.clients,)
         try:
-            results = tuple(
-                prove(
-                    target.caller.function,
-                    guarantee,
-                    n=n,
-                    options=spec.target.options,
-                    **inputs,
-                )
-                for n in sizes or (spec.clients,)
-            )
+            results = [prove(function, guarantee, n=first, **given)]
+            if results[0].n is None:
+                others, sizes = [], ()
+            results += (prove(function, guarantee, n=n, every_n=False, **given) for n in others)
         except UsageError:
             return None
-        return cls(spec=spec, guarantee=guarantee, results=results, sizes=sizes)
+        return cls(spec=spec, guarantee=guarantee, results=tuple(results), sizes=sizes)
 
     @property
     def proved(self) -> bool:

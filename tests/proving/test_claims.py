@@ -360,8 +360,16 @@ def test_what_has_no_meaning_is_refused(given, named) -> None:
     ("function", "given", "said"),
     [
         (coin, {"domain": 2, "shuffle_n": 50}, " of a user, in the shuffled reports of 50 users"),
-        (laplace_sum, {"n": 7}, ", for every input of n = 7 records, and no other n"),
-        (laplace_sum, {"group": 3}, ", and no other n, where up to 3 records are replaced"),
+        (
+            laplace_sum,
+            {"n": 7, "every_n": False},
+            ", for every input of n = 7 records, and no other n",
+        ),
+        (
+            laplace_sum,
+            {"group": 3},
+            ", for every input, of every n ≥ 1, where up to 3 records are replaced",
+        ),
         (
             laplace_sum,
             {"group": 2, "neighbours": "add-remove"},

@@ -118,11 +118,10 @@ def test_unlike_mechanisms_are_composed_by_their_loss_distributions() -> None:
 def test_the_proof_is_printed_with_the_source() -> None:
     text = str(dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), n=50))
     assert text.startswith(
-        "PROVED: pcoqs is ZCDP(rho=0.5), for every input of n = 50 records, "
-        "and no other n (ρ ≤ 0.5)"
+        "PROVED: pcoqs is ZCDP(rho=0.5), for every input, of every n ≥ 1 (ρ ≤ 0.5)"
     )
     assert "costs ρ 0.5 (100%)" in text
-    assert "n = 50 records, n public" in text
+    assert "1 to 4294967296 records, n public" in text
 
 
 def test_the_annotated_source_is_typed() -> None:

@@ -17,6 +17,7 @@ from support.quantiles_to_prove import (
     enough_noise,
     less_noise,
     noisy_histogram,
+    of_a_slice,
     other_generator,
     quantile,
     raises,
@@ -83,16 +84,19 @@ def test_prove_of_the_command_line_takes_calibrators(capsys) -> None:
 
 
 def test_a_proof_names_its_sizes_its_account_and_its_assumptions() -> None:
-    found = audited(quantile, dp.ZCDP(0.5), n=50)
-    sizes = found.proof.parameters["n"]
+    asked = audited(of_a_slice, dp.PureDP(1.0), n=50)
+    sizes = asked.proof.parameters["n"]
     assert 50 in sizes
     assert 1 in sizes
-    assert len(found.proof.premises) == len(sizes)
+    assert len(asked.proof.premises) == len(sizes)
     named = f", for records in [0, 1] and n = {', '.join(map(str, sizes))} alone."
-    assert found.claim.endswith(named)
-    assert found.entry["statement"] == found.claim
-    every = audited(enough_noise, dp.ZCDP(0.5), neighbours="add-remove")
-    assert every.claim.endswith(", for records in [0, 1] and every n ≥ 1.")
+    assert asked.claim.endswith(named)
+    assert asked.entry["statement"] == asked.claim
+    added = audited(enough_noise, dp.ZCDP(0.5), neighbours="add-remove")
+    found = audited(quantile, dp.ZCDP(0.5), n=50)
+    for every in (added, found):
+        assert every.claim.endswith(", for records in [0, 1] and every n ≥ 1.")
+        assert len(every.proof.premises) == 1
     lines, start = inspect.getsourcelines(quantile)
     spends = start + next(i for i, line in enumerate(lines) if "rng.normal" in line)
     place = f"{FILE.relative_to(Path.cwd())}:{spends}"
