@@ -23,9 +23,9 @@ from flint import ctx
 from dpcp_audit.proving.charges import decimal
 from dpcp_audit.proving.coverage_reader import CoverageReader, OrderStatistic
 from dpcp_audit.proving.distances import Refusal, Value, is_known
-from dpcp_audit.proving.draw_outcomes import DrawOutcomes
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.known_calls import all_records, returned_by
+from dpcp_audit.proving.paths import Choices
 from dpcp_audit.proving.proof_result import ProofResult, exceeded
 from dpcp_audit.proving.sources import source_of
 from dpcp_audit.proving.spending import Total
@@ -192,11 +192,10 @@ def bounds_of(
     found: list[Threshold] = []
     given: tuple[int, ...] | None = ()
     while given is not None:
-        outcomes = DrawOutcomes(given)
-        reader = CoverageReader(setting.n, (ends[0], ends[1]), outcomes)
+        reader = CoverageReader(setting.n, (ends[0], ends[1]), Choices(given))
         try:
             value = returned_by(reader, function, source, all_records((ends[0], ends[1])), options)
-            found.append(Threshold(_threshold(reader, value), outcomes.chance))
+            found.append(_threshold(reader, value))
         except (Refusal, UsageError):
             raise
         except Exception as error:
@@ -204,7 +203,7 @@ def bounds_of(
             raise Refusal(reader.line, reason) from None
         if notes is not None:
             notes.update(reader.notes)
-        given = outcomes.following()
+        given = reader.choices.following()
         if given is not None and len(found) == _MOST_READINGS:
             raise reader.refuse("so many outcomes of draws that not all can be read")
     return CoverageBounds(setting=setting, thresholds=tuple(found), line=source.node.lineno)
@@ -214,13 +213,16 @@ def _far(end: float) -> Fraction:
     return _UNBOUNDED if end > 0 else -_UNBOUNDED
 
 
-def _threshold(reader: CoverageReader, value: Value) -> OrderStatistic | float:
+def _threshold(reader: CoverageReader, value: Value) -> Threshold:
+    chance = reader.chance.rational
+    if chance is None:
+        raise reader.refuse("an outcome of draws whose chance is not a rational number")
     if isinstance(value, OrderStatistic):
-        return value
+        return Threshold(value, chance)
     if is_known(value) and is_scalar(value) and not isinstance(value, bool):
         exact_value = exact_of(value)
         if exact_value is not None or value == math.inf:
-            return float(value)
+            return Threshold(float(value), chance)
     raise reader.refuse(
         "the returned value is not an order statistic of the scores",
         "return np.sort(scores)[k - 1], of a rank k that does not depend on the scores",

@@ -15,37 +15,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import gathering, noise_rules
+from dpcp_audit.proving import gathering
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     BoundMethod,
-    Distribution,
-    Generator,
     Hidden,
-    PublicAnswer,
     Records,
     Value,
     is_known,
     is_whole,
 )
 from dpcp_audit.proving.draw_outcomes import (
-    ARGUMENTS,
-    MOST_DRAWN,
-    DrawOutcomes,
+    ENUMERATED,
+    Chances,
+    DrawReader,
     RealDraw,
-    UniformDraw,
-    drawn,
     moved,
+    real,
     rounded,
 )
-from dpcp_audit.proving.exact_numbers import is_scalar, plain, rational_of
-from dpcp_audit.proving.interpreter import PathReader
+from dpcp_audit.proving.exact_numbers import ExponentialQuotient, is_scalar, plain
+from dpcp_audit.proving.local_values import ARGUMENTS
 from dpcp_audit.proving.sources import is_function
-from dpcp_audit.proving.table import GLOBAL_DRAWS
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
+
+    from dpcp_audit.proving.paths import Choices
 
 _DISCRETE = "take one of the scores: method='higher'"
 _LONGEST = 1_000_000
@@ -94,8 +91,8 @@ _LARGEST = Fraction(2) ** 1023
 """Bounds of scores beyond which their differences may be infinite."""
 
 
-class CoverageReader(PathReader):
-    """Reads a function once for each sequence of outcomes of its draws.
+class CoverageReader(DrawReader):
+    """Reads a function along one path; what it draws is a known number there.
 
     Parameters
     ----------
@@ -103,13 +100,16 @@ class CoverageReader(PathReader):
         The number of scores.
     bounds : tuple of Fraction
         Between which each score lies.
-    outcomes : DrawOutcomes
-        The outcomes of the draws on the path that is read.
+    choices : Choices
+        The outcomes that draws have on the path.
     """
 
-    def __init__(self, n: int, bounds: tuple[Fraction, Fraction], outcomes: DrawOutcomes) -> None:
-        super().__init__(n)
-        self.bounds, self.outcomes = bounds, outcomes
+    rarest = 0.0
+    """Here the numbers are real numbers."""
+
+    def __init__(self, n: int, bounds: tuple[Fraction, Fraction], choices: Choices) -> None:
+        super().__init__(n, choices)
+        self.bounds, self.rounded = bounds, set[int]()
 
     # ------------------------------------------------------------------ operators
 
@@ -122,21 +122,9 @@ class CoverageReader(PathReader):
             return found
         return super().operate(name, a, b)
 
-    def decided(self, name: str, a: Value, b: Value) -> PublicAnswer | None:
-        """Return the answer whether a uniform draw is below a known number on this path.
-
-        The truth of the answer is known. Its type is not: it is NumPy's beside a number of NumPy.
-        """
-        for draw, level, first in ((a, b, True), (b, a, False)):
-            if isinstance(draw, UniformDraw) and name in _BELOW:
-                number = rational_of(level)
-                if number is None:
-                    raise self.refuse(
-                        "a uniform draw is compared with a value that is not a known number"
-                    )
-                below = self.outcomes.is_below(draw, number)
-                return PublicAnswer((), below is (_BELOW[name] is first))
-        return None
+    def decided(self, name: str, a: Value, b: Value) -> Value | None:
+        """Return the answer whether a uniform draw is below a known number on this path."""
+        return self.settled(super().decided(name, a, b))
 
     # ------------------------------------------------------------------ entries and calls
 
@@ -187,17 +175,10 @@ class CoverageReader(PathReader):
     def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:
         """Return the result of a call."""
         if isinstance(function, BoundMethod):
-            if isinstance(function.owner, Distribution):
-                raise self.refuse("a draw whose outcomes are not enumerated")
-            if isinstance(function.owner, Generator):
-                return self._draw(function.name, args, kw)
             if isinstance(function.owner, (*_OF_SCORES, OrderStatistic)):
                 named = {"min": np.min, "max": np.max, "item": float}.get(function.name)
                 if named is not None:
                     return self.call(named, [function.owner, *args], kw)
-        elif is_function(function) and function in GLOBAL_DRAWS:
-            noise_rules.refuse_seeds(self)
-            return self._draw(GLOBAL_DRAWS[function][1], args, kw)
         else:
             rule = calls.rule_of(function) if is_function(function) else None
             named = _CALLS.get("" if rule is None else rule.name)
@@ -206,25 +187,51 @@ class CoverageReader(PathReader):
                 return found
         return super().call(function, args, kw)
 
-    def _draw(self, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
-        """Return the outcome of a draw on this path."""
-        if name == "uniform" and not args and not kw:
-            name = "random"
-        names = ARGUMENTS.get(name)
-        if names is None or len(args) > len(names) or self.each_record:
-            raise self.refuse(f"a draw by {name}, whose outcomes are not enumerated")
-        if self.outcomes.drawn >= MOST_DRAWN:
+    def draw(self, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
+        """Return the outcome of a draw on this path; noise becomes one where it is rounded."""
+        if self.each_record or self.choices.drawn >= _MOST_DRAWN:
             raise self.refuse("so many draws that their outcomes are not enumerated")
-        given = {**dict(zip(names, args, strict=False)), **kw}
-        given = {key: self.gathered(value) for key, value in given.items()}
+        names = _PARAMETERS.get(name, ARGUMENTS.get(name))
+        if names is None:
+            raise self.refuse(f"a draw by {name}, whose outcomes are not enumerated")
+        given = dict(zip(names, args, strict=False)) | kw
+        if given.get("size") is not None or len(args) > len(names):
+            raise self.refuse("several draws at once")
+        if name not in _PARAMETERS:
+            return self.settled(super().draw(name, args, kw))
         if given.keys() - set(names) or not all(map(is_known, given.values())):
             raise self.refuse(f"a draw by {name}, whose outcomes are not enumerated")
-        if names and name not in {"normal", "laplace"} and names[0] not in given:
-            raise self.refuse(f"the argument {names[0]} of a draw is not given")
-        return drawn(self, self.outcomes, name, given)
+        if name in ENUMERATED and given.keys() != set(names):
+            raise self.refuse(f"a parameter of a draw by {name} is not given")
+        if name in ENUMERATED:
+            return self._one_of(ENUMERATED[name](self, given))
+        return real(self, name.removeprefix("standard_"), given)
+
+    def _one_of(self, chances: Chances) -> int:
+        """Return the number that a draw is on this path, of numbers with their chances at least."""
+        found = [(number, chance) for number, chance in chances if chance]
+        number, chance = found[self.choices.choose(len(found))]
+        self.chance = self.chance * ExponentialQuotient.of(chance)
+        return number
+
+    def whole(self, draw: RealDraw, how: str) -> int:
+        """Return the whole number that noise is rounded to on this path."""
+        if draw.token in self.rounded:
+            raise self.refuse("one draw is rounded twice", "round it once, and keep the result")
+        self.rounded.add(draw.token)
+        return self._one_of(rounded(self, draw, how))
 
 
-_BELOW = {"Lt": True, "LtE": True, "Gt": False, "GtE": False}
+_MOST_DRAWN = 50
+"""Draws on one path."""
+_PARAMETERS = {
+    "standard_normal": (),
+    "normal": ("loc", "scale"),
+    "laplace": ("loc", "scale"),
+    "geometric": ("p",),
+    "binomial": ("n", "p"),
+}
+"""The laws of noise and of whole numbers, of one draw."""
 
 
 def _quantile(of: Callable[..., Any]) -> Any:
@@ -349,7 +356,7 @@ def _rounding(how: str, gives: Callable[[int], Any] = int) -> Any:
             return NotImplemented
         if reader.each_record:
             raise reader.refuse("noise of its own for each record")
-        return gives(rounded(reader, reader.outcomes, args[0], how))
+        return gives(reader.whole(args[0], how))
 
     return rule
 

@@ -1,8 +1,8 @@
-"""The outcomes of public draws on the path that is read, one after the other, with their chances.
+"""Reads along one path of the outcomes of draws, and enumerates the laws of ranks.
 
-A rank that is drawn takes one of few values. The function is read once for each sequence of
-outcomes, on which every draw is a known number; the chances of what cannot be enumerated, such as
-the far tail of noise, are left out and counted as nothing.
+A draw of few outcomes is one of them on the path that is read, a uniform draw is below a level or
+not; each with its chance. Of laws of many outcomes, such as rounded noise, the chances of what is
+not enumerated, as the far tail is, are left out and counted as nothing.
 """
 
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -12,37 +12,184 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.proving.distances import Hidden, Value, is_whole, tokens
-from dpcp_audit.proving.exact_numbers import is_scalar, numbers_of, rational_of
-from dpcp_audit.proving.paths import Choices
+from dpcp_audit.proving import noise_rules
+from dpcp_audit.proving.distances import (
+    BoundMethod,
+    Distribution,
+    Generator,
+    Hidden,
+    Value,
+    is_known,
+    is_whole,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import (
+    ExponentialQuotient,
+    form_of,
+    is_scalar,
+    plain,
+    rational_of,
+)
+from dpcp_audit.proving.interpreter import PathReader
+from dpcp_audit.proving.local_values import ONE, Axis, Drawn, UniformDraw, draw, tabled
+from dpcp_audit.proving.sources import is_function
+from dpcp_audit.proving.table import GLOBAL_DRAWS
 from dpcp_audit.stats.enclosures import ball, lower, normal_cdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dpcp_audit.proving.paths import Choices
     from dpcp_audit.proving.reading import Interpreter
 
 _MOST = 2_000
 """Outcomes of one draw."""
 _FAR = 40
 """Scales beyond which Laplace noise lies with a chance of e^-40; Gaussian noise far less often."""
-MOST_DRAWN = 50
-"""Draws on one path."""
 _LEFT = Fraction(1, 10**12)
 """The mass of a geometric law's tail that is not enumerated."""
 
 
-@dataclass(frozen=True, slots=True)
-class UniformDraw(Hidden):
-    """A uniform draw on [0, 1), known by the comparisons it was used in; NumPy's in an array."""
+ZERO = ExponentialQuotient.of(0)
+_Level = tuple[int, ExponentialQuotient]
+"""How many of a uniform draw's doubles lie below a level, and the chance that it stands for."""
+_DOUBLES = 2**53
+_NONE: _Level = (0, ZERO)
+_ALL: _Level = (_DOUBLES, ONE)
 
-    token: int
-    of_numpy: bool = False
+
+class DrawReader(PathReader):
+    """Reads along one path of outcomes of draws.
+
+    Parameters
+    ----------
+    choices : Choices
+        The ways that are taken where the path divides.
+    """
+
+    rarest = 2.0**-32
+    """Chance below which a uniform double, a multiple of 2⁻⁵³, is not as good as a real number."""
+
+    def __init__(self, n: int | None, choices: Choices) -> None:
+        super().__init__(n)
+        self.choices, self.chance = choices, ONE
+        self.fixed: dict[int, int] = {}
+        self._levels: dict[int, tuple[_Level, _Level]] = {}
+        self._tabled: set[int] = set()
+
+    def draw(self, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
+        """Return the draw of a generator's method."""
+        return draw(self, name, args, kw)
+
+    def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:
+        """Return the result of a call."""
+        owner = function.owner if isinstance(function, BoundMethod) else None
+        if isinstance(owner, Generator):
+            return self.draw(function.name, args, kw)
+        if isinstance(owner, Distribution):
+            raise self.refuse("a draw whose outcomes are not enumerated")
+        if is_function(function) and function in GLOBAL_DRAWS:
+            noise_rules.refuse_seeds(self)
+            return self.draw(GLOBAL_DRAWS[function][1], args, kw)
+        return super().call(function, args, kw)
+
+    def decided(self, name: str, a: Value, b: Value) -> Value | None:
+        """Return a comparison of a uniform draw; None of any other."""
+        for x, y, first in ((a, b, True), (b, a, False)):
+            if isinstance(x, UniformDraw) and name in _LESS:
+                # u <= level and u > level reach the level, as level < u and level >= u do
+                reached = name in ({"LtE", "Gt"} if first else {"Lt", "GtE"})
+                return self._uniform_compared(x, y, less=_LESS[name] is first, reached=reached)
+        return None
+
+    def truth(self, value: Value) -> bool:
+        """Return True if a condition holds on this path."""
+        return super().truth(self.settled(value))
+
+    def settled(self, value: Value) -> Value:
+        """Return a drawn value as the number that it is on this path."""
+        if not isinstance(value, Drawn):
+            return value
+        for axis in value.axes:
+            if axis.token not in self.fixed:
+                possible = [i for i, chance in enumerate(axis.chances) if chance.top]
+                self.fixed[axis.token] = possible[self.choices.choose(len(possible))]
+                self.chance = self.chance * axis.chances[self.fixed[axis.token]]
+        return value.at(self.fixed)
+
+    def _uniform_compared(
+        self, draw: UniformDraw, level: Value, *, less: bool, reached: bool
+    ) -> Value:
+        """Return if a uniform draw is below a level; a table, where the draw has no name."""
+        named = draw.token in self._levels or any(x is draw for x in self.path.bindings())
+        if draw.token in self._tabled:
+            raise self.refuse("one uniform draw of an array is compared twice")
+        level = self.settled(level) if named else level
+        values = level.values if isinstance(level, Drawn) else (level,)
+        levels = [self._level(each, reached=reached) for each in values]
+        of_numpy = {isinstance(plain(each), np.generic) or draw.of_numpy for each in values}
+        if len(of_numpy) > 1:
+            raise self.refuse("a draw is compared with numbers of NumPy's type and of Python's")
+        made: Any = np.bool_ if True in of_numpy else bool
+        if named:
+            return made(self._is_below(draw, levels[0]) is less)
+        self._tabled.add(draw.token)
+        steps = sorted({number: (number, chance) for number, chance in [_NONE, *levels]}.values())
+        ends = [*steps[1:], _ALL] if steps[-1][0] < _DOUBLES else steps[1:]
+        shares = tuple(self._share(*each) for each in zip(steps, ends, strict=False))
+        below = Drawn((Axis(next(tokens), shares),), tuple(range(len(shares))))
+        axes = level.axes if isinstance(level, Drawn) else ()
+        places = Drawn(axes, tuple(sum(step[0] < each[0] for step in steps) for each in levels))
+        return tabled(lambda part, place: made((part < place) is less), below, places)
+
+    def _level(self, level: Value, *, reached: bool) -> _Level:
+        """Return the doubles below a known number, or up to it, and the chance that they have."""
+        form = form_of(level) if is_known(level) and is_scalar(level) else None
+        if form is None:
+            raise self.refuse("a draw is compared with a value that is not a known number")
+        place = Fraction(float(min(max(plain(level), -1), 2))) * _DOUBLES
+        number = math.floor(place) + 1 if reached else math.ceil(place)
+        if 0 < number < _DOUBLES:
+            return number, form
+        return _NONE if number <= 0 else _ALL
+
+    def _share(self, low: _Level, high: _Level) -> ExponentialQuotient:
+        """Return the chance of a uniform draw between two levels, between which there are some."""
+        share = high[1] - low[1]
+        if share.sign <= 0:
+            raise self.refuse("a chance so small that doubles do not show it")
+        self.check_chances([share])
+        return share
+
+    def _is_below(self, draw: UniformDraw, level: _Level) -> bool:
+        """Return True if a uniform draw is below a level on this path."""
+        low, high = self._levels.setdefault(draw.token, (_NONE, _ALL))
+        if level[0] <= low[0] or level[0] >= high[0]:
+            return level[0] >= high[0]
+        whole = self._share(low, high)
+        shares = self._share(low, level) / whole, self._share(level, high) / whole
+        self.check_chances(shares)
+        below = self.choices.choose(2) == 0
+        self.chance = self.chance * shares[not below]
+        self._levels[draw.token] = (low, level) if below else (level, high)
+        return below
+
+    def seed(self, values: range, *, of_numpy: bool, single: bool) -> Value:
+        """Return a draw of many values."""
+        raise self.refuse("whole numbers of a large range are drawn")
+
+    def check_chances(self, shares: Iterable[ExponentialQuotient]) -> None:
+        """Refuse chances that are too small for doubles."""
+        if any(each.top and float(each) < self.rarest for each in shares):
+            raise self.refuse("a chance so small that doubles do not show it")
+
+
+_LESS = {"Lt": True, "LtE": True, "Gt": False, "GtE": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,62 +206,8 @@ def _laplace_cdf(x: arb) -> arb:
     return x.exp() / 2 if x < 0 else 1 - (-x).exp() / 2
 
 
-class DrawOutcomes(Choices):
-    """The outcomes that draws have on the path that is read, and their chance."""
-
-    def __init__(self, given: tuple[int, ...] = ()) -> None:
-        super().__init__(given)
-        self.chance = Fraction(1)
-        self._intervals: dict[int, tuple[Fraction, Fraction]] = {}
-        self.rounded: set[int] = set()
-
-    def one_of(self, chances: Iterable[tuple[int, Fraction]]) -> int:
-        """Return the number that the next draw is, of numbers with their chances at least."""
-        found = [(number, chance) for number, chance in chances if chance]
-        number, chance = found[self.choose(len(found))]
-        self.chance *= chance
-        return number
-
-    def uniform(self) -> UniformDraw:
-        """Return a new uniform draw."""
-        found = UniformDraw(next(tokens))
-        self._intervals[found.token] = Fraction(0), Fraction(1)
-        return found
-
-    def is_below(self, draw: UniformDraw, level: Fraction) -> bool:
-        """Return True if a uniform draw is below a level, and remember it."""
-        low, high = self._intervals[draw.token]
-        if not low < level < high:
-            return high <= level
-        share = (level - low) / (high - low)
-        below = bool(self.one_of(((1, share), (0, 1 - share))))
-        self._intervals[draw.token] = (low, level) if below else (level, high)
-        return below
-
-
-def drawn(reader: Interpreter, outcomes: DrawOutcomes, name: str, given: dict[str, Value]) -> Value:
-    """Return the outcome of a draw on this path.
-
-    Parameters
-    ----------
-    given : dict
-        The law's parameters, all known.
-    """
-    if name in {"random", "random_sample"}:
-        return outcomes.uniform()
-    if name in {"normal", "laplace", "standard_normal"}:
-        return _real(reader, name, given)
-    chances = _ENUMERATED[name](reader, given)
-    if len(chances) > _MOST:
-        raise reader.refuse("a draw of so many outcomes is not enumerated")
-    found = outcomes.one_of(chances)
-    if name == "choice" and not is_scalar(given["a"]):
-        return np.asarray(given["a"])[found]
-    return np.int64(found) if name == "integers" else found
-
-
-def _real(reader: Interpreter, name: str, given: dict[str, Value]) -> RealDraw:
-    law = name.removeprefix("standard_")
+def real(reader: Interpreter, law: str, given: dict[str, Value]) -> RealDraw:
+    """Return a Laplace or Gaussian draw."""
     loc, scale = _number(reader, given.get("loc", 0)), _number(reader, given.get("scale", 1))
     if scale <= 0:
         raise reader.refuse("noise of scale 0 or below")
@@ -141,21 +234,7 @@ def _number(reader: Interpreter, value: Value) -> Fraction:
     return number
 
 
-def _whole(reader: Interpreter, value: Value) -> int:
-    if not is_whole(value):
-        raise reader.refuse("the law of a draw is not known as whole numbers")
-    return int(value)
-
-
 Chances = list[tuple[int, Fraction]]
-
-
-def _integers(reader: Interpreter, given: dict[str, Value]) -> Chances:
-    low, high = given["low"], given.get("high")
-    ends = (0, _whole(reader, low)) if high is None else (_whole(reader, low), _whole(reader, high))
-    if not ends[0] < ends[1] or ends[1] - ends[0] > _MOST:
-        raise reader.refuse("whole numbers of an empty or a large range are drawn")
-    return [(each, Fraction(1, ends[1] - ends[0])) for each in range(*ends)]
 
 
 def _geometric(reader: Interpreter, given: dict[str, Value]) -> Chances:
@@ -182,54 +261,17 @@ def _shortened(number: Fraction) -> Fraction:
 
 
 def _binomial(reader: Interpreter, given: dict[str, Value]) -> Chances:
-    n, p = _whole(reader, given["n"]), _number(reader, given["p"])
-    if not 0 <= p <= 1 or not 0 <= n <= _MOST:
+    n, p = given["n"], _number(reader, given["p"])
+    if not is_whole(n) or not 0 <= n <= _MOST or not 0 <= p <= 1:
         raise reader.refuse("a binomial law whose n is large, or whose p is not a probability")
     return [(k, _shortened(math.comb(n, k) * p**k * (1 - p) ** (n - k))) for k in range(n + 1)]
 
 
-_ALLOWED = Fraction(1, 10**9)
-"""How far chances may add up to another number than 1, in NumPy and here."""
-
-
-def _choice(reader: Interpreter, given: dict[str, Value]) -> Chances:
-    """Return the places of the candidates with their chances."""
-    if given.get("size") is not None:
-        raise reader.refuse("several choices at once")
-    a, p = given["a"], given.get("p")
-    candidates = np.arange(_whole(reader, a)) if is_scalar(a) else np.asarray(a)
-    weights = [Fraction(1)] * candidates.size if p is None else numbers_of(p)
-    if weights is None or candidates.ndim != 1 or len(weights) != candidates.size:
-        raise reader.refuse("a choice whose law is not known")
-    if not weights or min(weights) < 0 or not sum(weights):
-        raise reader.refuse("a choice whose law is none")
-    whole = sum(map(Fraction, weights), Fraction(0))
-    if p is not None and abs(whole - 1) > _ALLOWED:
-        raise reader.refuse("chances that do not add up to 1, which NumPy refuses")
-    return [(place, Fraction(each) / whole) for place, each in enumerate(weights)]
-
-
-_ENUMERATED: dict[str, Callable[[Interpreter, dict[str, Value]], Chances]] = {
-    "integers": _integers,
-    "randint": _integers,
+ENUMERATED: dict[str, Callable[[Interpreter, dict[str, Value]], Chances]] = {
     "geometric": _geometric,
     "binomial": _binomial,
-    "choice": _choice,
 }
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "random": (),
-    "random_sample": (),
-    "standard_normal": (),
-    "normal": ("loc", "scale"),
-    "laplace": ("loc", "scale"),
-    "integers": ("low", "high"),
-    "randint": ("low", "high"),
-    "geometric": ("p",),
-    "binomial": ("n", "p"),
-    "choice": ("a", "size", "replace", "p"),
-}
-"""The draws that are enumerated, and their arguments."""
-
+"""Laws of whole numbers, by their parameters, all known: a chance at least of each number."""
 _HALF = Fraction(1, 2)
 _ROUNDINGS: dict[str, Callable[[int], tuple[Fraction, Fraction]]] = {
     "round": lambda m: (m - _HALF, m + _HALF),
@@ -240,14 +282,11 @@ _ROUNDINGS: dict[str, Callable[[int], tuple[Fraction, Fraction]]] = {
 """The real numbers that each way of rounding takes to a whole number."""
 
 
-def rounded(reader: Interpreter, outcomes: DrawOutcomes, draw: RealDraw, how: str) -> int:
-    """Return the whole number that a real draw is rounded to on this path."""
+def rounded(reader: Interpreter, draw: RealDraw, how: str) -> Chances:
+    """Return the whole numbers that a real draw may be rounded to, with their chances at least."""
     if 2 * _FAR * draw.scale > _MOST:
         raise reader.refuse("noise of so large a scale is not enumerated")
-    if draw.token in outcomes.rounded:
-        raise reader.refuse("one draw is rounded twice", "round it once, and keep the result")
-    outcomes.rounded.add(draw.token)
-    return outcomes.one_of(_rounded_chances(draw.law, draw.loc, draw.scale, how))
+    return _rounded_chances(draw.law, draw.loc, draw.scale, how)
 
 
 @lru_cache(maxsize=64)

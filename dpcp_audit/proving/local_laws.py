@@ -33,7 +33,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.known_calls import returned_by
-from dpcp_audit.proving.local_reader import RAREST, LocalReader
+from dpcp_audit.proving.local_reader import LocalReader
 from dpcp_audit.proving.local_values import (
     ONE,
     Axis,
@@ -284,7 +284,7 @@ def chosen_by_coins(
         [PathLaw.of(ONE, ("drawn", 0), [Drawn((axis,), arms)], {}, typed)]
         for arms in (_arms(reader, node, name, made(bit)) for bit in (0, 1))
     ]
-    if min(map(float, axis.chances)) < RAREST:
+    if min(map(float, axis.chances)) < LocalReader.rarest:
         raise reader.refuse("a chance so small that doubles do not show it")
     epsilon = _epsilon(reader, inputs)
     reader.note(f"randomised response of each record, ε = {float(epsilon):.6g}", noise=True)

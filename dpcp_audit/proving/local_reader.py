@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import arithmetic, attributes, exact_numbers, gathering, noise_rules, order
+from dpcp_audit.proving import arithmetic, attributes, exact_numbers, gathering, order
 from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import (
     NUMPY,
@@ -30,29 +30,24 @@ from dpcp_audit.proving.distances import (
     Reference,
     Value,
     is_known,
-    tokens,
 )
-from dpcp_audit.proving.draw_outcomes import UniformDraw
+from dpcp_audit.proving.draw_outcomes import DrawReader
 from dpcp_audit.proving.exact_numbers import (
-    ExponentialQuotient,
     form_of,
     is_scalar,
     plain,
     rational_of,
 )
 from dpcp_audit.proving.expressions import NO_DOUBLE
-from dpcp_audit.proving.interpreter import PathReader
 from dpcp_audit.proving.local_values import (
-    ONE,
-    Axis,
     Drawn,
     Entries,
     Hashed,
     PathLaw,
     RecordNumber,
+    UniformDraw,
     axes_of,
     computable,
-    draw,
     is_whole,
     items_of,
     tabled,
@@ -62,13 +57,10 @@ from dpcp_audit.proving.sources import is_function, is_plain
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable
 
     from dpcp_audit.proving.paths import Choices, Contents
 
-ZERO = ExponentialQuotient.of(0)
-RAREST = 2.0**-32
-"""Chance below which a uniform double, a multiple of 2⁻⁵³, is not as good as a real number."""
 _MOST_PARTS = 64
 """Whole numbers that a record's number is rounded to."""
 _BELOW = {"Lt": (True, 0), "LtE": (True, 1), "Gt": (False, 1), "GtE": (False, 0)}
@@ -79,14 +71,9 @@ _TYPES: dict[Any, Any] = {
 Cut = tuple[Fraction, int]
 """A place just below a number (0), or just above it (1)."""
 _NO_CUT: Cut = (Fraction(0), 0)
-_Level = tuple[int, ExponentialQuotient]
-"""How many of a uniform draw's doubles lie below a level, and the chance that it stands for."""
-_DOUBLES = 2**53
-_NONE: _Level = (0, ZERO)
-_ALL: _Level = (_DOUBLES, ONE)
 
 
-class LocalReader(PathReader):
+class LocalReader(DrawReader):
     """Reads a function of one value along one path.
 
     Parameters
@@ -98,14 +85,11 @@ class LocalReader(PathReader):
     """
 
     def __init__(self, choices: Choices, cell: tuple[Cut, Cut] = (_NO_CUT, _NO_CUT)) -> None:
-        super().__init__(None)
-        self.choices, self.cell, self.chance = choices, cell, ONE
+        super().__init__(None, choices)
+        self.cell = cell
         self.whole, self.compared = cell, set[Any]()
         self.for_some = True  # NumPy's warnings are seen, and depend on the value
-        self.fixed: dict[int, int] = {}
         self.residues: tuple[int, ...] = ()
-        self._levels: dict[int, tuple[_Level, _Level]] = {}
-        self._tabled: set[int] = set()
         self._seeds = 0
         self.appended: dict[int, tuple[Value, ...]] = {}
         self.looked_at: set[int] = set()
@@ -159,21 +143,6 @@ class LocalReader(PathReader):
         """Refuse a loop over all records in a report of one."""
         raise self.refuse("a loop over records in a report of one record")
 
-    def truth(self, value: Value) -> bool:
-        """Return True if a condition holds on this path."""
-        return super().truth(self._settled(value))
-
-    def _settled(self, value: Value) -> Value:
-        """Return a drawn value as the number that it is on this path."""
-        if not isinstance(value, Drawn):
-            return value
-        for axis in value.axes:
-            if axis.token not in self.fixed:
-                possible = [i for i, chance in enumerate(axis.chances) if chance.top]
-                self.fixed[axis.token] = possible[self.choices.choose(len(possible))]
-                self.chance = self.chance * axis.chances[self.fixed[axis.token]]
-        return value.at(self.fixed)
-
     def residue(self, modulus: int) -> int:
         """Return the hash of a value on this path: any whole number below the modulus."""
         if self.fixed or self._levels:
@@ -194,16 +163,12 @@ class LocalReader(PathReader):
         if isinstance(a, Entries) or isinstance(b, Entries):
             return self.lift(lambda x, y: order.compare(self, name, x, y), a, b)
         for x, y, first in ((a, b, True), (b, a, False)):
-            if isinstance(x, RecordNumber | UniformDraw) and name in _BELOW:
+            if isinstance(x, RecordNumber) and name in _BELOW:
                 less, cut = _BELOW[name]
-                if isinstance(x, UniformDraw):
-                    # u <= level and u > level reach the level, as level < u and level >= u do
-                    reached = name in ({"LtE", "Gt"} if first else {"Lt", "GtE"})
-                    return self._uniform_compared(x, y, less=less is first, reached=reached)
                 return self._record_compared(x, y, less is first, cut if first else 1 - cut)
         if computable(a, b):
             return self.lift(lambda x, y: order.known_compare(self, name, x, y), a, b)
-        return None
+        return super().decided(name, a, b)
 
     def _record_compared(self, record: RecordNumber, level: Value, less: bool, cut: int) -> Value:  # noqa: FBT001
         """Return the answer whether a record's number is below a cut at a level, or is not."""
@@ -249,68 +214,6 @@ class LocalReader(PathReader):
         above = (m for m in range(low, high) if not self._record_compared(record, m + 1, False, 0))
         return next(above, high)
 
-    def _uniform_compared(
-        self, draw: UniformDraw, level: Value, *, less: bool, reached: bool
-    ) -> Value:
-        """Return if a uniform draw is below a level; a table, where the draw has no name."""
-        named = draw.token in self._levels or any(x is draw for x in self.path.bindings())
-        if draw.token in self._tabled:
-            raise self.refuse("one uniform draw of an array is compared twice")
-        level = self._settled(level) if named else level
-        values = level.values if isinstance(level, Drawn) else (level,)
-        levels = [self._level(each, reached=reached) for each in values]
-        of_numpy = {isinstance(plain(each), np.generic) or draw.of_numpy for each in values}
-        if len(of_numpy) > 1:
-            raise self.refuse("a draw is compared with numbers of NumPy's type and of Python's")
-        made: Any = np.bool_ if True in of_numpy else bool
-        if named:
-            return made(self._is_below(draw, levels[0]) is less)
-        self._tabled.add(draw.token)
-        steps = sorted({number: (number, chance) for number, chance in [_NONE, *levels]}.values())
-        ends = [*steps[1:], _ALL] if steps[-1][0] < _DOUBLES else steps[1:]
-        shares = tuple(self._share(*each) for each in zip(steps, ends, strict=False))
-        below = Drawn((Axis(next(tokens), shares),), tuple(range(len(shares))))
-        axes = level.axes if isinstance(level, Drawn) else ()
-        places = Drawn(axes, tuple(sum(step[0] < each[0] for step in steps) for each in levels))
-        return tabled(lambda part, place: made((part < place) is less), below, places)
-
-    def _level(self, level: Value, *, reached: bool) -> _Level:
-        """Return the doubles below a known number, or up to it, and the chance that they have."""
-        form = form_of(level) if is_known(level) and is_scalar(level) else None
-        if form is None:
-            raise self.refuse("a draw is compared with a value that is not a known number")
-        place = Fraction(float(min(max(plain(level), -1), 2))) * _DOUBLES
-        number = math.floor(place) + 1 if reached else math.ceil(place)
-        if 0 < number < _DOUBLES:
-            return number, form
-        return _NONE if number <= 0 else _ALL
-
-    def _share(self, low: _Level, high: _Level) -> ExponentialQuotient:
-        """Return the chance of a uniform draw between two levels, between which there are some."""
-        share = high[1] - low[1]
-        if share.sign <= 0:
-            raise self.refuse("a chance so small that doubles do not show it")
-        self.check_chances([share])
-        return share
-
-    def _is_below(self, draw: UniformDraw, level: _Level) -> bool:
-        """Return True if a uniform draw is below a level on this path."""
-        low, high = self._levels.setdefault(draw.token, (_NONE, _ALL))
-        if level[0] <= low[0] or level[0] >= high[0]:
-            return level[0] >= high[0]
-        whole = self._share(low, high)
-        shares = self._share(low, level) / whole, self._share(level, high) / whole
-        self.check_chances(shares)
-        below = self.choices.choose(2) == 0
-        self.chance = self.chance * shares[not below]
-        self._levels[draw.token] = (low, level) if below else (level, high)
-        return below
-
-    def check_chances(self, shares: Iterable[ExponentialQuotient]) -> None:
-        """Refuse chances that are too small for doubles."""
-        if any(each.top and float(each) < RAREST for each in shares):
-            raise self.refuse("a chance so small that doubles do not show it")
-
     # ------------------------------------------------------------------ functions of draws
 
     def lift(self, of: Callable[..., Value], *values: Value) -> Value:
@@ -327,7 +230,7 @@ class LocalReader(PathReader):
             return self.array(tuple(self.lift(of, *each) for each in zip(*columns, strict=True)))
         open_axes = any(axis.token not in self.fixed for axis in axes_of(values))
         if not open_axes or any(isinstance(each, UniformDraw) for each in values):
-            return of(*values) if open_axes else of(*map(self._settled, values))
+            return of(*values) if open_axes else of(*map(self.settled, values))
         found = tabled(of, *values)
         if not all(map(is_known, found.values)):
             raise self.refuse("a draw decides between values that are not known")
@@ -430,22 +333,14 @@ class LocalReader(PathReader):
         """Return the result of a call."""
         if isinstance(function, BoundMethod):
             return self._method(function, args, kw)
-        if not is_function(function):
-            return super().call(function, args, kw)
-        if function in GLOBAL_DRAWS:
-            noise_rules.refuse_seeds(self)
-            return draw(self, GLOBAL_DRAWS[function][1], args, kw)
         if function is print:
             raise self.refuse("something is printed that depends on a value")
-        found = None if kw or not args else self._of_draws(function, args)
+        known = is_function(function) and function not in GLOBAL_DRAWS
+        found = self._of_draws(function, args) if known and args and not kw else None
         return super().call(function, args, kw) if found is None else found
 
     def _method(self, bound: BoundMethod, args: list[Value], kw: dict[str, Value]) -> Value:
         owner, name = bound.owner, bound.name
-        if isinstance(owner, Generator):
-            return draw(self, name, args, kw)
-        if isinstance(owner, Distribution):
-            raise self.refuse("a draw whose outcomes are not enumerated")
         if isinstance(owner, Reference) and owner.address in self.appended:
             if name != "append" or len(args) != 1 or kw:
                 raise self.refuse("a list from outside of a loop is used in another way")

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving.distances import NUMPY, Hidden, Value, is_known, tokens
-from dpcp_audit.proving.draw_outcomes import UniformDraw
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
     RealArray,
@@ -49,6 +48,14 @@ _MOST = 20_000
 
 class TooManyOutcomesError(Exception):
     """A law has more outcomes than are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniformDraw(Hidden):
+    """A uniform draw on [0, 1), known by the comparisons it was used in; NumPy's in an array."""
+
+    token: int
+    of_numpy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +375,7 @@ def computable(*values: Value) -> bool:
 # ---------------------------------------------------------------------- draws
 
 _UNIFORM = {"random": ("size",), "random_sample": ("size",), "rand": ("size",)}
-_ARGUMENTS = _UNIFORM | {
+ARGUMENTS = _UNIFORM | {
     "uniform": ("low", "high", "size"),
     "integers": ("low", "high", "size"),
     "randint": ("low", "high", "size"),
@@ -381,7 +388,7 @@ _TYPES: dict[str, Any] = {"integers": np.int64, "randint": int}
 
 def draw(reader: Any, name: str, args: list[Value], kw: dict[str, Value]) -> Value:
     """Return the draw of a generator's method."""
-    names = _ARGUMENTS.get(name)
+    names = ARGUMENTS.get(name)
     if names is None or len(args) > len(names):
         raise reader.refuse(
             f"a draw by {name} for each record or value, whose outcomes are not enumerated",
