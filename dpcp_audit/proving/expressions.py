@@ -34,6 +34,7 @@ from dpcp_audit.proving.distances import (
     PublicAnswer,
     Records,
     Reference,
+    Refusal,
     SampledPlaces,
     Statistic,
     Suspect,
@@ -50,10 +51,11 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import OutsideList, is_scalar, plain
 from dpcp_audit.proving.loops import MOST_STEPS, Loops
 from dpcp_audit.proving.paths import Contents, holds, join_returns
+from dpcp_audit.proving.sources import names_in
 from dpcp_audit.proving.torch_values import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 NO_DOUBLE = 2**1000
@@ -152,18 +154,17 @@ class Expressions(Loops):
             for key, value in zip(node.keys, node.values, strict=True)
             if key is not None
         ]
-        keys = tuple(plain(key) for key, _ in pairs)
-        if not all(isinstance(key, str | int | float) for key in keys) or len(set(keys)) < len(
-            keys
-        ):
-            raise self.refuse("a key of a dictionary is not known")
-        return self.path.store(Contents("dict", tuple(value for _, value in pairs), keys))
+        return self._dictionary(pairs)
 
     def _read_DictComp(self, node: ast.DictComp) -> Value:
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
         pairs = self.comprehension(ast.copy_location(ast.ListComp(pair, node.generators), node))
         if isinstance(pairs, Records):
             raise self.refuse("a dictionary with an entry for each record")
+        return self._dictionary(pairs)
+
+    def _dictionary(self, pairs: Iterable[tuple[Value, ...]]) -> Reference:
+        """Return a new dictionary, of keys that are known and differ."""
         keys = tuple(plain(key) for key, _ in pairs)
         if not all(type(key) in {str, int, float} for key in keys) or len(set(keys)) < len(keys):
             raise self.refuse("a key of a dictionary is not known")
@@ -242,10 +243,17 @@ class Expressions(Loops):
 
     def made_at(self, node: ast.expr) -> int:
         """Return the first line that computed data without noise for a name in this; else 0."""
-        names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
-        return min(
-            filter(None, (self.made.get((self.frame, name), 0) for name in names)), default=0
-        )
+        made = (self.made.get((self.frame, name), 0) for name in names_in(node))
+        return min(filter(None, made), default=0)
+
+    def named(self, *nodes: ast.AST) -> Iterator[Value]:
+        """Yield the values of the names that are read in nodes, of those that can be read."""
+        for each in (one for node in nodes for one in ast.walk(node)):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+                try:
+                    yield self.read(each)
+                except Refusal:
+                    continue
 
     def taken_at(self, node: ast.expr | ast.stmt) -> int:
         """Return the line that took data bare to which noise is added elsewhere; else 0.

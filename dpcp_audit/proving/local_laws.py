@@ -45,7 +45,7 @@ from dpcp_audit.proving.local_values import (
     typed,
 )
 from dpcp_audit.proving.paths import Choices
-from dpcp_audit.proving.sources import is_function
+from dpcp_audit.proving.sources import is_function, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -262,7 +262,7 @@ def chosen_by_coins(
     rule = calls.rule_of(function) if is_function(function) else None
     if rule is None or rule.name != "np.where" or len(node.args) != 3 or node.keywords:
         return None
-    chance, names = coins.chance, {each.id for each in _names(node.args[1:])}
+    chance, names = coins.chance, names_in(*node.args[1:])
     values = {name: reader.read(ast.copy_location(_loaded(name), node)) for name in names}
     records = [(name, each) for name, each in values.items() if isinstance(each, Records)]
     others = [each for each in values.values() if not isinstance(each, Records)]
@@ -293,10 +293,6 @@ def chosen_by_coins(
     return Public((reader.n or 0,))
 
 
-def _names(nodes: list[ast.expr]) -> list[ast.Name]:
-    return [each for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)]
-
-
 def _loaded(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
@@ -325,16 +321,12 @@ def _public(values: list[Value]) -> Value:
 
 def draws(reader: Reader, *nodes: ast.AST) -> bool:
     """Return True if expressions or statements name a generator, or a function of the program."""
-    for each in (one for node in nodes for one in ast.walk(node)):
-        if isinstance(each, ast.Attribute) and each.attr == "random":
+    parts = (each for node in nodes for each in ast.walk(node))
+    if any(isinstance(each, ast.Attribute) and each.attr == "random" for each in parts):
+        return True
+    for value in reader.named(*nodes):
+        own = isinstance(value, types.FunctionType) and calls.rule_of(value) is None
+        of_name = isinstance(value, Closure) and isinstance(value.node, ast.FunctionDef)
+        if isinstance(value, Generator) or own or of_name:
             return True
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            try:
-                value = reader.read(each)
-            except Refusal:
-                continue
-            own = isinstance(value, types.FunctionType) and calls.rule_of(value) is None
-            of_name = isinstance(value, Closure) and isinstance(value.node, ast.FunctionDef)
-            if isinstance(value, Generator) or own or of_name:
-                return True
     return False

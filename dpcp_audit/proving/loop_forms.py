@@ -42,7 +42,7 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
-from dpcp_audit.proving.sources import is_function
+from dpcp_audit.proving.sources import is_function, names_in
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 
 if TYPE_CHECKING:
@@ -333,11 +333,11 @@ def permute_and_flip(reader: Any, node: ast.For) -> list[ast.stmt] | None:
 
 def is_kept(steps: dict[str, ast.expr], chance: ast.expr) -> bool:
     """Return True if a name is read before it is assigned in this round: it is of the last one."""
-    later = list(steps)
+    later = set(steps)
     for name, step in (*steps.items(), ("", chance)):
-        if any(_is_name(each, one) for each in ast.walk(step) for one in later):
+        if names_in(step) & later:
             return True
-        later = [each for each in later if each != name]
+        later.discard(name)
     return False
 
 

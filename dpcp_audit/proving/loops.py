@@ -35,6 +35,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, plain, rational_of
 from dpcp_audit.proving.paths import Contents, join_paths
+from dpcp_audit.proving.sources import names_in
 from dpcp_audit.proving.statements import Ends, Statements
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Loops(Statements):
         records = iterable.records if isinstance(iterable, Together) else iterable
         if self.each_record:
             raise self.refuse("a loop over records in a loop over records")
-        targets = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+        targets, read = names_in(node.target), names_in(*node.body, use=ast.Load)
         kinds = (ast.Name, ast.Tuple, ast.Store)
         if not all(isinstance(each, kinds) for each in ast.walk(node.target)):
             raise self.refuse("a loop over records binds something other than names")
@@ -106,12 +107,6 @@ class Loops(Statements):
             for part in node.body
             for each in ast.walk(part)
             if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-        }
-        read = {
-            each.id
-            for part in node.body
-            for each in ast.walk(part)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
         }
         if changed & read or targets & changed:
             raise self.refuse("a loop over records reads its own running sum")
@@ -376,16 +371,11 @@ def _keeps_type(cells: Contents, value: Value) -> bool:
 
 def _carries(node: ast.While) -> bool:
     """Return True if a round of a loop reads what an earlier one has assigned."""
-    names = [each for part in node.body for each in ast.walk(part) if isinstance(each, ast.Name)]
-    assigned = {each.id for each in names if isinstance(each.ctx, ast.Store)}
-    made: set[str] = set()
+    waiting = names_in(*node.body, use=ast.Store)
     for part in node.body:
-        here = [each for each in ast.walk(part) if isinstance(each, ast.Name)]
-        read = {each.id for each in here if isinstance(each.ctx, ast.Load)}
-        added = isinstance(part, ast.AugAssign)
-        if added or read & (assigned - made):
+        if isinstance(part, ast.AugAssign) or names_in(part, use=ast.Load) & waiting:
             return True
-        made |= {each.id for each in here if isinstance(each.ctx, ast.Store)}
+        waiting -= names_in(part, use=ast.Store)
     return False
 
 

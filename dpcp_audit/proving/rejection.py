@@ -19,7 +19,7 @@ from dpcp_audit.proving import known_calls as calls
 from dpcp_audit.proving.distances import DISCRETE, Noise, Private, tokens
 from dpcp_audit.proving.exact_numbers import Surd, exact_of
 from dpcp_audit.proving.loop_forms import assigned_once, compared, draws_by, is_kept
-from dpcp_audit.proving.sources import is_function
+from dpcp_audit.proving.sources import is_function, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +85,7 @@ class _Candidate:
 
     def bind(self, name: str, step: ast.expr) -> None:
         """Read an assignment in the loop."""
-        names = {each.id for each in ast.walk(step) if isinstance(each, ast.Name)}
-        if names & {self.name, *self.known}:
+        if names_in(step) & {self.name, *self.known}:
             self.found = {**self.known, name: self.polynomial(step)}
             return
         value = self.reader.read(step)
@@ -132,8 +131,8 @@ class _Candidate:
             return self._of_operator(node)
         if isinstance(node, ast.Name) and node.id in self.known:
             return self.known[node.id]
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        value = None if names & {self.name, *self.known} else exact_of(self.reader.read(node))
+        of_draw = names_in(node) & {self.name, *self.known}
+        value = None if of_draw else exact_of(self.reader.read(node))
         if value is None:
             raise self._refusal()
         return value, _ZERO, _ZERO

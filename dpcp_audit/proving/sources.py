@@ -297,6 +297,12 @@ def locals_of(node: FunctionNode) -> frozenset[str]:
     return frozenset(given | assigned_in(node.body if isinstance(node, ast.FunctionDef) else []))
 
 
+def names_in(*nodes: ast.AST, use: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    """Return the names that stand in nodes, in any use, or as read (Load) or assigned (Store)."""
+    found = (each for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name))
+    return {each.id for each in found if isinstance(each.ctx, use)}
+
+
 def assigned_in(body: list[ast.stmt]) -> set[str]:
     """Return the names that statements assign, bind or delete."""
     found = set[str]()

@@ -39,7 +39,7 @@ from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.loop_forms import shown_counts
 from dpcp_audit.proving.paths import Contents, Joining, Path, holds, join_paths, join_returns
 from dpcp_audit.proving.reading import Interpreter
-from dpcp_audit.proving.sources import admitted, assigned_in
+from dpcp_audit.proving.sources import admitted, assigned_in, names_in
 from dpcp_audit.proving.thresholds import Present
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Statements(Interpreter):
         made, taken = self.made_at(node.value) or node.lineno, self.taken_at(node.value)
         for target in node.targets:
             self.bind(target, value)
-            names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+            names = names_in(target)
             bare = is_data(value) and not isinstance(value, Records)
             self.made |= {(self.frame, name): made if bare else 0 for name in names}
             self.taken |= {(self.frame, name): taken if bare else 0 for name in names}
@@ -238,8 +238,7 @@ class Statements(Interpreter):
                 return False
             high = above.get(high)
         given = {each.arg for each in above if isinstance(each, ast.arg)}
-        stored = {x.id for x in above if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
-        own, name = given | stored, node.target.id
+        own, name = given | names_in(function, use=ast.Store), node.target.id
         made = [each for each in _before(node, above) if self._makes(each, name, own)]
         start = _end(made[0]) if made else (0, 0)
         return (bool(made) or name not in given) and all(

@@ -207,19 +207,23 @@ def of_entries(bounds: Any) -> Callable[..., Value]:
     return lambda reader, x: entrywise(reader, x, bounds)
 
 
-def squared_error(reader: Interpreter, input: Value, target: Value) -> Value:  # noqa: A002
-    """``mse_loss`` of one record."""
+def _require_one_shape(reader: Interpreter, input: Value, target: Value) -> Each:  # noqa: A002
+    """Return the first of two tensors of one record, both of one shape."""
     one, other = each_of(reader, input), each_of(reader, target)
     if one.shape != other.shape or one.batched or other.batched:
         raise reader.refuse("a loss of tensors of other shapes, or of all records")
+    return one
+
+
+def squared_error(reader: Interpreter, input: Value, target: Value) -> Value:  # noqa: A002
+    """``mse_loss`` of one record."""
+    _require_one_shape(reader, input, target)
     return total(mean=True)(reader, power(reader, reader.operate("Sub", input, target), 2))
 
 
 def logistic(reader: Interpreter, input: Value, target: Value) -> Value:  # noqa: A002
     """The loss max(z, 0) - z·y + log(1 + exp(-|z|)) of one logit z and label y."""
-    one, other = each_of(reader, input), each_of(reader, target)
-    if one.shape != other.shape or one.batched or other.batched:
-        raise reader.refuse("a loss of tensors of other shapes, or of all records")
+    one = _require_one_shape(reader, input, target)
     product = each_of(reader, reader.operate("Mult", input, target))
     both = replace(product, size=product.size + one.size + 1, steep=2 * product.steep + one.steep)
     return total(mean=True)(reader, public_of(both))

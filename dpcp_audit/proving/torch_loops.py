@@ -12,13 +12,13 @@ from dpcp_audit.proving.distances import (
     Private,
     Records,
     Reference,
-    Refusal,
     Together,
     Value,
     sources_of,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.paths import Contents
+from dpcp_audit.proving.sources import names_in
 from dpcp_audit.proving.torch_calls import rule_of
 from dpcp_audit.proving.torch_gradients import Transform
 from dpcp_audit.proving.torch_values import Each, Tensor, each_of, listed, records_of, summed
@@ -31,15 +31,10 @@ def is_of_tensors(reader: Any, iterable: Value, *nodes: ast.AST) -> bool:
     """Return True if a loop goes through a tensor, or through records and names tensors."""
     if not isinstance(iterable, Records | Together):
         return isinstance(iterable, Each)
-    for each in (one for node in nodes for one in ast.walk(node)):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            try:
-                value = reader.read(each)
-            except Refusal:
-                continue
-            module = isinstance(value, types.ModuleType) and value.__name__.startswith("torch")
-            if module or isinstance(value, Tensor | Transform) or rule_of(value) is not None:
-                return True
+    for value in reader.named(*nodes):
+        module = isinstance(value, types.ModuleType) and value.__name__.startswith("torch")
+        if module or isinstance(value, Tensor | Transform) or rule_of(value) is not None:
+            return True
     return False
 
 
@@ -49,8 +44,7 @@ def read(reader: Any, node: ast.For, iterable: Records | Together | Each) -> Non
     if reader.each_record:
         raise reader.refuse("a loop over records in a loop over records")
     others = [node.target, *(each for each in node.body if _sum(each) is None)]
-    stored = [each for part in others for each in ast.walk(part) if isinstance(each, ast.Name)]
-    named = {each.id for each in stored if isinstance(each.ctx, ast.Store)}
+    named = names_in(*others, use=ast.Store)
     appended = [each[0] for each in map(_appended, node.body) if each is not None]
     if named & set(appended) or len(set(appended)) < len(appended):
         raise reader.refuse("a list is filled in a loop over records that changes it otherwise")

@@ -45,6 +45,7 @@ from dpcp_audit.proving.torch_values import (
     TorchSource,
     checked,
     each_of,
+    joined,
     public_of,
     share,
     shown,
@@ -211,14 +212,8 @@ def _parts(reader: Interpreter, tensors: Value) -> list[Each]:
 
 
 def _together(reader: Interpreter, parts: list[Each], shape: tuple[int, ...]) -> Value:
-    first = parts[0]
-    records = next((each.records for each in parts if each.records is not None), None)
-    if any(each.records and records and not each.records.goes_with(records) for each in parts):
-        raise reader.refuse("tensors of different records are combined")
     size, steep = (max(getattr(each, name) for each in parts) for name in ("size", "steep"))
-    leaves = frozenset[int]().union(*(each.leaves for each in parts))
-    found = Each(shape, size, steep, first.single, records, first.batched, leaves=leaves)
-    return public_of(found)
+    return joined(reader, parts, Each(shape, size, steep, None))
 
 
 # ---------------------------------------------------------------------- noise

@@ -262,7 +262,8 @@ def _of_two(reader: Interpreter, name: str, a: Each, b: Each) -> Value:
     else:
         raise reader.refuse(f"{name} of tensors of one record is not followed")
     scaled = _scaled(a, b) if name == "Mult" else None
-    return _joined(reader, a, b, replace(a, shape=shape, size=size, steep=steep, square=scaled))
+    found = replace(a, shape=shape, size=size, steep=steep, square=scaled)
+    return joined(reader, [a, b], found)
 
 
 def _scaled(a: Each, b: Each) -> Fraction | None:
@@ -290,19 +291,22 @@ def _shape(reader: Interpreter, name: str, a: Each, b: Each) -> Shape:
     return ()
 
 
-def _joined(reader: Interpreter, a: Each, b: Each, found: Each) -> Value:
-    """Return a result of two tensors: of the same records, and of one precision."""
-    if a.records and b.records and not a.records.goes_with(b.records):
+def joined(reader: Interpreter, parts: list[Each], found: Each) -> Value:
+    """Return a result of several tensors: of the same records, and of one precision."""
+    records = [each.records for each in parts if each.records is not None]
+    if not all(each.goes_with(records[0]) for each in records):
         raise reader.refuse("tensors of different records are combined")
-    singles = {each.single for each in (a, b)} - {None}
+    singles = {each.single for each in parts} - {None}
     if len(singles) > 1:
         raise reader.refuse("tensors of two precisions are combined", "give one dtype to all")
-    records, batched = a.records or b.records, a.batched or b.batched
-    single = singles.pop() if singles else None
     found = replace(
-        found, records=records, batched=batched, single=single, leaves=a.leaves | b.leaves,
+        found,
+        records=records[0] if records else None,
+        batched=any(each.batched for each in parts),
+        single=singles.pop() if singles else None,
+        leaves=frozenset[int]().union(*(each.leaves for each in parts)),
         token=next(tokens),
-    )  # fmt: skip
+    )
     return public_of(checked(reader, found))
 
 
