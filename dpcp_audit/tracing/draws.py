@@ -18,7 +18,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from builtins import max, min  # noqa: A004, UP029  (a followed call replaces them)
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -490,16 +490,31 @@ class Observation(NamedTuple):
 
     kind: Seen
     result: Any
-    draws: tuple[int, ...]
+    draws: Any
     line: Line
     offset: Any = 0.0
-    scale: float = 0.0
+    scale: Any = 0.0
     at_return: bool = False
     key: Any = None
 
     def with_result(self, result: Any) -> Observation:
         """Return the observation with what was seen."""
         return Observation(self[0], result, *self[2:])
+
+    @property
+    def is_whole(self) -> bool:
+        """True if it speaks of an array of draws, one by one: its fields are arrays too."""
+        return isinstance(self.draws, np.ndarray)
+
+    def one_by_one(self) -> list[Observation]:
+        """Return the observations of an array, of one draw each."""
+        if not self.is_whole:
+            return [self]
+        columns: Any = self.result, self.draws, self.offset, self.scale
+        return [
+            self._replace(result=result, draws=(draw,), offset=offset, scale=scale)
+            for result, draw, offset, scale in zip(*(c.tolist() for c in columns), strict=True)
+        ]
 
 
 _STANDARD = Path(os.__file__).parent
@@ -754,6 +769,11 @@ class NoiseDraw:
     settled: bool = False
     pure: bool = False
 
+    @property
+    def places(self) -> slice:
+        """The index, as a slice."""
+        return slice(self.index, self.index + 1)
+
     def narrow(self, offset: float, coefficient: float, how: Ordering) -> None:
         """Keep that ``offset + coefficient·Z`` compares with 0 in this way."""
         self.region = self.region.narrowed(
@@ -771,6 +791,87 @@ class NoiseDraw:
         """Return True if Z, which is known, lies in the region, but for a relative slack."""
         z = 0.0 if self.point is None else self.point
         return self.region.holds(z, slack=slack * max(1.0, abs(z)))
+
+
+@dataclass(slots=True, eq=False)
+class NoiseVector:
+    """Independent draws of one continuous law, made at once, each of which is seen alone.
+
+    Parameters
+    ----------
+    start : int
+        Index of the first among the draws of the path.
+    law, name, line
+        As of a ``NoiseDraw``.
+    standard : ndarray
+        Z as an untraced run has it; NaN in a replay.
+    low, high : ndarray
+        Ends of what the observations leave.
+    point, log_unit : ndarray
+        Z, and the log of the factor between Z and the value, where that was read; else NaN.
+    pure : ndarray of bool
+        True where the value was read before anything was added to it.
+    """
+
+    start: int
+    law: NoiseLaw
+    name: str
+    line: Line
+    standard: FloatArray
+    low: FloatArray = field(init=False)
+    high: FloatArray = field(init=False)
+    point: FloatArray = field(init=False)
+    log_unit: FloatArray = field(init=False)
+    pure: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = self.standard.size
+        self.low, self.high = np.full(count, -np.inf), np.full(count, np.inf)
+        self.point, self.log_unit = np.full(count, np.nan), np.zeros(count)
+        self.pure = np.zeros(count, dtype=bool)
+
+    def narrow(self, places: Any, how: Ordering, bits: Any, offset: Any, scale: Any) -> None:
+        """Keep whether ``offset + scale·Z`` compares with 0 in this way."""
+        bound = -offset / scale
+        below = (bits == (how in _DOWNWARD)) == (scale > 0)
+        self.high[places] = np.where(below, np.minimum(self.high[places], bound), self.high[places])
+        self.low[places] = np.where(below, self.low[places], np.maximum(self.low[places], bound))
+
+    @property
+    def places(self) -> slice:
+        """The indices of the draws."""
+        return slice(self.start, self.start + self.standard.size)
+
+    def log_likelihood(self) -> FloatArray:
+        """Return the log-probability, or density, of what was observed of each draw."""
+        found, known = np.zeros(self.standard.size), ~np.isnan(self.point)
+        z, low, high = self.point[known], self.low[known], self.high[known]
+        slack = SLACK * np.maximum(1.0, np.abs(z))
+        inside = (low - slack <= z) & (z <= high + slack)
+        found[known] = np.where(inside, self.law.log_point(z) - self.log_unit[known], -np.inf)
+        narrowed = ~known & (np.isfinite(self.low) | np.isfinite(self.high))
+        found[narrowed] = self.law.log_interval(self.low[narrowed], self.high[narrowed])
+        return found
+
+    def split(self) -> list[NoiseDraw]:
+        """Return the draws one by one."""
+        columns = self.standard, self.low, self.high, self.point, self.log_unit, self.pure
+        return [
+            NoiseDraw(
+                index=self.start + place,
+                law=self.law,
+                name=self.name,
+                line=self.line,
+                standard=standard,
+                region=DrawRegion(low, high),
+                point=None if math.isnan(point) else point,
+                log_unit=unit,
+                pure=pure,
+            )
+            for place, (standard, low, high, point, unit, pure) in enumerate(
+                zip(*(each.tolist() for each in columns), strict=True)
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

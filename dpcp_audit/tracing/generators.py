@@ -35,6 +35,7 @@ from dpcp_audit.tracing.draws import (
     scipy_law,
     target_line,
 )
+from dpcp_audit.tracing.noisy_arrays import NoisyArray
 from dpcp_audit.tracing.path_runs import RevealedDraw
 from dpcp_audit.tracing.traced_arrays import traced_array
 from dpcp_audit.tracing.traced_numbers import (
@@ -531,9 +532,13 @@ class RecordingGenerator(_RevealingGenerator):
         values = sample() if self.path.live else undrawn(shape)
         law, loc, scale = described()
         line = target_line()
+        count = 1 if shape is None else math.prod(shape)
+        if count > 1 and self._by_arrays(law, scale):
+            standard = np.ravel((values - loc) / scale)
+            made = self.path.new_draws(law[0], name, line, standard)
+            return NoisyArray.drawn(self.path, made, values, loc, scale)
         if shape is None:
             return self._one(name, (law[0], values, float(loc), float(scale)), line)
-        count = math.prod(shape)
         parts = zip(
             law if len(law) == count else law * count,
             np.ravel(values).tolist(),
@@ -543,6 +548,10 @@ class RecordingGenerator(_RevealingGenerator):
         )
         numbers = np.fromiter((self._one(name, part, line) for part in parts), object, count)
         return traced_array(numbers.reshape(shape))
+
+    def _by_arrays(self, law: list[NoiseLaw], scale: Any) -> bool:
+        known = self.path.by_arrays and not self.path.unread and not self.path.closed
+        return bool(known and len(law) == 1 and not law[0].discrete and np.all(scale))
 
     def _one(self, name: str, part: tuple[NoiseLaw, Any, float, float], line: Line) -> Any:
         law, value, loc, scale = part

@@ -27,7 +27,7 @@ from dpcp_audit.words.validate import is_array
 from dpcp_audit.words.values import is_record, is_sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dpcp_audit.tracing.draws import Line
 
@@ -112,8 +112,7 @@ def _array(value: Any, line: Line, depth: int) -> Iterator[Atom]:
     yield f"array{value.shape}"
     if isinstance(value, TracedArray):
         # An untraced run has an array of numbers here; of which type is not known.
-        for each in np.ravel(values_of(value)).tolist():
-            yield from _plain(each)
+        yield from _numbers(np.ravel(values_of(value)), _plain)
         return
     in_c, in_fortran = value.flags.c_contiguous, value.flags.f_contiguous
     layout = "" if in_c and in_fortran else f" in {'C' if in_c else 'Fortran'} order"
@@ -133,8 +132,16 @@ def _array(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         for each in np.ravel(value).tolist():
             yield from _atoms(each, line, depth + 1)
     else:
-        for each in np.ravel(value).tolist():
-            yield from _signed(each)
+        yield from _numbers(np.ravel(value), _signed)
+
+
+def _numbers(values: Any, of_one: Callable[[Any], Iterator[Atom]]) -> Iterator[Atom]:
+    """Return the entries of an array; floats at once, where no zero among them has a sign."""
+    if values.dtype == float and not np.signbit(values[values == 0]).any():
+        yield from values.tolist()
+        return
+    for each in values.tolist():
+        yield from of_one(each)
 
 
 def _inside(value: Any, line: Line, depth: int) -> Iterator[Atom]:
@@ -188,7 +195,8 @@ def _named(kind: type) -> str:
 def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...], within: float = SAME) -> bool:
     """Return True if two outputs are the same, but for a relative difference of their numbers."""
     return len(first) == len(second) and all(
-        _same(a, b, within) for a, b in zip(first, second, strict=True)
+        (type(a) is type(b) and a == b) or _same(a, b, within)
+        for a, b in zip(first, second, strict=True)
     )
 
 

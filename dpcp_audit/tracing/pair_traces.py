@@ -281,13 +281,13 @@ def composed_noise(
 def _product(path: PathLoss, seed: int) -> ComposedNoise:
     if path.divergence is not None or any(draw.law not in COMPOSED for draw in path.draws):
         return ComposedNoise(whole=False, seed=seed)
-    moved = [draw for draw in path.draws if draw.shift > 0]
-    squares = math.fsum(draw.shift**2 for draw in moved if draw.law is NORMAL)
-    others = (_rounded(draw.shift) for draw in moved if draw.law is LAPLACE)
+    moved = [(draw.law, each) for draw in path.draws for each in draw.shift.tolist() if each > 0]
+    squares = math.fsum(shift**2 for law, shift in moved if law is NORMAL)
+    others = (_rounded(shift) for law, shift in moved if law is LAPLACE)
     return ComposedNoise(
         gaussian=_rounded(math.sqrt(squares)),
         laplace=tuple(sorted(others, reverse=True)),
-        whole=not any(math.isnan(draw.shift) for draw in path.draws),
+        whole=not any(np.isnan(draw.shift).any() for draw in path.draws),
         seed=seed,
     )
 

@@ -49,7 +49,14 @@ from dpcp_audit.tracing.reachable_names import (
     unused_entropy,
 )
 from dpcp_audit.tracing.traced_arrays import traced_array
-from dpcp_audit.tracing.traced_numbers import Traced, is_discrete, is_plain, made, traced_in
+from dpcp_audit.tracing.traced_numbers import (
+    Traced,
+    WholeArray,
+    is_discrete,
+    is_plain,
+    made,
+    traced_in,
+)
 from dpcp_audit.tracing.unread_noise import kept_noise
 
 if TYPE_CHECKING:
@@ -136,12 +143,17 @@ def _array(plain: Callable[..., Any]) -> Callable[..., Any]:
     def array(first: Any, *args: Any, **kwargs: Any) -> Any:
         asked = args[0] if args else kwargs.get("dtype")
         others = len(args) > 1 or kwargs.keys() - {"dtype", "copy"}
+        if isinstance(first, WholeArray) and not others and _is_float(asked):
+            return first if plain is _asarray else first.moved(np.copy)
         listed = isinstance(first, list | tuple) and not others and _is_float(asked)
         if listed and next(traced_in(first), None) is not None:
             return traced_array(list(first))
         return plain(first, *args, **kwargs)
 
     return array
+
+
+_asarray = np.asarray
 
 
 def _is_float(dtype: Any) -> bool:

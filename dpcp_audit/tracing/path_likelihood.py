@@ -320,11 +320,14 @@ def log_likelihoods(run: PathRun) -> FloatArray:
     NeedsValuesError
         If joined draws have no probability that is computed.
     """
-    found = np.array([draw.revealed for draw in run.draws])
+    found, singles = np.zeros(run.count), run.singles
+    found[[draw.index for draw in singles]] = [draw.revealed for draw in singles]
     joined = _narrowed(run)
-    _add_points(run.draws, found)
+    _add_points(singles, found)
     together = {draw.index for bit in joined for draw, _ in bit.terms}
-    _add_regions([draw for draw in run.draws if draw.index not in together], found)
+    _add_regions([draw for draw in singles if draw.index not in together], found)
+    for made in run.vectors:
+        found[made.places] = made.log_likelihood()
     for part in _components(joined):
         root, value = _joint(part)
         found[root.index] += value
@@ -339,27 +342,52 @@ def numerical_error(run: PathRun) -> float:
     Z is the difference of two numbers over the scale: its error is that of the larger one, times
     the slope of the log-density, or over the width of the interval that is left.
     """
-    sizes: dict[int, float] = defaultdict(float)
-    for each in run.seen:
-        if len(each.draws) == 1 and each.scale > 0:
+    sizes = np.full(run.count, np.nan)
+    for each in run.events:
+        if each.is_whole:
+            sizes[each.draws] = np.fmax(sizes[each.draws], np.abs(each.offset) / each.scale)
+        elif len(each.draws) == 1 and each.scale > 0:
             vector = isinstance(each.offset, np.ndarray)
             largest = float(np.abs(each.offset).max(initial=0.0)) if vector else abs(each.offset)
-            size = largest / each.scale
-            sizes[each.draws[0]] = max(sizes[each.draws[0]], size)
-    moved = math.fsum(_moved(run.draws[index], size) for index, size in sizes.items())
+            place, size = each.draws[0], largest / each.scale
+            sizes[place] = size if size > sizes[place] or math.isnan(sizes[place]) else sizes[place]
+    observed = ~np.isnan(sizes)
+    moved = math.fsum(_moved(*(column[observed] for column in (sizes, *_ends(run)))))
     return AGREE * (len(run.joined) + len(run.sums)) + _EPSILON * moved
 
 
-def _moved(draw: NoiseDraw, size: float) -> float:
-    """Return the change of a draw's log-probability for a relative change of its numbers."""
-    known = [] if draw.point is None else [draw.point]
-    ends = known or [end for end in (draw.region.low, draw.region.high) if math.isfinite(end)]
-    reach = max((abs(end) for end in ends), default=0.0)
-    first, last = (-math.inf, math.inf) if draw.law is None else draw.law.reach
-    width = min(draw.region.high, last) - max(draw.region.low, first)
-    width = 1.0 if known else min(1.0, width)
-    slope = max(1.0, reach) + (1 / width if width > 0 else 0.0)
-    return (reach + size) * slope
+def _ends(run: PathRun) -> list[FloatArray]:
+    """Return what is known of each draw: low and high end, Z, and both ends of its law's reach."""
+    low, high, point, first, last = (np.full(run.count, np.nan) for _ in range(5))
+    singles = run.singles
+    places = [draw.index for draw in singles]
+    low[places] = [draw.region.low for draw in singles]
+    high[places] = [draw.region.high for draw in singles]
+    point[places] = [math.nan if draw.point is None else draw.point for draw in singles]
+    first[places] = [-math.inf if draw.law is None else draw.law.reach[0] for draw in singles]
+    last[places] = [math.inf if draw.law is None else draw.law.reach[1] for draw in singles]
+    for made in run.vectors:
+        low[made.places], high[made.places], point[made.places] = made.low, made.high, made.point
+        first[made.places], last[made.places] = made.law.reach
+    return [low, high, point, first, last]
+
+
+def _moved(  # noqa: PLR0917  (columns of a table)
+    size: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    point: FloatArray,
+    first: FloatArray,
+    last: FloatArray,
+) -> FloatArray:
+    """Return the changes of draws' log-probabilities for a relative change of their numbers."""
+    known = ~np.isnan(point)
+    ends = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in (low, high)]
+    reach = np.where(known, np.abs(point), np.maximum(*ends))
+    width = np.where(known, 1.0, np.minimum(1.0, np.minimum(high, last) - np.maximum(low, first)))
+    with np.errstate(divide="ignore"):
+        slope = np.maximum(1.0, reach) + np.where(width > 0, 1 / width, 0.0)
+    return np.asarray((reach + size) * slope)
 
 
 def _narrowed(run: PathRun) -> list[JoinedBit]:

@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +31,13 @@ from dpcp_audit.tracing.path_tree import ForcedRun, changed_run
 from dpcp_audit.words.results import LineLoss, Remark, SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dpcp_audit.tracing.draws import Line, NoiseLaw, Observation
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.words.validate import FloatArray
 
 
 _REPLAYED = 1e-6
@@ -79,7 +81,7 @@ class _Divergence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DrawLoss:
-    """The loss that one draw adds to a path.
+    """The loss that one draw adds to a path, or each of a vector of them: then in arrays.
 
     Parameters
     ----------
@@ -87,25 +89,25 @@ class _DrawLoss:
         The line where it was drawn.
     name : str
         As the generator's method is called.
-    scale : float
+    scale : ndarray
         The noise scale in the unit of the number that was observed; NaN where it is not known.
-    sensitivity : float
+    sensitivity : ndarray
         The difference of that number's noiseless part between the inputs; NaN likewise.
-    loss : float
+    loss : ndarray
         The part of the log-ratio from this draw.
     law : NoiseLaw or None
         The law of Z; None if the draw was revealed as it was made.
-    shift : float
+    shift : ndarray
         The largest sensitivity in noise scales; NaN where it is not known.
     """
 
     line: Line
     name: str
-    scale: float
-    sensitivity: float
-    loss: float
+    scale: FloatArray
+    sensitivity: FloatArray
+    loss: FloatArray
     law: NoiseLaw | None
-    shift: float
+    shift: FloatArray
 
     @property
     def additive(self) -> bool:
@@ -226,14 +228,15 @@ def path_loss(
     """
     path, start = SampledRun(values=values), rng.bit_generator.state
     output = target.outputs(x, path, rng)
-    other = ForcedRun(path.seen, values=values)
+    other = ForcedRun(path.events, values=values)
     shown = _shown_seed(path, output)
     divergence = shown or _replayed(target, neighbour, other, output)
     here = log_likelihoods(path)
     if not np.isfinite(here).all():
         raise UnfollowableError("a probability is lost to rounding", target.home)
     parts = _parts(path, other, here) if divergence is None else ()
-    loss = math.inf if divergence else math.fsum(each.loss for each in parts)
+    places = _places(path, output)
+    loss = math.inf if divergence else math.fsum(x for each in parts for x in each.loss.tolist())
     return PathLoss(
         loss=loss,
         draws=parts,
@@ -241,13 +244,13 @@ def path_loss(
         certain=_is_certain(divergence, path, other)
         or (shown is not None and _seed_settles(target, neighbour, path, output, rng, start)),
         revealed=_revealed(path),
-        shown=None if _places(path, output) is None else _values(path),
-        forked=any(each.kind not in _VALUES and not _is_seed(each) for each in path.seen),
+        shown=None if places is None else _values(path),
+        forked=any(each.kind not in _VALUES and not _is_seed(each) for each in path.events),
         silent=tuple(sorted(path.silent)),
         output=output,
-        noisy=_noisy_numbers(path, other, output) if divergence is None else (),
-        answers=_answers(path, output),
         error=0.0 if divergence else numerical_error(path) + numerical_error(other),
+        answers=None if places is None else _answers(path),
+        noisy=() if divergence or places is None else _noisy_numbers(path, other, output, places),
         seeded=bool(path.seeded),
     )
 
@@ -256,7 +259,7 @@ def _shown_seed(path: PathRun, output: tuple[Atom, ...]) -> _Divergence | None:
     """Return the divergence of an output that holds a seed of its noise; None if it holds none."""
     shown = {float(each) for each in output if isinstance(each, int | float | np.number)}
     seeds = {each for each in path.seeded if float(each) in shown}
-    for found in path.seen:
+    for found in path.seen if seeds else ():
         if _is_seed(found) and seeds.intersection(np.ravel(found.result).tolist()):
             says = "the output holds the seed that its noise is drawn from"
             return _Divergence(departure=_Departure.OUTPUT, says=says, line=found.line)
@@ -334,7 +337,7 @@ def require_replay(target: TracedTarget, x: Any, seed: int) -> None:
 def _require_replay(target: TracedTarget, x: Any, seed: int, *, values: bool) -> None:
     path = SampledRun(values=values)
     output = target.outputs(x, path, np.random.default_rng(seed))
-    again = ForcedRun(path.seen, values=values)
+    again = ForcedRun(path.events, values=values)
     divergence = _replayed(target, x, again, output, seed=seed + 1)
     if divergence is not None:
         raise UnfollowableError(
@@ -343,7 +346,7 @@ def _require_replay(target: TracedTarget, x: Any, seed: int, *, values: bool) ->
             divergence.line,
         )
     for part in _parts(path, again, log_likelihoods(path)):
-        if not abs(part.loss) <= _REPLAYED:
+        if not np.all(np.abs(part.loss) <= _REPLAYED):
             raise UnfollowableError(
                 "the target has randomness that is not followed, or keeps a state between its "
                 f"calls: replayed on the same input, its {part.name} draw is added to another "
@@ -361,8 +364,8 @@ def _replayed(
         return _Divergence(
             departure=_Departure.WAY, says=end.reason, line=end.line, blames=end.blames
         )
-    if len(path.seen) < len(path.transcript):
-        unseen = path.transcript[len(path.seen)]
+    if len(path.events) < len(path.transcript):
+        unseen = path.transcript[len(path.events)].one_by_one()[0]
         drawn = [path.draws[each].line for each in unseen.draws if each < len(path.draws)]
         line = drawn[0] if drawn else unseen.line
         says = "the noise of this line is not seen"
@@ -399,15 +402,24 @@ _VALUES = frozenset({Seen.VALUE, Seen.SETTLED})
 
 def _values(path: PathRun) -> tuple[Any, ...]:
     """Return the observed values that no earlier ones settle, in order."""
-    return tuple(each.result for each in path.seen if each.kind is Seen.VALUE)
+    found: list[Any] = []
+    for each in path.events:
+        if each.kind is Seen.VALUE:
+            found += each.result.tolist() if each.is_whole else [each.result]
+    return tuple(found)
 
 
-def _answers(path: PathRun, output: tuple[Atom, ...]) -> tuple[tuple[float, float], ...] | None:
-    """Return the noiseless parts and scales of the values read; None if one is not returned."""
-    values = [each for each in path.seen if each.kind is Seen.VALUE]
-    if _places(path, output) is None or any(np.ndim(each.offset) for each in values):
-        return None
-    return tuple((float(each.offset), each.scale) for each in values)
+def _answers(path: PathRun) -> tuple[tuple[float, float], ...] | None:
+    """Return the noiseless parts and scales of the values read; None where they have none."""
+    found: list[tuple[float, float]] = []
+    for each in path.events:
+        if each.kind is Seen.VALUE and each.is_whole:
+            found += zip(each.offset.tolist(), each.scale.tolist(), strict=True)
+        elif each.kind is Seen.VALUE:
+            if np.ndim(each.offset):
+                return None
+            found.append((float(each.offset), each.scale))
+    return tuple(found)
 
 
 def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:
@@ -415,28 +427,31 @@ def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:
 
     A value that is sorted, chosen or rounded first is not unchanged; some path shows it.
     """
-    atoms = iter(enumerate(without_marks(output)))
+    values = [value for observed in _values(path) for value in _listed(observed)]
     places: list[int] = []
-    for observed in _values(path):
-        for value in np.ravel(observed).tolist():
-            place = next((index for index, atom in atoms if value == atom), None)
-            if place is None:
-                return None
+    for place, atom in enumerate(without_marks(output)):
+        if len(places) == len(values):
+            break
+        if values[len(places)] == atom:
             places.append(place)
-    return places
+    return places if len(places) == len(values) else None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value.ravel().tolist() if isinstance(value, np.ndarray) else [value]
 
 
 def _noisy_numbers(
-    path: PathRun, other: PathRun, output: tuple[Atom, ...]
+    path: PathRun, other: PathRun, output: tuple[Atom, ...], places: Sequence[int]
 ) -> tuple[NoisyNumber, ...]:
     """Return the released numbers that are one draw of symmetric noise each."""
-    places = _places(path, output)
-    pairs = list(zip(path.seen, other.seen, strict=True))
-    if places is None or any(each.kind is not Seen.VALUE for each, _ in pairs):
+    if any(each.kind is not Seen.VALUE for each in path.events):
         return ()
+    pairs = list(zip(path.seen, other.seen, strict=True))
     if len(places) != len(pairs):  # of a vector that is observed at once no scale is known
         return ()
     numbers = [isinstance(each, int | float) for each in without_marks(output)]
+    before = list(accumulate(numbers, initial=0))
     found: list[NoisyNumber] = []
     for place, (first, second) in zip(places, pairs, strict=True):
         law = path.draws[first.draws[0]].law if len(first.draws) == 1 else None
@@ -447,7 +462,7 @@ def _noisy_numbers(
             continue
         found.append(
             NoisyNumber(
-                place=sum(numbers[:place]) if sum(numbers) > 1 else None,
+                place=before[place] if before[-1] > 1 else None,
                 law=law,
                 centres=centres,
                 scales=scales,
@@ -472,7 +487,7 @@ def _is_seed(found: Observation) -> bool:
 
 def _is_certain(divergence: _Divergence | None, path: PathRun, other: PathRun) -> bool:
     """Return True if two runs that draw nothing return different outputs."""
-    drawn = path.draws or other.draws
+    drawn = path.count or other.count
     return divergence is not None and divergence.departure is _Departure.OUTPUT and not drawn
 
 
@@ -484,49 +499,78 @@ def _shown(output: tuple[Atom, ...]) -> str:
 
 
 def _revealed(path: PathRun) -> tuple[Line, ...]:
-    pure = {draw.line for draw in path.draws if draw.pure or draw.law is None}
-    return tuple(sorted(pure))
+    pure = {draw.line for draw in path.singles if draw.pure or draw.law is None}
+    return tuple(sorted(pure | {made.line for made in path.vectors if made.pure.any()}))
 
 
 def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[_DrawLoss, ...]:
-    for first, second in zip(path.draws, other.draws, strict=False):
-        if (first.law and first.law.discrete) != (second.law and second.law.discrete):
-            raise UnfollowableError("a law is discrete on one input alone", first.line)
+    first, second = _kinds(path), _kinds(other)
+    common = min(first.size, second.size)
+    unlike = np.flatnonzero(first[:common] != second[:common])
+    if unlike.size:
+        raise UnfollowableError(
+            "a law is discrete on one input alone", path.draws[int(unlike[0])].line
+        )
     there = log_likelihoods(other)
-    sizes = _sizes(path, other)
-    observed = {index for each in path.seen for index in each.draws}
+    scale, move, shift, observed = _sizes(path, other)
     with np.errstate(invalid="ignore"):
         losses = here - there
     found: list[_DrawLoss] = []
-    for draw in path.draws:
-        if draw.index in observed and draw.name != SEED:
-            scale, move, shift = sizes.get(draw.index, _UNKNOWN)
+    for draw in path.groups:
+        seen = np.flatnonzero(observed[draw.places]) + draw.places.start
+        if seen.size and draw.name != SEED:
             found.append(
                 _DrawLoss(
                     line=draw.line,
                     name=draw.name,
-                    scale=scale,
-                    sensitivity=move,
-                    loss=float(losses[draw.index]),
+                    scale=scale[seen],
+                    sensitivity=move[seen],
+                    loss=losses[seen],
                     law=draw.law,
-                    shift=shift,
+                    shift=shift[seen],
                 )
             )
     return tuple(found)
 
 
-def _sizes(path: PathRun, other: PathRun) -> dict[int, tuple[float, float, float]]:
-    """Return scale, realised sensitivity and shift of the draws that were observed alone."""
-    sizes: dict[int, tuple[float, float, float]] = {}
-    for first, second in zip(path.seen, other.seen, strict=True):
-        if len(first.draws) == 1 and first.kind in {Seen.BIT, Seen.VALUE}:
-            index = first.draws[0]
-            _, move, shift = sizes.get(index, _NOTHING)
+def _kinds(path: PathRun) -> np.ndarray:
+    """Return whether each draw is continuous or discrete, or was revealed as it was made."""
+    found = np.zeros(path.count, dtype=int)
+    for draw in path.groups:
+        found[draw.places] = 0 if draw.law is None else 1 + draw.law.discrete
+    return found
+
+
+def _sizes(path: PathRun, other: PathRun) -> tuple[np.ndarray, ...]:
+    """Return scale, realised sensitivity and shift of each draw, and whether it was observed.
+
+    NaN stands where it was not observed alone.
+    """
+    scale, move, shift = (np.full(path.count, math.nan) for _ in range(3))
+    observed = np.zeros(path.count, dtype=bool)
+    rows: list[tuple[int, float, float, float]] = []
+    for first, second in _side_by_side(path, other):
+        observed[list(first.draws)] = True
+        if first.is_whole:
+            columns = first.draws, abs(first.offset - second.offset), first.scale, second.scale
+            rows += zip(*(each.tolist() for each in columns), strict=True)
+        elif len(first.draws) == 1 and first.kind in {Seen.BIT, Seen.VALUE}:
             moved = _distance(first.offset, second.offset)
-            alike = math.isclose(first.scale, second.scale, rel_tol=SAME)
-            shift = max(moved / first.scale, shift) if alike else math.nan
-            sizes[index] = first.scale, max(moved, move), shift
-    return sizes
+            rows.append((first.draws[0], moved, first.scale, second.scale))
+    if rows:
+        draws, moves, scales, others = map(np.array, zip(*rows, strict=True))
+        alike = np.abs(scales - others) <= SAME * np.maximum(scales, others)
+        scale[draws], move[draws], shift[draws] = scales, 0.0, 0.0
+        np.maximum.at(move, draws, moves)
+        np.maximum.at(shift, draws, np.where(alike, moves / scales, math.nan))
+    return scale, move, shift, observed
+
+
+def _side_by_side(path: PathRun, other: PathRun) -> Iterator[tuple[Observation, Observation]]:
+    """Yield what was observed on both inputs; of arrays one by one where either run did so."""
+    if any(a.is_whole != b.is_whole for a, b in zip(path.events, other.events, strict=False)):
+        return zip(path.seen, other.seen, strict=True)
+    return zip(path.events, other.events, strict=True)
 
 
 def _distance(first: Any, second: Any) -> float:
@@ -534,10 +578,6 @@ def _distance(first: Any, second: Any) -> float:
     if isinstance(first, np.ndarray):
         return float(np.linalg.norm(first - second))
     return abs(float(first - second))
-
-
-_NOTHING = (math.nan, 0.0, 0.0)
-_UNKNOWN = (math.nan, math.nan, math.nan)
 
 
 def line_losses(paths: Sequence[Sequence[PathLoss]]) -> tuple[LineLoss, ...]:
@@ -562,26 +602,28 @@ def _means(paths: Sequence[PathLoss]) -> dict[tuple[Line, str], float]:
     sums: dict[tuple[Line, str], float] = defaultdict(float)
     followed = [path for path in paths if path.divergence is None]
     for part in (part for path in followed for part in path.draws):
-        sums[part.line, part.name] += part.loss / len(followed)
+        sums[part.line, part.name] += float(part.loss.sum()) / len(followed)
     return sums
 
 
 def _line(
     key: tuple[Line, str], parts: Sequence[_DrawLoss], mean: float, *, total: float, paths: int
 ) -> LineLoss:
-    scales = [part.scale for part in parts if not math.isnan(part.scale)]
-    moves = [part.sensitivity for part in parts if not math.isnan(part.sensitivity)]
+    scales, moves, losses = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("scale", "sensitivity", "loss")
+    )
     return LineLoss(
         location=SourceLocation.of(*key[0]),
-        draws=len(parts) / paths,
-        moved=sum(move > 0 for move in moves) / paths,
+        draws=losses.size / paths,
+        moved=int((moves > 0).sum()) / paths,
         law=key[1],
-        scale=min(scales, default=math.nan),
-        sensitivity=max(moves, default=math.nan),
+        scale=float(np.fmin.reduce(scales)),
+        sensitivity=float(np.fmax.reduce(moves)),
         mean_loss=mean,
-        largest_loss=max(part.loss for part in parts),
+        largest_loss=float(losses.max()),
         share=mean / total if total > 0 and math.isfinite(mean) else 0.0,
-        joined=any(part.law is not None and math.isnan(part.scale) for part in parts),
+        joined=any(part.law is not None and bool(np.isnan(part.scale).any()) for part in parts),
     )
 
 

@@ -20,6 +20,7 @@ from dpcp_audit.tracing.draws import (
     JoinedBit,
     NeedsValuesError,
     NoiseDraw,
+    NoiseVector,
     Observation,
     Ordering,
     Seen,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.traced_numbers import Turn
     from dpcp_audit.words.validate import FloatArray
 
+_UNSPLIT: Any = None
+"""What stands for a draw of a vector."""
 MOST_NUMBERS = 100_000
 """Draws of one run that are followed; a run that draws without end is ended by it."""
 
@@ -190,6 +193,12 @@ class PathRun:
         hand had then; None where it had drawn more than seeds.
     own_stream : bool
         True if its draws are those of an untraced run with the same generator.
+    by_arrays : bool
+        True if many draws are made, and seen, at once.
+    events : list of Observation
+        What was observed, of arrays at once.
+    sums_held : list of Traced
+        Numbers of several draws that stand in arrays.
     closed : bool
         True if the run is over: what the target has kept of it is what an untraced run holds.
     unread : bool
@@ -197,13 +206,16 @@ class PathRun:
     """
 
     live: ClassVar[bool] = False
+    by_arrays: ClassVar[bool] = False
 
     def __init__(self, *, values: bool = False) -> None:
         self.values = values
-        self.draws: list[NoiseDraw] = []
+        self._draws: list[NoiseDraw] = []
+        self._whole: list[NoiseVector] = []
+        self.sums_held: list[Traced] = []
         self.joined: list[JoinedBit] = []
         self.sums = _KnownSums()
-        self.seen: list[Observation] = []
+        self.events: list[Observation] = []
         self.outside: dict[str, Line] = {}
         self.silent: set[Line] = set()
         self.home: Line | None = None
@@ -211,7 +223,7 @@ class PathRun:
         self.seeds: set[int] = set()
         self.seeded: dict[int, Any] = {}
         self.own_stream = True
-        self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
+        self.tensors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
         self.closed = self.unread = False
         self.halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]] = {}
         self.turns: dict[NoiseDraw, Turn] = {}
@@ -242,24 +254,111 @@ class PathRun:
         self, law: NoiseLaw | None, name: str, line: Line, standard: float = math.nan
     ) -> NoiseDraw:
         """Add a draw, with its Z where that is known."""
-        if len(self.draws) >= MOST_NUMBERS and not self.closed:
-            raise UnfollowableError(f"a run draws more than {MOST_NUMBERS} numbers", line)
-        draw = NoiseDraw(index=len(self.draws), law=law, name=name, line=line, standard=standard)
+        self._require_few(1, line)
+        draw = NoiseDraw(index=len(self._draws), law=law, name=name, line=line, standard=standard)
         if not self.closed:
-            self.draws.append(draw)
+            self._draws.append(draw)
         return draw
 
-    def new_vector(self, name: str) -> int:
+    def new_draws(self, law: NoiseLaw, name: str, line: Line, standard: FloatArray) -> NoiseVector:
+        """Add draws that are made at once, with their Z."""
+        self._require_few(standard.size, line)
+        made = NoiseVector(len(self._draws), law, name, line, standard)
+        self._whole.append(made)
+        self._draws += [_UNSPLIT] * standard.size
+        return made
+
+    def _require_few(self, count: int, line: Line) -> None:
+        if len(self._draws) + count > MOST_NUMBERS and not self.closed:
+            raise UnfollowableError(f"a run draws more than {MOST_NUMBERS} numbers", line)
+
+    @property
+    def draws(self) -> list[NoiseDraw]:
+        """All draws, in their order, one by one."""
+        for made in self._whole:
+            self._draws[made.places] = made.split()
+        self._whole.clear()
+        return self._draws
+
+    @property
+    def groups(self) -> list[NoiseDraw | NoiseVector]:
+        """All draws in their order, those of a vector as one."""
+        return sorted((*self.singles, *self._whole), key=lambda each: each.places.start)
+
+    @property
+    def vectors(self) -> tuple[NoiseVector, ...]:
+        """The draws that were made, and only seen, at once."""
+        return tuple(self._whole)
+
+    @property
+    def singles(self) -> list[NoiseDraw]:
+        """All other draws."""
+        return (
+            [each for each in self._draws if each is not _UNSPLIT] if self._whole else self._draws
+        )
+
+    @property
+    def seen(self) -> list[Observation]:
+        """All observations, of arrays one by one; asked for after the run."""
+        if any(each.is_whole for each in self.events):
+            self.events = [one for each in self.events for one in each.one_by_one()]
+        return self.events
+
+    @property
+    def count(self) -> int:
+        """The number of draws."""
+        return len(self._draws)
+
+    def _vector_of(self, draws: Any) -> NoiseVector | None:
+        """Return the vector of different draws none of which is known; None where it is not one."""
+        first, last = int(draws.min()), int(draws.max())
+        for made in self._whole:
+            if made.start <= first and last < made.start + made.standard.size:
+                new = np.isnan(made.point[draws - made.start]).all()
+                return made if new and np.unique(draws).size == draws.size else None
+        return None
+
+    def compare_all(self, cells: Any, how: Ordering, plain: Any) -> Any:
+        """Observe comparisons of entries with 0; None where that is done one by one."""
+        made = self._vector_of(cells["draw"])
+        bits = None if made is None else self._asked(Seen.BIT, cells, plain, target_line())
+        if made is not None and bits is not None:
+            places = cells["draw"] - made.start
+            made.narrow(places, how, bits, cells["offset"], cells["scale"])
+        return bits
+
+    def read_all(self, cells: Any) -> Any:
+        """Observe the values of entries; None where that is done one by one."""
+        made = self._vector_of(cells["draw"])
+        line = self.home or target_line()
+        values = None if made is None else self._asked(Seen.VALUE, cells, cells["value"], line)
+        if made is not None and values is not None:
+            places = cells["draw"] - made.start
+            made.point[places] = (values - cells["offset"]) / cells["scale"]
+            made.log_unit[places] = np.log(np.abs(cells["scale"]))
+            made.pure[places] = cells["pure"]
+        return values
+
+    def _asked(self, kind: Seen, cells: Any, plain: Any, line: Line) -> Any:
+        draws, offset, scale = cells["draw"], cells["offset"], np.abs(cells["scale"])
+        found = Observation(kind, None, draws, line, offset, scale, self.home is not None)
+        return self.decided_all(found, plain)
+
+    def decided_all(self, found: Observation, plain: Any) -> Any:
+        """Return the results of an observation of many draws; None where it is made one by one."""
+        raise NotImplementedError
+
+    def new_tensor(self, name: str) -> int:
         """Add a draw of many independent normal Z, and return its number."""
         draw = self.new_draw(NORMAL, name, target_line())
-        self.vectors[draw.index] = draw, None
+        self.tensors[draw.index] = draw, None
         return draw.index
 
-    def read_vector(
+    def read_tensor(
         self, index: int, values: FloatArray, loc: FloatArray, scale: FloatArray
     ) -> FloatArray:
         """Observe ``loc + scale·Z`` of a draw of many Z, once; later it is settled."""
-        draw, known = self.vectors[index]
+        draw, known = self.tensors[index]
         if known is not None:
             return loc + scale * known
         line = self.home or target_line()
@@ -279,7 +378,7 @@ class PathRun:
         z = (result - loc) / scale
         draw.revealed = float(np.sum(NORMAL.log_point(z) - np.log(np.abs(scale))))
         draw.pure = not np.any(loc)
-        self.vectors[index] = draw, z
+        self.tensors[index] = draw, z
         return result
 
     def choose(self, choice: RevealedDraw) -> Any:
@@ -290,7 +389,7 @@ class PathRun:
         result = self.chosen(choice, line)
         draw = self.new_draw(None, choice.name, line)
         draw.revealed = choice.log_mass(result)
-        self.seen.append(
+        self.events.append(
             Observation(
                 kind=Seen.CHOICE,
                 result=result,
@@ -466,7 +565,7 @@ class PathRun:
 class SampledRun(PathRun):
     """A path with the draws of a generator, as an untraced run has them."""
 
-    live = True
+    live = by_arrays = True
 
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Return the generator's draw."""
@@ -475,8 +574,13 @@ class SampledRun(PathRun):
 
     def decided(self, asked: Question) -> Any:
         """Return the value that an untraced run sees."""
-        self.seen.append(asked.found.with_result(asked.plain))
+        self.events.append(asked.found.with_result(asked.plain))
         return asked.plain
+
+    def decided_all(self, found: Observation, plain: Any) -> Any:
+        """Return the values that an untraced run sees."""
+        self.events.append(found.with_result(plain))
+        return plain
 
 
 def value_in(number: Any) -> Any:

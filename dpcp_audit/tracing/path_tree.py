@@ -57,13 +57,15 @@ class ForcedRun(PathRun):
         The observations that the program is made to see.
     """
 
+    by_arrays = True
+
     def __init__(self, transcript: Sequence[Observation], *, values: bool = False) -> None:
         super().__init__(values=values)
-        self.transcript = transcript
+        self.transcript = list(transcript)
 
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Return the value that the other path saw."""
-        entry = self._next(Seen.CHOICE, (len(self.draws),), line)
+        entry = self._next(Seen.CHOICE, (self.count,), line)
         if entry.key[0] != choice.name:
             raise PathDivergedError(f"{choice.name} is drawn in place of {entry.key[0]}", line)
         if choice.key is not None and entry.key != (choice.name, choice.key):
@@ -81,15 +83,32 @@ class ForcedRun(PathRun):
                 f"in place of {float(result):.6g}",
                 found.line,
             )
-        self.seen.append(found.with_result(result))
+        self.events.append(found.with_result(result))
         return result
 
+    def decided_all(self, found: Observation, plain: Any) -> Any:
+        """Return the values that the other path saw of the same draws."""
+        del plain
+        entry = self.transcript[len(self.events)] if self._goes_on else None
+        if entry is None or not entry.is_whole or entry.kind is not found.kind:
+            return None
+        if not np.array_equal(entry.draws, found.draws):
+            return None
+        self.events.append(found.with_result(entry.result))
+        return entry.result
+
+    @property
+    def _goes_on(self) -> bool:
+        return len(self.events) < len(self.transcript)
+
     def _next(self, kind: Seen, draws: tuple[int, ...], line: Line) -> Observation:
-        if len(self.seen) >= len(self.transcript):
+        if not self._goes_on:
             known = self.home is not None and draws and draws[0] < len(self.draws)
             stood = self.draws[draws[0]].line if known else line
             raise PathDivergedError("more is observed", stood, blames=False)
-        entry = self.transcript[len(self.seen)]
+        place = len(self.events)
+        self.transcript[place : place + 1] = self.transcript[place].one_by_one()
+        entry = self.transcript[place]
         if entry.kind is not kind or entry.draws != draws:
             raise PathDivergedError(
                 f"a {kind} of {len(draws)} draws in place of a {entry.kind} of "
@@ -107,7 +126,7 @@ class _ChangedRun(ForcedRun):
         if asked.found.kind is not Seen.SETTLED:
             return super().decided(asked)
         self._next(asked.found.kind, asked.found.draws, asked.found.line)
-        self.seen.append(asked.found.with_result(asked.found.offset))
+        self.events.append(asked.found.with_result(asked.found.offset))
         return asked.found.offset
 
 
@@ -118,12 +137,14 @@ def changed_run(path: PathRun) -> ForcedRun:
     """
     changed = [
         each.with_result(_larger(each.result, each.scale)) if each.kind is Seen.VALUE else each
-        for each in path.seen
+        for each in path.events
     ]
     return _ChangedRun(changed, values=path.values)
 
 
-def _larger(value: Any, scale: float) -> Any:
+def _larger(value: Any, scale: Any) -> Any:
+    if isinstance(scale, np.ndarray):
+        return value + np.where(np.mod(value, 1) == 0, 1.0, 1e-3 * scale)
     if isinstance(value, int | np.integer):
         return type(value)(value + 1)
     return value + (1.0 if np.all(np.equal(np.mod(value, 1), 0)) else 1e-3 * (scale or 1.0))
@@ -287,7 +308,7 @@ class TreeRun(PathRun):
         else:
             ways = self._remembered(lambda: self._ways(asked))
             result = self._way(ways if asked.how is None else self._certain(ways))
-        self.seen.append(found._replace(result=result))
+        self.events.append(found._replace(result=result))
         return result
 
     def peak(self, found: Observation, numbers: Sequence[Any], how: Ordering) -> int:
@@ -297,12 +318,12 @@ class TreeRun(PathRun):
         ]
         ways = self._remembered(lambda: self._likelier(options))
         place = int(self._way(self._certain(ways)))
-        self.seen.append(found._replace(result=place))
+        self.events.append(found._replace(result=place))
         return place
 
     def _remembered(self, ways: Callable[[], Ways]) -> Ways:
         """Return the ways of an observation, computed once for all paths that come by it."""
-        key = len(self.seen), tuple(self.taken)
+        key = len(self.events), tuple(self.taken)
         if key not in self.known:
             self.known[key] = ways()
         return self.known[key]
@@ -408,7 +429,7 @@ class _ShownRun(TreeRun):
             raise _OtherOutputError("more noise is read", asked.found.line)
         self.inside |= not asked.found.at_return
         value = self.shown.pop(0)
-        self.seen.append(asked.found.with_result(value))
+        self.events.append(asked.found.with_result(value))
         return value
 
 

@@ -33,7 +33,7 @@ from dpcp_audit.tracing.outputs import (
 )
 from dpcp_audit.tracing.patches import RECORDERS, recorded_globals
 from dpcp_audit.tracing.reachable_names import Reach, compiled_states, is_own
-from dpcp_audit.tracing.traced_numbers import Traced
+from dpcp_audit.tracing.traced_numbers import Traced, WholeArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.path_runs import PathRun
 
 
-_NOISE = (Traced, *RECORDERS)
+_NOISE = (Traced, WholeArray, *RECORDERS)
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...)})
 _CACHE: Any = type(functools.lru_cache(int))
 _MOST = 20_000

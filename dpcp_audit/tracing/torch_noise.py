@@ -69,7 +69,7 @@ def read(noise: _NoiseTensor) -> Any:
         for each in (noise.loc, noise.scale)
     )
     values = _numpy(noise.plain).astype(np.float64).ravel()
-    found = noise.path.read_vector(noise.key, values, loc, scale)
+    found = noise.path.read_tensor(noise.key, values, loc, scale)
     return torch.as_tensor(found.reshape(tuple(noise.shape))).to(noise.plain)
 
 
@@ -94,7 +94,7 @@ def _applied(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_settled(value: Any) -> bool:
-    return isinstance(value, _NoiseTensor) and value.path.vectors[value.key][1] is not None
+    return isinstance(value, _NoiseTensor) and value.path.tensors[value.key][1] is not None
 
 
 def _kept(result: _NoiseTensor, target: Any) -> Any:
@@ -249,7 +249,7 @@ class _TorchRecorder:
         path, shape = self.rng.path, tuple(like.shape)
         drawn = self.rng.source.standard_normal(shape) if path.live else np.full(shape, math.nan)
         z = torch.as_tensor(drawn).to(like)
-        return _NoiseTensor.of(path, loc + scale * z, loc, scale, path.new_vector("torch.normal"))
+        return _NoiseTensor.of(path, loc + scale * z, loc, scale, path.new_tensor("torch.normal"))
 
 
 @contextmanager

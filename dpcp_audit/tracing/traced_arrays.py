@@ -17,6 +17,7 @@ import numpy as np
 
 from dpcp_audit.tracing.traced_numbers import (
     Traced,
+    WholeArray,
     as_float,
     is_plain,
     made,
@@ -121,7 +122,9 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
             return result
     kwargs = {key: value for key, value in kwargs.items() if not _is_default(key, value)}
     targets = kwargs.pop("out", None)
-    if ufunc is np.add and method == "reduce" and not kwargs.keys() - {"axis"}:
+    if any(isinstance(each, WholeArray) for each in inputs):
+        result = _of_whole(ufunc, method, inputs, kwargs)
+    elif ufunc is np.add and method == "reduce" and not kwargs.keys() - {"axis"}:
         result = _summed(inputs[0], kwargs.get("axis", 0))
     elif ufunc in _EXTREMES and method == "reduce" and not kwargs.keys() - {"axis"}:
         numbers = traced_array(inputs[0])
@@ -134,6 +137,17 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
     else:
         result = getattr(ufunc, method)(*map(values_of, inputs), **values_in(kwargs))
     return result if targets is None else _stored(result, targets)
+
+
+def _of_whole(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
+    """Apply a ufunc to arrays that are one object; to objects where that is not known."""
+    whole = next(each for each in inputs if isinstance(each, WholeArray))
+    known = method == "__call__" and not kwargs
+    result = whole.ufunc(ufunc, inputs) if known else NotImplemented
+    if result is not NotImplemented:
+        return result
+    objects = tuple(each.objects() if isinstance(each, WholeArray) else each for each in inputs)
+    return apply_ufunc(ufunc, method, objects, kwargs)
 
 
 def _made(ufunc: Any, number: Any) -> Any:
@@ -151,7 +165,9 @@ _MADE = frozenset({"log", "log1p", "sign", "sqrt", "cos", "sin"})
 """Functions of uniform draws that noise is made with."""
 
 
-def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
+def apply_function(  # noqa: PLR0911  (one return a kind of function)
+    function: Any, args: Any, kwargs: Any
+) -> Any:
     """Apply a function of NumPy; what it does not keep traced, it reads."""
     name = function.__name__
     if name in _SEARCHES and len(args) == 2 and _is_sought(args, _SEARCHES[name]):
@@ -160,9 +176,19 @@ def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
         return getattr(traced_array(args[0]), _OWN[name])(*args[1:], **kwargs)
     if name in _LIKE:
         return function(np.zeros(_shape_of(args[0])), *args[1:], **kwargs)
+    if name == "clip" and not kwargs and len(args) == 3:
+        return _clipped(*args)
     if name in _MOVING:
+        if name in _SHIFTING and isinstance(args[0], WholeArray):
+            return args[0].moved(function, *args[1:], **kwargs)
         return _wrapped(function(*map(_bare, args), **{k: _bare(v) for k, v in kwargs.items()}))
     return function(*values_of(tuple(args)), **values_in(kwargs))
+
+
+def _clipped(numbers: Any, low: Any, high: Any) -> Any:
+    """Return numbers between bounds: two comparisons of each that is above the first."""
+    above = numbers if low is None else np.maximum(numbers, low)
+    return above if high is None else np.minimum(above, high)
 
 
 def _searched(name: str, args: Any, kwargs: Any) -> Any:
@@ -198,6 +224,8 @@ def _shape_of(value: Any) -> tuple[int, ...]:
 
 
 def _objects(value: Any) -> Any:
+    if isinstance(value, WholeArray):
+        return value.objects().view(np.ndarray)
     if isinstance(value, Traced):
         box = np.empty((), dtype=object)
         box[()] = value
@@ -209,10 +237,8 @@ def _objects(value: Any) -> Any:
 
 def _bare(value: Any) -> Any:
     """Return the plain array of objects behind a traced one, also in lists and tuples."""
-    if isinstance(value, Traced):
+    if isinstance(value, Traced | TracedArray):
         return _objects(value)
-    if isinstance(value, TracedArray):
-        return value.view(np.ndarray)
     if isinstance(value, list | tuple):
         return type(value)(_bare(each) for each in cast("list[Any]", value))
     return value
@@ -230,7 +256,9 @@ def _wrapped(result: Any) -> Any:
 def _stored(result: Any, targets: tuple[Any, ...]) -> Any:
     """Write a result into the arrays that were given for it: plain ones take values, read."""
     target = targets[0]
-    if isinstance(target, np.ndarray) and target.dtype == object:
+    if isinstance(target, WholeArray):
+        target[...] = result
+    elif isinstance(target, np.ndarray) and target.dtype == object:
         target.view(np.ndarray)[...] = _objects(result)
     else:
         target[...] = values_of(result)
@@ -366,5 +394,11 @@ cumsum delete diff dot dstack expand_dims flip fliplr flipud hsplit hstack inner
 moveaxis outer ravel repeat reshape roll rollaxis split squeeze stack sum swapaxes take
 tensordot tile transpose vdot vsplit vstack where
 """
+_SHIFTS = """
+array_split atleast_1d atleast_2d broadcast_to copy delete expand_dims flip fliplr flipud moveaxis
+ravel repeat reshape roll rollaxis split squeeze swapaxes take tile transpose
+"""
+_SHIFTING = frozenset(_SHIFTS.split())
+"""Functions that move the elements of one array."""
 _MOVING = frozenset(_MOVES.split())
 """Functions that only move elements, or add, multiply and compare them."""

@@ -283,6 +283,31 @@ class Traced:
         return getattr(np.float64(self.read()), name)
 
 
+class WholeArray:
+    """An array of noisy numbers that is one object."""
+
+    __slots__ = ()
+
+    def read(self) -> Any:
+        """Observe all values and return them."""
+        raise NotImplementedError
+
+    def objects(self) -> Any:
+        """Return an array of objects."""
+        raise NotImplementedError
+
+    def ufunc(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Apply a function of NumPy; ``NotImplemented`` where only objects can."""
+        raise NotImplementedError
+
+    def moved(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Apply a function that only moves entries."""
+        raise NotImplementedError
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise NotImplementedError
+
+
 def _itself(number: Traced, *_: Any) -> Traced:
     return number
 
@@ -333,7 +358,7 @@ def as_float(number: Traced) -> Traced:
 
 def values_of(value: Any) -> Any:
     """Return plain data in place of traced data: the values are read."""
-    if isinstance(value, Traced):
+    if isinstance(value, Traced | WholeArray):
         return value.read()
     if isinstance(value, np.ndarray):
         if value.dtype != object:
@@ -349,6 +374,8 @@ def traced_in(value: Any) -> Iterator[Traced]:
     """Yield the traced numbers in arrays, lists and tuples."""
     if isinstance(value, Traced):
         yield value
+    elif isinstance(value, WholeArray):
+        yield from traced_in(value.objects())
     elif isinstance(value, np.ndarray):
         if value.dtype == object:
             yield from traced_in(value.ravel().tolist())
