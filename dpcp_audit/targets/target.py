@@ -15,7 +15,6 @@ from dpcp_audit.targets.answers import (
     DataForm,
     Randomness,
     SingleDraws,
-    TargetError,
     TargetUnusableError,
 )
 from dpcp_audit.targets.calls import CommandCaller, FunctionCaller
@@ -185,29 +184,6 @@ class Target:
         outputs = self.caller.each(self._each_input(values), rng=rng)
         self._checked(answers.require_numbers, outputs)
         return outputs
-
-    def reports(self, values: IntArray, /, *, rng: np.random.Generator) -> IntArray:
-        """Return one report for each value: what audits of randomizers draw.
-
-        Parameters
-        ----------
-        values : ndarray of int
-            Values in {0, …, K−1}.
-
-        Returns
-        -------
-        ndarray of int, of the shape of ``values``
-
-        Raises
-        ------
-        TargetError
-            If a report is no integer in {0, …, K−1}, or the target is no randomizer.
-        """
-        if self.domain is None:
-            raise TargetError(f"{self.name} is a {self.kind}: only a randomizer has reports")
-        outputs = self._reports(np.ravel(values), rng)
-        found: IntArray = self._checked(answers.reports_of, outputs, self.domain)
-        return found.reshape(np.shape(values))
 
     def _reports(self, values: IntArray, rng: np.random.Generator) -> FloatArray:
         """Return one report for each value: integers in {0, …, K−1}, or values as of kind local."""

@@ -51,10 +51,7 @@ def test_each_kind_carries_its_data(program) -> None:
     randomizer = program(
         "reply(r, [(x + 1) % r['domain'] for x in r['inputs']])", kind=Kind.RANDOMIZER, domain=5
     )
-    values = np.arange(1000) % 5
-    reports = randomizer.reports(values, rng=np.random.default_rng(0))
-    assert reports.tolist() == ((values + 1) % 5).tolist()
-    assert drawn(randomizer, 4).tolist() == [0.0] * 3
+    assert drawn(randomizer, 4, 1000).tolist() == [0.0] * 1000
 
 
 def test_numbers_arrive_as_they_are(program) -> None:

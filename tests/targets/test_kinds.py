@@ -13,7 +13,7 @@ from support.samplers import context, on_pair
 
 import dpcp_audit as dp
 from dpcp_audit.targets import Kind, RandomStyle, Target, TargetError, TargetSpec
-from dpcp_audit.targets.answers import DegenerateTargetError, Randomness
+from dpcp_audit.targets.answers import Randomness
 from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
 from dpcp_audit.words.results import Verdict
 
@@ -160,51 +160,6 @@ def sorts_in_place(scores, *, rng) -> float:
 def test_correct_code_of_every_style_is_not_refuted(function: Callable[..., float]) -> None:
     """Refuted with probability at most 1e-6."""
     assert audit(Target.from_callable(function, kind=Kind.QUANTILE)).verdict is not Verdict.REFUTED
-
-
-def one_seed_for_many(scores, *, rng, size) -> np.ndarray:
-    return scores.mean() + np.random.default_rng(7).laplace(size=size)
-
-
-def constant(scores, *, rng) -> float:
-    return 0.5
-
-
-def ignores_the_rng(scores, *, rng) -> float:
-    return mean_of_a_global(scores)
-
-
-def makes_its_own(scores, *, rng) -> float:
-    return mean_of_its_own(scores)
-
-
-@pytest.mark.known_bad
-@pytest.mark.parametrize(
-    ("function", "vectorised", "words"),
-    [
-        (one_seed_for_many, True, "seeds itself: different generators give the same outputs"),
-        (constant, False, "returned the same value in all of"),
-        (ignores_the_rng, False, r"global state of numpy.random: .*\(randomness global\)"),
-        (
-            makes_its_own,
-            False,
-            r"other outputs when it is handed the same rng.*\(randomness global\)",
-        ),
-    ],
-)
-def test_what_is_no_sample_is_told(
-    function: Callable[..., float], vectorised: bool, words: str
-) -> None:
-    target = Target.from_callable(function, kind=Kind.QUANTILE, vectorised=vectorised)
-    with pytest.raises(DegenerateTargetError, match=words):
-        audit(target)
-
-
-@pytest.mark.known_bad
-@pytest.mark.parametrize("function", [ignores_the_rng, makes_its_own])
-def test_the_advice_of_the_message_helps(function: Callable[..., float]) -> None:
-    target = Target.from_callable(function, kind=Kind.QUANTILE, rng=RandomStyle.GLOBAL)
-    assert audit(target).verdict is not Verdict.REFUTED
 
 
 @pytest.mark.known_bad

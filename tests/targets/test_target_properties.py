@@ -118,7 +118,7 @@ def test_every_value_has_its_report_in_place(values, shift) -> None:
         target = Target.from_callable(
             shifted, kind=Kind.RANDOMIZER, domain=7, vectorised=vectorised
         )
-        reports = target.reports(np.array(values), rng=np.random.default_rng(0))
+        reports = target.each(values, rng=np.random.default_rng(0))
         assert reports.tolist() == expected
 
 
