@@ -227,9 +227,9 @@ def claims_with(word: str) -> dict[str, str]:
     }
 
 
-def as_option(word: str, spell: Spelling = dashed) -> str:
+def as_option(word: str) -> str:
     """Return the hint for a word that is no option; "" where it is no claim's parameter."""
-    names = [spell(name) for name in claims_with(word)]
+    names = [dashed(name) for name in claims_with(word)]
     return f"it is what {' or '.join(names)} is given" if names else ""
 
 
@@ -273,9 +273,7 @@ def _mistaken(claimed: object) -> str:
     return "the function comes before it" if callable(claimed) else "such as dp.ZCDP(0.5)"
 
 
-def guarantees_of(
-    given: Mapping[str, object], spell: Spelling = dashed, *, required: bool = True
-) -> tuple[Guarantee, ...]:
+def guarantees_of(given: Mapping[str, object], *, required: bool = True) -> tuple[Guarantee, ...]:
     """Return the guarantees that the options claim, at least one where that is ``required``.
 
     Raises
@@ -283,7 +281,7 @@ def guarantees_of(
     UsageError
         If an option is invalid, or if nothing is claimed.
     """
-    values = read(CLAIMS, given, spell)
+    values = read(CLAIMS, given, dashed)
     found: list[Guarantee] = [one for each in PRIVACY for one in values.get(each.name, ())]
     confidence = values.get(CONFIDENCE.name)
     covering = [
@@ -297,12 +295,12 @@ def guarantees_of(
     ]
     if confidence is not None and not covering:
         raise UsageError(
-            f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}",
-            hint=f"such as {spell(AT_LEAST.name)} 0.9",
+            f"{dashed(CONFIDENCE.name)} needs {dashed(AT_LEAST.name)}",
+            hint=f"such as {dashed(AT_LEAST.name)} 0.9",
         )
     found += covering
     if required and not found:
-        known = ", ".join(spell(each.name) for each in (*PRIVACY, *_COVERAGES))
+        known = ", ".join(dashed(each.name) for each in (*PRIVACY, *_COVERAGES))
         raise UsageError("nothing is claimed", hint=f"give at least one of {known}")
     return tuple(found)
 

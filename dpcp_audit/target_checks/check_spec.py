@@ -415,11 +415,11 @@ TABLE = (*TARGET_OPTIONS, *CLAIMS, *TRIAL_OPTIONS)
 """Every option of a check."""
 
 
-def require_one_effort(given: Mapping[str, object], spell: Spelling = options.plain) -> None:
+def require_one_effort(given: Mapping[str, object]) -> None:
     """Refuse calls that are given beside a budget to cut them to."""
     if not {"draws", "budget"} - given.keys():
         raise UsageError(
-            f"give either {spell('draws')} or {spell('budget')}, and not both",
+            "give either draws or budget, and not both",
             hint="draws counts the calls, budget limits the time",
         )
 

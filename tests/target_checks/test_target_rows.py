@@ -10,7 +10,6 @@ import pytest
 
 import dpcp_audit as dp
 from dpcp_audit.audits.exact import worst_measurement
-from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.words.results import Claim, EvidenceKind, Standing, Verdict
@@ -52,15 +51,9 @@ def test_parameters_are_what_was_asked_for(
     assert json.loads(json.dumps(claim.parameters)) == claim.parameters
 
 
-def test_a_claim_of_coverage_names_the_size_that_it_is_tried_at() -> None:
-    (claim,) = claims(**{"coverage-at-least": 0.9})
-    assert isinstance(claim.parameters["n"], int)
-
-
 EPSILON, K, N = 2.0, 3, 50
 SHUFFLED = ShuffledKaryResponse(EPSILON, K).pair(N)
 DELTA = worst_measurement(dp.ApproxDP(0.5, 1e-3), [SHUFFLED])[0].value
-RANDOMIZER = ["--kind", "randomizer", "--domain", "3"]
 
 
 def krr(value: int, *, rng: np.random.Generator) -> int:
@@ -182,16 +175,3 @@ class TestVerdict:
             false_alarm=1e-9,
         )
         assert result.verdict is not Verdict.REFUTED
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--kind", "quantile", "--shuffle-n", "9", "--pure-dp", "1"], "shuffle-n applies to a"),
-        ([*RANDOMIZER, "--shuffle-n", "9", "--local-dp", "1"], "and LocalDP about one"),
-        ([*RANDOMIZER, "--shuffle-n", "1", "--pure-dp", "1"], "whole number >= 2"),
-    ],
-)
-def test_wrong_uses(more: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", f"{__file__}:krr", *more]) == 2
-    assert message in capsys.readouterr().err
