@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit, rows_for
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.answers import OutOfTimeError
 from dpcp_audit.targets.kinds import tried
+from dpcp_audit.words.checks import Planned
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.evidence import DETECT, reaches
 from dpcp_audit.words.guarantees import Relation
@@ -34,7 +35,6 @@ from dpcp_audit.words.results import Verdict
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.target_checks.target_claims import TargetClaim
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.answers import Drawable, Randomness
     from dpcp_audit.words.results import Outcome, Power
@@ -130,7 +130,25 @@ MOST, MOST_UNASKED = 2**22, 2**20
 """The most calls of a plan: with ``detect`` below its default, and otherwise."""
 
 
-def calls_for(check: TargetClaim) -> int:
+class _ClaimCheck(Planned, Protocol):
+    """A check of one claim of a target."""
+
+    @property
+    def fewest(self) -> int:
+        """The calls that are planned at least."""
+        ...
+
+    @property
+    def spec(self) -> CheckSpec:
+        """The target, and how it is tried."""
+        ...
+
+    def violation(self, factor: float) -> float:
+        """Return the value at which the claim is broken by a factor of the noise."""
+        ...
+
+
+def calls_for(check: _ClaimCheck) -> int:
     """Return the calls that refute the violation to detect with probability 0.95.
 
     A power of two, and never fewer than are planned for every claim of the kind: those are
@@ -147,7 +165,7 @@ def calls_for(check: TargetClaim) -> int:
     return max(check.fewest, int(2 ** math.ceil(math.log2(needed))))
 
 
-def cut_words(check: TargetClaim, calls: int) -> str:
+def cut_words(check: _ClaimCheck, calls: int) -> str:
     """Return the sentence on calls that a budget has cut; "" where it has not."""
     spec = check.spec
     if spec.draws is not None or spec.budget is None:
@@ -158,13 +176,13 @@ def cut_words(check: TargetClaim, calls: int) -> str:
     return f"The budget of {spec.budget:g} s has cut {wanted:,} calls to {calls:,}."
 
 
-def with_cut(check: TargetClaim, outcome: Outcome, calls: int) -> Outcome:
+def with_cut(check: _ClaimCheck, outcome: Outcome, calls: int) -> Outcome:
     """Say beside an outcome that a budget has cut its calls, where it does not refute."""
     cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(check, calls)
     return replace(outcome, note=f"{outcome.note} {cut}") if cut else outcome
 
 
-def short_words(check: TargetClaim, power: Power) -> str:
+def short_words(check: _ClaimCheck, power: Power) -> str:
     """Return the sentence on calls that cannot detect the factor; "" where they can."""
     detect = check.spec.detect
     if reaches(power, detect):
