@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from support.refusals import refusals
-from support.samplers import context, pair, response
+from support.samplers import context, response
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.words.checks import Context, Planned
-from dpcp_audit.words.guarantees import ZCDP, Coverage, LocalDP, PureDP
+from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
 from dpcp_audit.words.quantities import Bound
 
 CONTEXT = Context(seed=5, name="a.b", significance=1e-3)
@@ -66,7 +65,6 @@ def test_bad_input_names_the_argument(change, name) -> None:
 
 
 LEVEL = 1e-4
-SIDES = {"sample": response(1.0), "neighbours": pair(0, 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +76,6 @@ class Case:
 
 
 CASES = [
-    Case(check=MembershipInference(guarantee=PureDP(1.0), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
     Case(
         check=BlackBoxPrivacy(
             sample=response(1.0), guarantee=PureDP(1.0), pairs=ScorePairs(sizes=(20,)), draws=40_000
@@ -130,10 +127,6 @@ def local(true_epsilon: float, *, k: int = 4, n_samples: int = 4000) -> LocalPri
     )
 
 
-def attack(guarantee: PureDP | ZCDP) -> MembershipInference:
-    return MembershipInference(sample=response(1.0), guarantee=guarantee, neighbours=pair(0, 1))
-
-
 @pytest.mark.statistical(false_alarm=1e-7)
 def test_a_local_audit_refutes_what_it_says() -> None:
     """False alarm 1e-7: a power of 0.95 refutes at least ENOUGH times."""
@@ -169,18 +162,6 @@ def test_local_samples_invert_the_smallest_violation(
         assert smallest(int(0.9 * needed)) > true_epsilon
 
 
-@pytest.mark.parametrize(("guarantee", "violation"), [(PureDP(1.0), 1.5), (ZCDP(0.2), 0.5)])
-def test_games_invert_the_smallest_loss(guarantee: PureDP | ZCDP, violation: float) -> None:
-    check = attack(guarantee)
-    needed = check.draws_needed(violation, significance=0.01)
-
-    def smallest(n_samples: int) -> float:
-        where = context(0, significance=0.01)
-        return replace(check, n_samples=n_samples).smallest_violation(where).smallest
-
-    assert smallest(needed) <= violation < smallest(int(0.9 * needed))
-
-
 def test_outcomes_carry_the_smallest_violation() -> None:
     where = context(0, significance=0.01)
     power = local(1.0).smallest_violation(where)
@@ -200,8 +181,6 @@ def test_an_epsilon_that_the_claim_allows_is_refused(true_epsilon: float) -> Non
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="^violation is too close to the claim"):
-        attack(PureDP(1.0)).draws_needed(1.0, significance=0.05)
     with pytest.raises(ValueError, match="^violation is too close"):
         local(1.0).draws_needed(1 + 1e-9, significance=0.05)
     for significance in (0.0, 1.0):

@@ -10,6 +10,7 @@ from coverage_cases import KnownRate
 from level_case import LevelCase
 from release_cases import Laplace
 
+from dpcp_audit.audits.certificates import smallest_violation
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.engine.run_settings import RunSettings
@@ -64,7 +65,7 @@ class FixedEvent:
         found = test.judge(_CLAIM, *outputs, significance=context.significance)
         return conclude(
             found.evidence,
-            lambda: test.smallest_violation(_CLAIM, self.trials, significance=context.significance),
+            lambda: smallest_violation(_CLAIM, self.trials, significance=context.significance),
             witness={"value": [1.0], "neighbour": [0.0], **test.as_data()},
             note=found.note,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.certificates import BoundingEvent, bounding_event
+from dpcp_audit.audits.certificates import BoundingEvent, bounding_event, smallest_violation
 from dpcp_audit.audits.guessing_game import GameTest, Twin
 from dpcp_audit.audits.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.moment_test import MomentTest
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import Extent, Outcome, PlainData, Power
+    from dpcp_audit.words.results import Outcome, PlainData, Power
     from dpcp_audit.words.validate import FloatArray
 
 """The key of a witness that says what the last bits reveal."""
@@ -76,6 +76,7 @@ _SHRUNK_DRAWS = 0.1
 _SHRUNK = 0.5
 """The share of the significance that a refutation leaves, which shrinking may take."""
 _MOST_DRAWS = 2**28
+_AGAIN = 5
 _ENOUGH, _MORE = 20_000, 4
 _TAUGHT = 0.35
 """The share of what the bound is spent on that its event is chosen by, if fewer are known."""
@@ -161,7 +162,15 @@ class BlackBoxPrivacy(Sampled):
             the first stage was over (``OutOfTimeError``); later, what is not refuted by then is
             INCONCLUSIVE.
         """
-        draws, race = self._draws(context), self._race(context)
+        draws, race = (
+            self._draws(context),
+            PairRace(
+                bank=Bank(sample=self.sample, context=context),
+                guarantee=self.guarantee,
+                pairs=self.pairs,
+                randomness=self.randomness,
+            ),
+        )
         stages: list[Stage] = []
         stopped = ""
         plan = self._plan(draws, context)
@@ -236,13 +245,6 @@ class BlackBoxPrivacy(Sampled):
         """Return True if only the given pair may be tried."""
         return isinstance(self.pairs, FixedPairs) and len(self.pairs.pairs) == 1
 
-    def _race(self, context: Context) -> PairRace:
-        """Return a race that has drawn nothing yet."""
-        bank = Bank(sample=self.sample, context=context)
-        return PairRace(
-            bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
-        )
-
     def _draws(self, context: Context) -> int:
         """Return the outputs to draw at most, at the context's effort."""
         return max(600, context.samples(self.draws))
@@ -297,13 +299,6 @@ class BlackBoxPrivacy(Sampled):
             return round(_TAUGHT_OF_GIVEN * budget) if number == 1 else 0
         return min(_MOST_SEARCHED, budget // 2, _SEARCHED_ANYWAY + round(_SEARCHED * budget))
 
-    def _certify(
-        self, race: PairRace, candidate: Candidate, number: int, size: int, significance: float
-    ) -> Stage:
-        """Select a test from what is known of a pair, and judge it on fresh outputs."""
-        pair_test = race.choose_pair_test(candidate)
-        return self._judge(race, candidate, pair_test, number, size, significance)
-
     def _judge(  # noqa: PLR0917  (in the order in which a stage comes to be)
         self,
         race: PairRace,
@@ -347,7 +342,8 @@ class BlackBoxPrivacy(Sampled):
 
         def certify(candidate: Candidate, size: int, share: float) -> Stage | None:
             spent.append(share)
-            found = self._certify(race, candidate, refuted.number, size, share)
+            pair_test = race.choose_pair_test(candidate)
+            found = self._judge(race, candidate, pair_test, refuted.number, size, share)
             return found if found.judgement.refuted else None
 
         try:
@@ -440,7 +436,9 @@ class BlackBoxPrivacy(Sampled):
             | {"stage": shown.number}
             | held,
             note=f"{self._note(race, shown)} {stopped}".strip(),
-            extent=self._extent(race),
+            extent=extent_of(
+                [arm.candidate for arm in race.arms], calls=race.bank.spent, planned=self.draws
+            ),
             figures=(figure_of(stages),),
             estimates=claimed_loss(
                 self.guarantee,
@@ -455,10 +453,6 @@ class BlackBoxPrivacy(Sampled):
         """Return the power; none of a search that a clock has stopped, which settles nothing."""
         power = self.smallest_violation(context)
         return replace(power, smallest=math.inf) if stopped else power
-
-    def _extent(self, race: PairRace) -> Extent:
-        tried = [arm.candidate for arm in race.arms]
-        return extent_of(tried, calls=race.bank.spent, planned=self.draws)
 
     def _note(self, race: PairRace, shown: Stage) -> str:
         failures = race.bank.failures
@@ -482,7 +476,6 @@ def confirm(
     *,
     guarantee: PrivacyGuarantee,
     context: Context,
-    n_samples: int | None = None,
 ) -> Outcome:
     """Certify a witness again: its pair and its event, on fresh outputs.
 
@@ -493,15 +486,14 @@ def confirm(
     sample, guarantee
         The target and the claim of the audit.
     context : Context
-        The seed and significance of this certification alone.
-    n_samples : int or None
-        Outputs of each input; None takes as many as were certified on.
+        The seed and significance of this certification alone; each input has five times the
+        outputs that the witness was certified on, on which the same loss is refuted almost surely.
     """
     missing = sorted({"value", "neighbour", "n_samples"} - set(witness))
     if missing or not {"event", "moment", "game"} & set(witness):
         raise ValueError(f"witness must hold a pair and a test of it, lacks {missing}")
-    size = witness["n_samples"] if n_samples is None else n_samples
-    _validate.integer(n_samples=size, at_least=1)
+    _validate.integer(n_samples=witness["n_samples"], at_least=1)
+    size = _AGAIN * witness["n_samples"] + 100
     grid = PublicGrid(np.asarray(witness.get("grid", 0.0), dtype=np.float64))
     bank = Bank(sample=sample, context=context, grid=grid)
     first, second = (
@@ -509,9 +501,15 @@ def confirm(
     )
     pair_test = pair_test_from_data(witness, seed=int(context.rng(2).integers(2**32)))
     judgement = pair_test.judge(guarantee, first, second, significance=context.significance)
+
+    def power() -> Power:
+        if isinstance(pair_test, MomentTest):
+            return pair_test.smallest_violation(guarantee, size, significance=context.significance)
+        return smallest_violation(guarantee, size, significance=context.significance)
+
     return conclude(
         judgement.evidence,
-        lambda: pair_test.smallest_violation(guarantee, size, significance=context.significance),
+        power,
         witness=witness | {"seed": context.seed, "n_samples": size},
         note=judgement.note,
     )

@@ -24,7 +24,7 @@ from dpcp_audit.laws.losses import linear_claim, log_ratio, loss_of
 from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.rates import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound, power_along, rate_detected
-from dpcp_audit.stats.roots import fewest, turn, turn_by_factor
+from dpcp_audit.stats.roots import turn, turn_by_factor
 from dpcp_audit.words.evidence import of_loss, refutes
 from dpcp_audit.words.guarantees import ApproxDP, PureDP
 from dpcp_audit.words.quantities import Quantity
@@ -258,21 +258,19 @@ _UNSEEN = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundingEvent:
-    """An event, and the loss that it promises to certify.
+    """The event that promises to certify the largest loss.
 
     Parameters
     ----------
     event : Event
     swapped : bool
         True if the event is the likelier one on the neighbour.
-    bound : float
     refutes : bool
         True if it refutes the claim as good as surely: with three standard errors to spare.
     """
 
     event: Event
     swapped: bool
-    bound: float
     refutes: bool
 
 
@@ -306,8 +304,8 @@ def bounding_event(
     caution = math.sqrt(1 + _CAUTION * trials / size)
 
     def bound(p: float, q: float, level: float, share: float = 1.0) -> float:
-        promised = _promised(loss, p, q, trials=trials, significance=level)
-        return promised.value - share * promised.radius
+        value, radius = _promised(loss, p, q, trials, level)
+        return value - share * radius
 
     for candidate in (event, outside, *_half_lines(event.feature, values)):
         inside = [_inside(candidate, value) for value in values]
@@ -321,7 +319,7 @@ def bounding_event(
         return None
     stricter = float(ndtr(float(ndtri(significance)) - _SURE))
     refutes = bound(p, q, stricter) > loss_of(guarantee).claimed_at(q)
-    return BoundingEvent(event=chosen, swapped=swapped, bound=largest, refutes=refutes)
+    return BoundingEvent(event=chosen, swapped=swapped, refutes=refutes)
 
 
 def _loss_of_event(guarantee: PrivacyGuarantee) -> Callable[[float, float], float]:
@@ -333,23 +331,19 @@ def _loss_of_event(guarantee: PrivacyGuarantee) -> Callable[[float, float], floa
     return lambda p, q: max(0.0, log_ratio(p - delta, q))
 
 
-class _Promised(NamedTuple):
-    """A loss, and about how far below it the bound lies that counts at their means certify."""
-
-    value: float
-    radius: float
-
-
 def _promised(
-    loss: Callable[[float, float], float], p: float, q: float, *, trials: int, significance: float
-) -> _Promised:
-    """Return the promise of two rates: the distances of their two limits, added in squares."""
+    loss: Callable[[float, float], float], p: float, q: float, trials: int, level: float
+) -> tuple[float, float]:
+    """Return a loss, and about how far below it the bound lies that counts at their means certify.
+
+    The distances of the two rates' limits are added in squares.
+    """
     counts = np.minimum(trials, np.rint([p * trials, q * trials])).astype(np.int64)
-    low, high = clopper_pearson(counts, trials, significance=min(2 * significance, _WIDEST))
+    low, high = clopper_pearson(counts, trials, significance=min(2 * level, _WIDEST))
     limits = (float(low[0]), q), (p, float(high[1]))
     value = loss(p, q)
     one, other = (loss(a, b) if a > b else 0.0 for a, b in limits)
-    return _Promised(value, math.hypot(value - one, value - other))
+    return value, math.hypot(value - one, value - other)
 
 
 def _inside(event: Event, values: FloatArray) -> float:
@@ -379,7 +373,6 @@ _DETECTION = 0.95
 _LEAST_LOSS = 0.1
 """The loss that stands in for twice a loss of 0."""
 _HALVINGS = 16
-_FEWEST = 16
 _RATES = tuple(np.geomspace(1e-9, 0.5, 40).tolist())
 """An event's rates on the neighbour, among which the one that shows a loss best is looked for."""
 _BEST = "at the event that shows it best"
@@ -408,8 +401,7 @@ def smallest_violation(guarantee: PrivacyGuarantee, trials: int, *, significance
         shift = gaussian_shift(guarantee, trials, significance=significance)
         return _if_gaussian(guarantee, shift)
     if linear is None:
-        rates = _rates_tested(guarantee, _RATES, trials, significance=significance)
-        return _by_rates(guarantee, rates)
+        return _by_rates(guarantee, trials, significance)
     return Power(
         quantity=Quantity.EPSILON,
         smallest=_least_by_score(linear, trials, significance),
@@ -417,31 +409,6 @@ def smallest_violation(guarantee: PrivacyGuarantee, trials: int, *, significance
         at={"delta": linear.delta} if linear.delta else {},
         detail=_BEST,
     )
-
-
-def draws_needed(guarantee: PrivacyGuarantee, violation: float, *, significance: float) -> int:
-    """Return the number of fresh outputs of each neighbour that refute a violation, to 1 in 500.
-
-    Parameters
-    ----------
-    violation : float
-        The true loss, in the unit of ``smallest_violation``: an ε, a ρ, a D_α or a μ.
-    """
-
-    def power(trials: int) -> Power:
-        return smallest_violation(guarantee, trials, significance=significance)
-
-    needed = None
-    if violation > power(_FEWEST).claimed:
-        needed = fewest(
-            lambda trials: power(trials).smallest <= violation,
-            at_least=_FEWEST,
-            most=2**28,
-            share=500,
-        )
-    if needed is None:
-        raise ValueError(f"violation is too close to the claim, got {violation!r}")
-    return needed
 
 
 def power_of_twice(guarantee: PrivacyGuarantee, rates: ArrayLike) -> FloatArray:
@@ -454,6 +421,10 @@ def power_of_twice(guarantee: PrivacyGuarantee, rates: ArrayLike) -> FloatArray:
     return PureDP(_LEAST_LOSS).power(rates) if nothing else twice
 
 
+def _detected(test: RatioTest, rate: float, significance: float, at_most: float = 1.0) -> float:
+    return rate_detected(test, rate, significance=significance, at_most=at_most, steps=_HALVINGS)
+
+
 def _least_by_score(claim: ApproxDP, trials: int, significance: float) -> float:
     test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
     if test.p_value(trials, 0, nuisance_error=significance / 1000) > significance:
@@ -462,14 +433,7 @@ def _least_by_score(claim: ApproxDP, trials: int, significance: float) -> float:
     balanced = 1 / (1 + math.exp(min(_LARGEST_EPSILON, 2 * claim.epsilon)))  # randomised response
     for rate in (balanced, *_RATES[::-1]):
         most = float(ApproxDP(smallest, claim.delta).power(rate))
-        p = rate_detected(
-            test,
-            rate,
-            significance=significance,
-            detection=_DETECTION,
-            at_most=most,
-            steps=_HALVINGS,
-        )
+        p = _detected(test, rate, significance, most)
         if math.isfinite(p):
             smallest = min(smallest, loss.of_event(p, rate))
     return smallest if smallest < _LARGEST_EPSILON else math.inf
@@ -521,22 +485,6 @@ def _tangents(
     ]
 
 
-def _rates_tested(
-    guarantee: PrivacyGuarantee, fpr: ArrayLike, trials: int, *, significance: float
-) -> FloatArray:
-    """Return the least p that the test of the curve refutes with probability 0.95."""
-    rates = np.asarray(fpr, dtype=np.float64)
-    found = [
-        math.inf
-        if test is None
-        else rate_detected(
-            test, rate, significance=significance, detection=_DETECTION, steps=_HALVINGS
-        )
-        for rate, test in zip(rates.tolist(), _tangents(guarantee, rates, trials), strict=True)
-    ]
-    return np.array(found)
-
-
 def _if_gaussian(guarantee: PrivacyGuarantee, shift: float) -> Power:
     loss = loss_of(guarantee)
     return Power(
@@ -548,10 +496,14 @@ def _if_gaussian(guarantee: PrivacyGuarantee, shift: float) -> Power:
     )
 
 
-def _by_rates(guarantee: PrivacyGuarantee, needed: FloatArray) -> Power:
-    """Return the loss of the event of which the least multiple of the claim is refuted."""
+def _by_rates(guarantee: PrivacyGuarantee, trials: int, significance: float) -> Power:
+    """Return the loss of the event of which the least multiple of the claim is refuted.
+
+    With probability 0.95, by the test of the curve.
+    """
     loss, best = loss_of(guarantee), (math.inf, math.inf, math.nan)
-    for rate, p in zip(_RATES, needed.tolist(), strict=True):
+    for rate, test in zip(_RATES, _tangents(guarantee, np.array(_RATES), trials), strict=True):
+        p = math.inf if test is None else _detected(test, rate, significance)
         if math.isfinite(p):
             shown, claimed = loss.of_event(p, rate), loss.claimed_at(rate)
             best = min(best, (shown / claimed if claimed > 0 else math.inf, shown, claimed))

@@ -29,13 +29,13 @@ from dpcp_audit.audits.search.event_search import (
     Coordinate,
     DecimalPlaces,
     Feature,
+    FittedScore,
     Ones,
     Rank,
     ScalarValue,
     feature_as_data,
     feature_from_data,
     quantile_cuts,
-    squashed_score,
 )
 from dpcp_audit.stats.rates import GuessingTest
 from dpcp_audit.stats.roots import level_starts
@@ -165,7 +165,7 @@ def distinct_rows(outputs: FloatArray, coins: BoolArray) -> LogOdds:
 
 def linear_score(outputs: FloatArray, coins: BoolArray) -> LogOdds:
     """Return half-lines of a logistic regression on a vector's squashed coordinates."""
-    return half_lines(squashed_score(outputs, coins), outputs, coins)
+    return half_lines(FittedScore.of(outputs, coins), outputs, coins)
 
 
 def settled(rule: LogOdds) -> Expert:

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.guesser import (
     Guesser,
@@ -357,12 +356,6 @@ class GameTest:
         )
         judgement = judge_game(guarantee, played, significance=significance)
         return replace(judgement, held=self._described(played.rule))
-
-    def smallest_violation(
-        self, guarantee: PrivacyGuarantee, trials: int, *, significance: float
-    ) -> Power:
-        """Return the smallest loss that a well-chosen event refutes with probability 0.95."""
-        return certificates.smallest_violation(guarantee, trials, significance=significance)
 
     def as_data(self) -> PlainData:
         """Return the rule that the pilot has taught, and the plan."""

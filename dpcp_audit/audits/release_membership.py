@@ -359,16 +359,6 @@ class MembershipInference(Sampled):
             significance=unprobed(context.significance) / _TESTS,
         )
 
-    def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``n_samples``, pilot included, that refute a true loss of ``violation``.
-
-        At least 400, as the check asks.
-        """
-        games = certificates.draws_needed(
-            self.guarantee, violation, significance=unprobed(significance) / _TESTS
-        )
-        return max(400, 2 * games)
-
     def _fit(self, member: FloatArray, other: FloatArray, rng: np.random.Generator) -> _Fitted:
         """Fit every attack on half of the pilot games; the rest choose the best."""
         fitted: list[_Fitted] = []

@@ -339,8 +339,6 @@ _ONLY_HERE = (
     "On this pair every call on one input returned the same output, though outputs vary on other "
     "inputs: here the noise does not reach the output."
 )
-_AGAIN = 5
-"""Times the outputs of a witness, on which the same loss is refuted almost surely."""
 _MOST_VALUES, _FEWEST_REPORTS = 128, 200
 """Values of a randomizer that are drawn from, at most, and reports on each, at least: the choice of
 a rule takes time with the cube of the values."""
@@ -494,7 +492,6 @@ class TargetPrivacy(PrivacyClaim):
                 SingleDraws(target=target) if _CAUSE in witness else target,
                 guarantee=self.guarantee,
                 context=context,
-                n_samples=_AGAIN * witness["n_samples"] + 100,
             )
 
 

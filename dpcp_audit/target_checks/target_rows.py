@@ -222,7 +222,7 @@ SUITE = Suite(
 )
 
 
-_AGAIN, _PATHS = 5, 2000
+_PATHS = 2000
 _MERGED = " Some reports were merged: counted apart, they may show a larger loss."
 
 
@@ -267,7 +267,6 @@ class _TargetShuffled(PrivacyClaim):
                 self._reports(target),
                 guarantee=self.guarantee,
                 context=context,
-                n_samples=_AGAIN * witness["n_samples"] + 100,
             )
 
     @property

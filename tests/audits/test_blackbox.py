@@ -125,7 +125,7 @@ def test_a_witness_survives_json_and_is_confirmed_by_other_seeds(sample, guarant
     assert outcome.evidence.lower > outcome.evidence.claimed
     witness = json.loads(json.dumps(outcome.witness))
     context = Context(seed=77, name="again", significance=1e-3)
-    again = confirm(witness, sample, guarantee=guarantee, context=context, n_samples=4000)
+    again = confirm(witness, sample, guarantee=guarantee, context=context)
     assert again.verdict is Verdict.REFUTED
     assert again.witness["seed"] == 77
 
@@ -152,20 +152,6 @@ def test_different_constants_on_two_inputs_are_refuted() -> None:
     for guarantee in (PureDP(1.0), ZCDP(0.5), ApproxDP(3.0, 1e-6), RenyiDP(3.0, 0.5)):
         outcome = search(plain, guarantee, SMALL, draws=3000, randomness=Randomness.NONE)
         assert outcome.verdict is Verdict.REFUTED
-
-
-@pytest.mark.parametrize(
-    ("sample", "message"),
-    [
-        (lambda scores, size, *, rng: np.full(size, 0.5), "returned the same value in all"),
-        (lambda scores, size, *, rng: np.full(size, np.nan), "got NaN"),
-        (lambda scores, size, *, rng: np.zeros(size + 1), "must return shape"),
-        (lambda scores, size, *, rng: np.random.default_rng(3).random(size), "seeds itself"),
-    ],
-)
-def test_degenerate_targets_are_named(sample, message: str) -> None:
-    with pytest.raises(DegenerateTargetError, match=message):
-        search(sample, PureDP(1.0), SMALL, draws=2000)
 
 
 def test_inputs_that_the_target_refuses_are_skipped_and_counted() -> None:
@@ -208,13 +194,6 @@ def test_a_check_names_its_bad_arguments() -> None:
     assert check.sampled
     with pytest.raises(ValueError, match="draws must be an integer >= 600, got 599"):
         BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=LocalDP(1.0), pairs=pairs, draws=599)
-
-
-@pytest.mark.parametrize("claim", [ZCDP(0.01), RenyiDP(4.0, 0.04), PureDP(0.1)], ids=str)
-def test_draws_that_show_nothing_are_inconclusive(claim) -> None:
-    """Six hundred outputs let half of the claimed noise pass; by event and by moment."""
-    outcome = search(laplace_mean(20.0), claim, SMALL, draws=600)
-    assert outcome.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_moment_of_few_outputs_is_inconclusive() -> None:

@@ -16,12 +16,9 @@ from dpcp_audit.audits.certificates import (
     certify,
     smallest_violation,
 )
-from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.pilot_hypotheses import best_event
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.ratio_test import RatioTest
-from dpcp_audit.words.checks import Context
 from dpcp_audit.words.evidence import decide, refutes
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.words.results import Verdict
@@ -77,29 +74,6 @@ def test_consistent_is_said_only_where_twice_the_claim_would_be_refuted(epsilon:
 def test_a_claim_that_nothing_is_lost_can_be_consistent() -> None:
     assert verdict(ApproxDP(0.0, 0.0), Hits(50, 50, 100)) is Verdict.INCONCLUSIVE
     assert verdict(ApproxDP(0.0, 0.0), Hits(9_980, 10_000, 20_000)) is Verdict.CONSISTENT
-
-
-def test_a_large_claim_needs_draws_that_could_break_it() -> None:
-    """Of ε = 8 even an event that one input alone gives shows nothing in 1000 outputs."""
-    assert verdict(PureDP(8.0), Hits(3, 0, 1000)) is Verdict.INCONCLUSIVE
-    assert verdict(PureDP(8.0), Hits(3, 0, 100_000)) is Verdict.CONSISTENT
-
-
-def test_a_local_audit_of_few_reports_is_inconclusive() -> None:
-    response = KaryRandomizedResponse(0.3, 4)
-    few, many = (
-        LocalPrivacy(
-            randomizer=response.sample,
-            guarantee=LocalDP(0.3),
-            n_inputs=4,
-            n_outputs=4,
-            n_samples=n_samples,
-        )
-        for n_samples in (200, 8000)
-    )
-    context = Context(seed=0, name="any", significance=1e-6)
-    assert few(context).verdict is Verdict.INCONCLUSIVE
-    assert many(context).verdict is Verdict.CONSISTENT
 
 
 def test_the_outputs_of_both_inputs_are_counted() -> None:

@@ -16,7 +16,6 @@ from dpcp_audit.audits.certificates import (
     _if_gaussian,
     _tangents,
     certify,
-    draws_needed,
     gaussian_shift,
     power_of_twice,
     smallest_violation,
@@ -105,19 +104,6 @@ def test_nothing_is_refuted_by_too_few_draws() -> None:
         power = smallest_violation(claim, 100, significance=1e-6)
         assert math.isinf(power.smallest)
         assert not reaches(power)
-
-
-@pytest.mark.parametrize("claim", [PureDP(1.0), ZCDP(0.5), GaussianDP(1.0)])
-def test_draws_needed_inverts_the_smallest_violation(claim: PrivacyGuarantee) -> None:
-    needed = draws_needed(claim, 2.0, significance=LEVEL)
-    assert smallest_violation(claim, needed, significance=LEVEL).smallest <= 2.0
-    assert smallest_violation(claim, int(0.95 * needed), significance=LEVEL).smallest > 2.0
-
-
-@pytest.mark.parametrize("violation", [0.5, 1.0, 1 + 1e-9])
-def test_what_the_claim_allows_is_no_violation(violation: float) -> None:
-    with pytest.raises(ValueError, match="^violation is too close to the claim"):
-        draws_needed(ZCDP(1.0), violation, significance=LEVEL)
 
 
 def test_two_people_lose_twice_as_much() -> None:

@@ -13,9 +13,9 @@ on fresh ones, so that a poor choice costs power and never the level.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from scipy.special import expit
@@ -177,30 +177,21 @@ class Ones:
     bounds: tuple[float, float]
     rounds: int
     resolution: float = 0.0
-    start: int = 0
-    stop: int = 0
 
     def __post_init__(self) -> None:
         _validate.bounds(self.bounds)
         _validate.integer(rounds=self.rounds, at_least=1)
         _validate.non_negative(resolution=self.resolution)
-        _validate.integer(start=self.start, stop=self.stop, at_least=0)
-        if not self.start < (self.stop or self.rounds) <= self.rounds:
-            raise ValueError(
-                f"start and stop must name bits of {self.rounds} rounds, "
-                f"got {self.start} and {self.stop}"
-            )
 
     def __call__(self, outputs: FloatArray) -> FloatArray:
         """Return the counts, shape (size,)."""
         if self.bounds == (0, 1) and not self.resolution and self.rounds <= _MOST_BITS:
             return self._of_fractions(outputs)
         count = np.zeros(outputs.shape)
-        stop = self.stop or self.rounds
-        bits = bisected(outputs, bounds=self.bounds, rounds=stop, resolution=self.resolution)
-        for bit, one in enumerate(bits):
-            if bit >= self.start:
-                count += one
+        for one in bisected(
+            outputs, bounds=self.bounds, rounds=self.rounds, resolution=self.resolution
+        ):
+            count += one
         return count
 
     def _of_fractions(self, outputs: FloatArray) -> FloatArray:
@@ -208,63 +199,74 @@ class Ones:
         last = 2**self.rounds - 1
         rank = np.ceil(np.clip(outputs, 0.0, 1.0) * (last + 1)) - 1
         found = np.maximum(rank, 0.0).astype(np.int64)
-        stop = self.stop or self.rounds
-        counted = (2 ** (stop - self.start) - 1) << (self.rounds - stop)
-        return np.asarray(np.bitwise_count(found & counted), dtype=np.float64)
+        return np.asarray(np.bitwise_count(found), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Quadratic:
-    """A quadratic function of a vector output, each coordinate centred, scaled and capped.
+class FittedScore:
+    """A weighted sum of terms of a vector output, by which a logistic regression tells two inputs.
 
     Parameters
     ----------
     centre, scale : ndarray, shape (d,)
-    weights : ndarray, shape (d + d(d+1)/2,)
-        Weights of z₁, …, z_d, then of z_i·z_j with i ≤ j, where z is capped to [−8, 8] so that an
-        infinite coordinate counts as a far one.
+        By which each coordinate is standardised.
+    weights : ndarray
+        One for each term.
     """
 
     centre: FloatArray
     scale: FloatArray
     weights: FloatArray
 
-    def terms(self, outputs: FloatArray) -> FloatArray:
-        """Return the terms that the weights multiply, shape (size, d + d(d+1)/2)."""
-        z = np.clip((outputs - self.centre) / self.scale, -8.0, 8.0)
-        first, second = np.triu_indices(z.shape[1])
-        return np.concatenate([z, z[:, first] * z[:, second]], axis=1)
+    steps: ClassVar[int] = 200
+    """The most iterations of the regression."""
 
-    def __call__(self, outputs: FloatArray) -> FloatArray:
-        """Return the function's values, shape (size,)."""
-        values: FloatArray = self.terms(outputs) @ self.weights
-        return values
+    @classmethod
+    def of(cls, outputs: FloatArray, coins: BoolArray) -> Self:
+        """Return the log-odds of the coin by logistic regression; 0 if all coins are alike.
 
+        Parameters
+        ----------
+        outputs : ndarray, shape (size, d)
+        coins : ndarray of bool, shape (size,)
+        """
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _SquashedSum:
-    """A weighted sum of a vector's coordinates, each centred, scaled and squashed in two ways.
+        low, centre, high = np.quantile(outputs, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
+        with np.errstate(invalid="ignore"):
+            spread = high - low
+        centre = np.where(np.isfinite(centre), centre, 0.0)
+        scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
+        shell = cls(centre=centre, scale=scale, weights=np.zeros(0))
+        terms = shell.terms((outputs - centre) / scale)
+        weights = np.zeros(terms.shape[1])
+        if coins.any() and not coins.all():
+            model = cast("Any", LogisticRegression(C=1.0, max_iter=cls.steps))
+            model.fit(terms, coins)
+            weights = cast("FloatArray", model.coef_[0])
+        return replace(shell, weights=weights)
 
-    Parameters
-    ----------
-    centre, scale : ndarray, shape (d,)
-    weights : ndarray, shape (2d,)
-        Weights of z capped to [−3, 3], then of 4z capped to [−1, 1], which is nearly its sign.
-    """
-
-    centre: FloatArray
-    scale: FloatArray
-    weights: FloatArray
-
-    def terms(self, outputs: FloatArray) -> FloatArray:
-        """Return the terms that the weights multiply, shape (size, 2d)."""
-        z = (outputs - self.centre) / self.scale
+    def terms(self, z: FloatArray) -> FloatArray:
+        """Return the terms of standardised outputs: each squashed in two ways, shape (size, 2d)."""
         return np.concatenate([np.clip(z, -3.0, 3.0), np.clip(4 * z, -1.0, 1.0)], axis=1)
 
     def __call__(self, outputs: FloatArray) -> FloatArray:
         """Return the sums, shape (size,)."""
-        values: FloatArray = self.terms(outputs) @ self.weights
+        values: FloatArray = self.terms((outputs - self.centre) / self.scale) @ self.weights
         return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quadratic(FittedScore):
+    """A quadratic function of a vector output, each coordinate centred, scaled and capped."""
+
+    steps: ClassVar[int] = 1000
+
+    def terms(self, z: FloatArray) -> FloatArray:
+        """Return the terms of standardised outputs, shape (size, d + d(d+1)/2)."""
+        z = np.clip(z, -8.0, 8.0)
+        first, second = np.triu_indices(z.shape[1])
+        return np.concatenate([z, z[:, first] * z[:, second]], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -291,7 +293,7 @@ _KINDS: dict[str, Callable[..., Feature]] = {
     "coordinate": Coordinate,
     "ones": Ones,
     "quadratic": Quadratic,
-    "squashed-sum": _SquashedSum,
+    "squashed-sum": FittedScore,
     "rank": Rank,
     "last-bits": LastBits,
     "trailing-zeros": TrailingZeros,
@@ -331,30 +333,6 @@ def feature_from_data(data: Mapping[str, Any]) -> Feature:
 
 def _key(row: FloatArray) -> tuple[float, ...]:
     return tuple(np.atleast_1d(row).tolist())
-
-
-def squashed_score(outputs: FloatArray, coins: BoolArray) -> _SquashedSum:
-    """Return the log-odds of the coin by logistic regression; 0 if all coins are alike.
-
-    Parameters
-    ----------
-    outputs : ndarray, shape (size, d)
-    coins : ndarray of bool, shape (size,)
-    """
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-
-    low, centre, high = np.quantile(outputs, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
-    with np.errstate(invalid="ignore"):
-        spread = high - low
-    centre = np.where(np.isfinite(centre), centre, 0.0)
-    scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
-    weights: FloatArray = np.zeros((2 * outputs.shape[1],))
-    if coins.any() and not coins.all():
-        terms = _SquashedSum(centre=centre, scale=scale, weights=weights).terms(outputs)
-        model = cast("Any", LogisticRegression(C=1.0, max_iter=200))
-        model.fit(terms, coins)
-        weights = cast("FloatArray", model.coef_[0])
-    return _SquashedSum(centre=centre, scale=scale, weights=weights)
 
 
 CELLS = 64
@@ -512,6 +490,8 @@ class CutFeature(NamedTuple):
     """
 
     feature: Feature
+    values: tuple[FloatArray, FloatArray]
+    counts: PilotCounts
     unions: _Unions
     trials: int
     """The size of the certification."""
@@ -524,15 +504,20 @@ class CutFeature(NamedTuple):
         *,
         cells: int = CELLS,
         trials: int | None = None,
+        marks: Sequence[float] | None = None,
     ) -> CutFeature:
         """Cut a feature's range into at most ``cells`` cells.
 
-        ``trials`` is the number of samples unless given.
+        ``trials`` is the number of samples unless given. Of the value itself, ``marks`` and atoms
+        have cells of their own, unless ``marks`` is None.
         """
-        values = feature(samples[0]), feature(samples[1])
-        cuts = quantile_cuts(np.concatenate(values), cells=cells)
-        unions = _Unions.of(PilotCounts.of(values, cuts))
-        return cls(feature, unions, trials or values[0].size)
+        first, second = (feature(sample) for sample in samples)
+        cuts = quantile_cuts(np.concatenate([first, second]), cells=cells)
+        if marks is not None and isinstance(feature, ScalarValue):
+            alone = np.unique(np.concatenate([_atoms(first, second), np.asarray(marks)]))
+            cuts = np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
+        counts = PilotCounts.of((first, second), cuts)
+        return cls(feature, (first, second), counts, _Unions.of(counts), trials or first.size)
 
     def best(self, guarantee: PrivacyGuarantee) -> PilotEvent:
         """Return the best event against a claim: a half-line, or a union by likelihood ratio."""
@@ -602,29 +587,6 @@ _RESOLUTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
 """Steps, as shares of the range, that a bisection may take beyond its midpoints."""
 _ATOMS = 24
 _SHARE_OF_ATOM, _FEWEST_OF_ATOM = 0.002, 3
-
-
-class PilotView(NamedTuple):
-    """A feature's values on either input, counted in cells."""
-
-    feature: Feature
-    values: tuple[FloatArray, FloatArray]
-    counts: PilotCounts
-    unions: _Unions
-
-
-def view_of(
-    feature: Feature, samples: tuple[FloatArray, FloatArray], marks: Sequence[float]
-) -> PilotView:
-    """Return a feature's view; of the value itself, ``marks`` and atoms have cells of their own."""
-    first, second = (feature(sample) for sample in samples)
-    pooled = np.concatenate([first, second])
-    cuts = quantile_cuts(pooled)
-    if isinstance(feature, ScalarValue):
-        alone = np.unique(np.concatenate([_atoms(first, second), np.asarray(marks)]))
-        cuts = np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
-    counts = PilotCounts.of((first, second), cuts)
-    return PilotView(feature, (first, second), counts, _Unions.of(counts))
 
 
 def looked_at(

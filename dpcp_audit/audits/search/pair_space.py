@@ -7,6 +7,7 @@ does, such as one that weighs the first record or works in batches, leaks at som
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
@@ -239,68 +240,43 @@ class Candidate:
         return self.neighbours.value, self.neighbours.neighbour
 
 
-class PairSpace(Protocol):
-    """The neighbours that a search may try."""
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The interval that a bisecting target would start from, where there is one."""
-        ...
-
-    def candidates(self) -> Sequence[Candidate]:
-        """Return the pairs to try first, the likeliest to break a claim at the front."""
-        ...
-
-    def balanced(self, draw: Draw, /, *, outputs: int) -> Iterator[Candidate]:
-        """Yield pairs on which the target is undecided, found with so many outputs a trial."""
-        ...
-
-    def untied(self, candidate: Candidate, /) -> Candidate | None:
-        """Return the pair without equal scores, to try where it is refused; None if it has none."""
-        ...
-
-    def at_random(self, like: Candidate, rng: np.random.Generator, /) -> Candidate | None:
-        """Return a random pair, mostly of the size of another; None where all are listed."""
-        ...
-
-    def simpler(self, candidate: Candidate, /) -> Iterator[Candidate]:
-        """Yield simpler pairs than another, the simplest first."""
-        ...
-
-
-class ListedPairs:
-    """A pair space of which ``candidates`` lists all there is, of a target without thresholds."""
+class PairSpace(ABC):
+    """The neighbours that a search may try; ``candidates`` lists all of them, unless said."""
 
     __slots__ = ()
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """None: outputs are no thresholds, unless a space says so."""
+        """The interval that a bisecting target would start from, where there is one."""
         return None
 
-    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
-        """Yield nothing."""
+    @abstractmethod
+    def candidates(self) -> Sequence[Candidate]:
+        """Return the pairs to try first, the likeliest to break a claim at the front."""
+
+    def balanced(self, draw: Draw, /, *, outputs: int) -> Iterator[Candidate]:
+        """Yield pairs on which the target is undecided, found with so many outputs a trial."""
         del draw, outputs
         return iter(())
 
-    def untied(self, candidate: Candidate) -> Candidate | None:
-        """Return None: the pairs stand as they are."""
+    def untied(self, candidate: Candidate, /) -> Candidate | None:
+        """Return the pair without equal scores, to try where it is refused; None if it has none."""
         del candidate
         return None
 
-    def at_random(self, like: Candidate, rng: np.random.Generator) -> Candidate | None:
-        """Return None: the list is all there is."""
+    def at_random(self, like: Candidate, rng: np.random.Generator, /) -> Candidate | None:
+        """Return a random pair, mostly of the size of another; None where all are listed."""
         del like, rng
         return None
 
-    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield nothing: the pairs stand as they are."""
+    def simpler(self, candidate: Candidate, /) -> Iterator[Candidate]:
+        """Yield simpler pairs than another, the simplest first."""
         del candidate
         return iter(())
 
 
 @dataclass(frozen=True, slots=True)
-class FixedPairs(ListedPairs):
+class FixedPairs(PairSpace):
     """Pairs that the caller names; nothing else is tried.
 
     Parameters
@@ -368,10 +344,13 @@ def pair_from_data(data: PlainData) -> Neighbours[Any]:
 
 
 def neighbours_of(
-    relation: Relation, value: object, neighbour: object, *, family: str
+    relation: Relation,
+    value: object,
+    neighbour: object,
+    *,
+    family: str,
+    scores: ScorePair | None = None,
 ) -> Candidate:
     """Build a candidate from its two inputs."""
-    return Candidate(
-        family=family,
-        neighbours=Neighbours(relation=relation, value=value, neighbour=neighbour),
-    )
+    neighbours = Neighbours(relation=relation, value=value, neighbour=neighbour)
+    return Candidate(family=family, neighbours=neighbours, scores=scores)

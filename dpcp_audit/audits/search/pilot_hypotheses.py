@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcp_audit.audits import certificates
 from dpcp_audit.audits.certificates import (
     Hits,
     Judgement,
@@ -28,15 +27,13 @@ from dpcp_audit.audits.search.event_search import (
     Coordinate,
     CutFeature,
     Event,
+    FittedScore,
     PilotEvent,
-    PilotView,
     Quadratic,
     Rank,
     ScalarValue,
     looked_at,
     promised_excess,
-    squashed_score,
-    view_of,
 )
 from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
 from dpcp_audit.laws.losses import linear_claim, loss_of
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
     Samples = tuple[FloatArray, FloatArray]
     from collections.abc import Iterator
 
-    from dpcp_audit.words.results import Power
     from dpcp_audit.words.validate import FloatArray
 
 
@@ -92,7 +88,7 @@ def of_coordinates(samples: Samples) -> list[CutFeature]:
     return [CutFeature.of(Coordinate(i), samples) for i in range(samples[0].shape[1])]
 
 
-def of_listed(samples: Samples, *, most: int = _LISTED) -> list[CutFeature]:
+def of_listed(samples: Samples) -> list[CutFeature]:
     """Return the places of outputs, vectors too, of which the most frequent stand alone.
 
     Nothing, if no output came up twice.
@@ -100,52 +96,27 @@ def of_listed(samples: Samples, *, most: int = _LISTED) -> list[CutFeature]:
     listed, counts = np.unique(np.concatenate(samples), axis=0, return_counts=True)
     if counts.max() == 1:
         return []
-    frequent = np.sort(np.argsort(-counts, kind="stable")[:most])
-    return [CutFeature.of(Rank(listed[frequent]), samples, cells=most + 1)]
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])
+    return [CutFeature.of(Rank(listed[frequent]), samples, cells=_LISTED + 1)]
 
 
 def of_classifier(samples: Samples) -> list[CutFeature]:
-    """Return a logistic regression on a vector's coordinates and their products.
-
-    It is fitted on every other pilot output; events are cut out of the score on the rest.
-    """
-    score = classifier_score(*(sample[::2] for sample in samples))
-    return [CutFeature.of(score, _held_out(samples), trials=len(samples[0]))]
+    """Return a logistic regression on a vector's coordinates and their products."""
+    return [_of_score(Quadratic, samples)]
 
 
 def of_squashed(samples: Samples) -> list[CutFeature]:
-    """Return a linear score of squashed coordinates, for noise with heavy tails.
+    """Return a linear score of squashed coordinates, for noise with heavy tails."""
+    return [_of_score(FittedScore, samples)]
 
-    Fitted and cut on different outputs, likewise.
-    """
+
+def _of_score(kind: type[FittedScore], samples: Samples) -> CutFeature:
+    """Fit a score on every other pilot output; events are cut out of it on the rest."""
     first, second = (sample[::2] for sample in samples)
     pooled = np.concatenate([first, second])
-    score = squashed_score(pooled, np.arange(len(pooled)) < len(first))
-    return [CutFeature.of(score, _held_out(samples), trials=len(samples[0]))]
-
-
-def classifier_score(
-    outputs: FloatArray, neighbour_outputs: FloatArray, *, penalty: float = 1.0
-) -> Quadratic:
-    """Return the log-odds of the input by a logistic regression, with a ridge penalty."""
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-
-    pooled = np.concatenate([outputs, neighbour_outputs])
-    origin = np.arange(len(pooled)) < len(outputs)
-    low, centre, high = np.quantile(pooled, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
-    with np.errstate(invalid="ignore"):
-        spread = high - low
-    scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
-    shell = Quadratic(
-        centre=np.where(np.isfinite(centre), centre, 0.0), scale=scale, weights=np.empty(0)
-    )
-    model = cast("Any", LogisticRegression(C=1 / penalty, max_iter=1000))
-    model.fit(shell.terms(pooled), origin)
-    return Quadratic(centre=shell.centre, scale=scale, weights=model.coef_[0])
-
-
-def _held_out(samples: Samples) -> Samples:
-    return samples[0][1::2], samples[1][1::2]
+    score = kind.of(pooled, np.arange(len(pooled)) < len(first))
+    held_out = samples[0][1::2], samples[1][1::2]
+    return CutFeature.of(score, held_out, trials=len(samples[0]))
 
 
 _AHEAD = 1.0
@@ -236,12 +207,6 @@ class PairTest(Protocol):
         """Judge the claim; a true one is refuted with probability <= ``significance``."""
         ...
 
-    def smallest_violation(
-        self, guarantee: PrivacyGuarantee, trials: int, /, *, significance: float
-    ) -> Power:
-        """Return the smallest loss that ``trials`` outputs of either input refute."""
-        ...
-
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data, for ``pair_test_from_data``."""
         ...
@@ -300,12 +265,6 @@ class EventTest:
             significance=significance,
             complement=self.complement,
         )
-
-    def smallest_violation(
-        self, guarantee: PrivacyGuarantee, trials: int, *, significance: float
-    ) -> Power:
-        """Return the smallest loss that a well-chosen event refutes with probability 0.95."""
-        return certificates.smallest_violation(guarantee, trials, significance=significance)
 
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data, with the value that is no number of an event of one."""
@@ -401,14 +360,14 @@ def choose_event_or_moment(
     features = looked_at(np.concatenate(samples), bounds, thorough=True)
     if outputs.size > _SCREENED:
         few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
-        looks = [view_of(feature, few, marks) for feature in features]
+        looks = [CutFeature.of(feature, few, marks=marks) for feature in features]
         promises = [
             _promise(guarantee, view, _moments(guarantee, view, thorough=False)) for view in looks
         ]
         order = np.argsort(promises)[::-1][:_FINALISTS]
         features = [features[i] for i in sorted({0, *order.tolist()})]
-    views = [view_of(feature, samples, marks) for feature in features]
-    choices = [_best_event(guarantee, view) for view in views]
+    views = [CutFeature.of(feature, samples, marks=marks) for feature in features]
+    choices = [view.best(guarantee) for view in views]
     most = max(choices, key=lambda choice: choice.excess)
     event = event_test(guarantee, _simplified(guarantee, most, choices[0], samples), samples)
     moments = [
@@ -440,7 +399,7 @@ def total_promise(
         total = sum(weight * best_of(claim, cuts).excess for claim, weight in claims)
         return total / math.sqrt(len(outputs))
     features = looked_at(np.concatenate(samples), bounds, thorough=False)
-    views = [view_of(feature, samples, marks) for feature in features]
+    views = [CutFeature.of(feature, samples, marks=marks) for feature in features]
     looks = [(view, _moments(guarantee, view, thorough=False)) for view in views]
     return sum(
         weight * max(_promise(claim, view, moments) for view, moments in looks)
@@ -458,18 +417,14 @@ def eased(guarantee: PrivacyGuarantee, factor: float) -> PrivacyGuarantee:
     return type(guarantee)(**(guarantee.parameters | scaled))
 
 
-def _promise(guarantee: PrivacyGuarantee, view: PilotView, moments: PilotMoments | None) -> float:
+def _promise(guarantee: PrivacyGuarantee, view: CutFeature, moments: PilotMoments | None) -> float:
     moment = None if moments is None else moments.best(guarantee, view.feature)
-    event = _best_event(guarantee, view).excess / math.sqrt(len(view.values[0]))
+    event = view.best(guarantee).excess / math.sqrt(len(view.values[0]))
     return event if moment is None else max(event, moment.promise)
 
 
-def _best_event(guarantee: PrivacyGuarantee, view: PilotView) -> PilotEvent:
-    return view.unions.best(guarantee, view.feature, trials=len(view.values[0]))
-
-
 def _moments(
-    guarantee: PrivacyGuarantee, view: PilotView, *, thorough: bool
+    guarantee: PrivacyGuarantee, view: CutFeature, *, thorough: bool
 ) -> PilotMoments | None:
     """Return the moments of a view; None where the claim bounds none, or they would show little."""
     if not loss_of(guarantee).renyi or len(view.values[0]) < _FEWEST_FOR_MOMENTS:
@@ -535,7 +490,7 @@ def interval_of_outputs(guarantee: PrivacyGuarantee, samples: Samples) -> Event:
     if samples[0].ndim == 2:
         union = best_of(guarantee, of_coordinates(samples)).event
     else:
-        union = _best_event(guarantee, view_of(ScalarValue(), samples, ())).event
+        union = CutFeature.of(ScalarValue(), samples, marks=()).best(guarantee).event
 
     def promised(event: Event) -> float:
         ways = samples, (samples[1], samples[0])

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, RecordOrder, neighbours_of
+from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, RecordOrder, neighbours_of
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.randomized_response import hidden_laws
-from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_audit.words.guarantees import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +31,7 @@ _CHANGED = frozenset({RecordOrder.FIRST, RecordOrder.MIDDLE, RecordOrder.FALLING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValuePairs(ListedPairs):
+class ValuePairs(PairSpace):
     """Pairs of the values 0, …, K−1 of one user.
 
     Outputs on a value are shared by all its pairs while the pair is searched, and only the
@@ -48,9 +47,6 @@ class ValuePairs(ListedPairs):
     """
 
     n_values: int
-
-    def __post_init__(self) -> None:
-        _validate.integer(n_values=self.n_values, at_least=2)
 
     def candidates(self) -> list[Candidate]:
         """Return the pairs, each once: an audit looks both ways."""
@@ -68,7 +64,7 @@ class ValuePairs(ListedPairs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordPairs:
+class RecordPairs(PairSpace):
     """Pairs of calibration sets, (probabilities, labels), whose scores 1 − p_y are score pairs.
 
     A record of score s has probability 1 − s for its label, 0 or 1, and s for the other of these.
@@ -90,15 +86,6 @@ class RecordPairs:
     scores: ScorePairs = field(default_factory=ScorePairs)
     relation: Relation | None = None
     n_classes: int = 2
-
-    def __post_init__(self) -> None:
-        _validate.integer(n_classes=self.n_classes, at_least=2)
-        if self.scores.bounds != (0.0, 1.0):
-            raise ValueError(f"scores must have the bounds (0, 1), got {self.scores.bounds!r}")
-        if self.relation is not None:
-            _validate.choice(Relation, relation=self.relation)
-        if self.relation not in {None, Relation.ONE_LABEL, self.scores.relation}:
-            raise ValueError(f"relation must be one-label or that of scores, got {self.relation!r}")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -148,8 +135,7 @@ class RecordPairs:
             second = first[0], other
         else:
             first, second = self._inputs(value, labels), self._inputs(neighbour, other)
-        neighbours = Neighbours(relation=relation, value=first, neighbour=second)
-        return Candidate(family=candidate.family, neighbours=neighbours, scores=pair)
+        return neighbours_of(relation, first, second, family=candidate.family, scores=pair)
 
     def _inputs(self, scores: FloatArray, labels: IntArray) -> tuple[FloatArray, IntArray]:
         probabilities = np.zeros((scores.size, self.n_classes))
@@ -234,7 +220,7 @@ class ShuffledReports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledPairs(ListedPairs):
+class ShuffledPairs(PairSpace):
     """Pairs of inputs of ``ShuffledReports``.
 
     Parameters
@@ -244,9 +230,6 @@ class ShuffledPairs(ListedPairs):
     """
 
     n_values: int
-
-    def __post_init__(self) -> None:
-        _validate.integer(n_values=self.n_values, at_least=2)
 
     def candidates(self) -> list[Candidate]:
         """Return the pairs, each once: an audit looks both ways."""
@@ -342,7 +325,7 @@ _SHARES = (0.0, 1.0, 0.5, 0.25, 0.75, 1 / 3, 0.1, 0.9, 0.01, 0.99)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberPairs(ListedPairs):
+class NumberPairs(PairSpace):
     """Pairs of one user's values between two bounds, on a grid.
 
     Parameters
@@ -357,9 +340,6 @@ class NumberPairs(ListedPairs):
     """
 
     limits: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        _validate.bounds(self.limits, name="limits")
 
     def candidates(self) -> list[Candidate]:
         """Return the pairs of the grid, each once, those that lie furthest apart first."""
@@ -384,7 +364,7 @@ _LEVELS = (0.1, 0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowPairs(ListedPairs):
+class RowPairs(PairSpace):
     """Pairs of data sets that differ in one row.
 
     The others are as many of each of two labels of one row as leave the conformal rank between
@@ -409,10 +389,6 @@ class RowPairs(ListedPairs):
     relation: Relation = Relation.SUBSTITUTION
     whole: bool = True
     alpha: float | None = None
-
-    def __post_init__(self) -> None:
-        for n in self.sizes:
-            _validate.integer(sizes=n, at_least=1)
 
     def candidates(self) -> list[Candidate]:
         """Return the pairs, all families at the first size in front."""
@@ -510,7 +486,7 @@ class RowPairs(ListedPairs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientPairs(ListedPairs):
+class ClientPairs(PairSpace):
     """Pairs of lists of clients' scores, made of pairs of score arrays that are cut in parts.
 
     Parameters
@@ -526,9 +502,6 @@ class ClientPairs(ListedPairs):
     scores: ScorePairs = field(default_factory=ScorePairs)
     clients: int = 5
     of_clients: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.integer(clients=self.clients, at_least=1)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -571,8 +544,8 @@ class ClientPairs(ListedPairs):
             second[place] = np.delete(first[place], index)
         if not second or min(map(len, second)) == 0:
             return None
-        found = neighbours_of(relation, tuple(first), tuple(second), family=candidate.family)
-        return replace(found, scores=pair)
+        family = candidate.family
+        return neighbours_of(relation, tuple(first), tuple(second), family=family, scores=pair)
 
     def _parts(self, scores: FloatArray) -> list[FloatArray]:
         return list(np.array_split(scores, self.clients))

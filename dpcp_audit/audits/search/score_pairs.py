@@ -21,15 +21,17 @@ import numpy as np
 
 from dpcp_audit.audits.search.pair_space import (
     Candidate,
+    PairSpace,
     RecordOrder,
     ScorePair,
     input_key,
+    neighbours_of,
     random_pair,
     simpler_pairs,
 )
 from dpcp_audit.targets.answers import DegenerateTargetError
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_audit.words.guarantees import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -300,7 +302,7 @@ _ELSEWHERE = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScorePairs:
+class ScorePairs(PairSpace):
     """Pairs of score arrays that differ in one score.
 
     Parameters
@@ -348,8 +350,7 @@ class ScorePairs:
         value, neighbour = pair.scores
         if self.relation is Relation.ADD_REMOVE:
             neighbour = np.delete(neighbour, pair.place)
-        neighbours = Neighbours(relation=self.relation, value=value, neighbour=neighbour)
-        return Candidate(family=family, neighbours=neighbours, scores=pair)
+        return neighbours_of(self.relation, value, neighbour, family=family, scores=pair)
 
     def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
         """Yield the pairs around the split where the output turns, for the first and large sizes.

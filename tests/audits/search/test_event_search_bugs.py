@@ -7,7 +7,7 @@ import pytest
 from support.refusals import most_refusals, refusals
 from support.samplers import context, on_pair
 
-from dpcp_audit.audits.search.pilot_hypotheses import classifier_score
+from dpcp_audit.audits.search.event_search import Quadratic
 from dpcp_audit.targets import answers as degenerate
 from dpcp_audit.targets.answers import DegenerateTargetError, probe
 from dpcp_audit.words.guarantees import PureDP
@@ -19,7 +19,8 @@ pytestmark = pytest.mark.known_bad
 def rate_gap(seed: int, *, held_out: bool) -> float:
     """Return how much likelier one of two equal laws seems at the classifier's better half."""
     first, second = np.random.default_rng(seed).normal(size=(2, 400, 12))
-    score = classifier_score(first[::2], second[::2], penalty=1e-3)
+    seen = np.concatenate([first[::2], second[::2]])
+    score = Quadratic.of(seen, np.arange(400) < 200)
     part = slice(1, None, 2) if held_out else slice(0, None, 2)
     scores = score(first[part]), score(second[part])
     middle = np.median(np.concatenate(scores))

@@ -162,11 +162,7 @@ def test_inputs_survive_as_plain_data(value) -> None:
         (lambda: ScorePairs(relation=Relation.ZERO_OUT), "must be substitution or add-remove"),
         (lambda: ScorePairs(bounds=(1.0, 0.0)), "bounds must be finite with a < b"),
         (lambda: ScorePairs(alpha=1.0), "alpha must lie in"),
-        (lambda: ValuePairs(n_values=1), "n_values must be an integer >= 2"),
         (lambda: FixedPairs(()), "pairs must hold at least one"),
-        (lambda: RecordPairs(scores=ScorePairs(bounds=(0.0, 2.0))), "bounds"),
-        (lambda: RecordPairs(relation=Relation.ADD_REMOVE), "one-label or that of scores"),
-        (lambda: RecordPairs(n_classes=1), "n_classes must be an integer >= 2"),
     ],
 )
 def test_bad_spaces_are_named(build, message: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.search import pilot_hypotheses
-from dpcp_audit.audits.search.event_search import Event, PilotEvent, ScalarValue, view_of
+from dpcp_audit.audits.search.event_search import CutFeature, Event, PilotEvent, ScalarValue
 from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
@@ -180,7 +180,7 @@ def test_of_equal_promises_the_event_is_taken(more: bool, monkeypatch: pytest.Mo
 def test_a_moment_is_looked_for_among_all_orders_and_heights() -> None:
     rng = np.random.default_rng(0)
     samples = rng.normal(1.5, 1, 4000), rng.normal(0, 1, 4000)
-    counts = view_of(ScalarValue(), samples, ()).counts
+    counts = CutFeature.of(ScalarValue(), samples, marks=()).counts
     few, all_of_them = (
         PilotMoments.of(ZCDP(0.5), samples, counts, thorough=thorough).best(
             ZCDP(0.5), ScalarValue()

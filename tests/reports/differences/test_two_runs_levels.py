@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binom
 from support.report_document import document, evidence, finding
 
+from dpcp_audit.audits.certificates import smallest_violation
 from dpcp_audit.audits.search.event_search import Event, Ones
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.engine.run_settings import RunSettings
@@ -137,7 +138,7 @@ def audited(rho: float, seed: int, *, claim: float) -> dict[str, Any]:
     outputs = (mechanism.sample(x, 80_000, rng=rng) for x in mechanism.worst_pair(50))
     guarantee = PureDP(claim)
     evidence = test.judge(guarantee, *outputs, significance=1e-4).evidence
-    power = test.smallest_violation(guarantee, 80_000, significance=1e-4)
+    power = smallest_violation(guarantee, 80_000, significance=1e-4)
     outcome = conclude(evidence, lambda: power, witness={}, note="")
     made = Claim(
         id="target",
