@@ -146,7 +146,7 @@ class CanaryAudit(Sampled):
             ],
         }
         if self._bets(context):
-            best = ranked(played.scores, played.members)
+            best = ranked(played)
             result["scores"] = np.round(best.scores, 3).tolist()
             result["members"] = best.members.astype(int).tolist()
         return result
@@ -181,25 +181,14 @@ class CanaryAudit(Sampled):
         )
         if by_claim and strict <= accounted:
             evidence = self._of_family(groups, context, accounted, half)
-        shown = _ShownBounds(
-            accounted=accounted,
-            delta=self.delta,
-            runs=self._runs(context),
-            canaries=self.game.canaries,
-            strict=strict,
-            usual=usual,
-            among_noises=trade_off_bound(
-                self.claim, *groups, delta=self.delta, significance=_USUAL
-            ),
-        )
         return conclude(
             evidence,
             lambda: self._without_noise(results, groups, significance=half),
             detect=math.inf,
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
-            note=shown.note(total(groups)),
-            figures=(shown.figure(self._points(context, results)),),
-            estimates=(shown.estimate(),),
+            note=self._note(context, groups, strict, usual),
+            figures=(self._figure(context, results),),
+            estimates=(self._estimate(usual),),
         )
 
     def certificates(self, context: Context, results: Sequence[PlainData]) -> tuple[float, bool]:
@@ -314,74 +303,45 @@ class CanaryAudit(Sampled):
         parts = [part for result in results for part in result["epsilon"]]
         return grouped(parts if self.runs > 1 else parts[-1:])
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ShownBounds:
-    """Certified lower bounds of ε(δ), beside the accounted ε.
-
-    Parameters
-    ----------
-    accounted, delta : float
-        The claim.
-    runs, canaries : int
-        Trainings, and canaries of each.
-    strict : float
-        The bound without assumptions, at the confidence of the check.
-    usual : float
-        The same at 95 % confidence.
-    among_noises : float
-        The bound at 95 % confidence among trainings that differ in the noise alone; it refutes
-        nothing.
-    """
-
-    accounted: float
-    delta: float
-    runs: int
-    canaries: int
-    strict: float
-    usual: float
-    among_noises: float
-
-    def note(self, guesses: Guesses) -> str:
+    def _note(
+        self, context: Context, groups: Sequence[Guesses], strict: float, usual: float
+    ) -> str:
         """Return the bounds in words, with how many of the guesses are right."""
+        accounted, guesses = self.claim.epsilon_at(self.delta), total(groups)
+        runs, canaries = self._runs(context), self.game.canaries
+        among_noises = trade_off_bound(self.claim, *groups, delta=self.delta, significance=_USUAL)
+
+        def of(bound: float) -> str:
+            return f"ε ≥ {bound:.3g} ({bound / accounted:.2f} of it)"
+
         return (
-            f"Accounted: ε = {self.accounted:.4g}. Certified without any assumption about the "
-            f"mechanism: {self._of(self.usual)} at 95 % confidence, "
-            f"{self._of(self.strict)} at the confidence of this check; among trainings that "
-            "differ in the noise alone, by the claim's trade-off: "
-            f"{self._of(self.among_noises)} at 95 %. "
-            f"{self.runs} {'run' if self.runs == 1 else 'runs'} of {self.canaries} "
-            f"{'canary' if self.canaries == 1 else 'canaries'}; of the {guesses.guesses} "
+            f"Accounted: ε = {accounted:.4g}. Certified without any assumption about the "
+            f"mechanism: {of(usual)} at 95 % confidence, {of(strict)} at the confidence of this "
+            "check; among trainings that differ in the noise alone, by the claim's trade-off: "
+            f"{of(among_noises)} at 95 %. {runs} {'run' if runs == 1 else 'runs'} of {canaries} "
+            f"{'canary' if canaries == 1 else 'canaries'}; of the {guesses.guesses} "
             f"that look most like members, {guesses.correct / guesses.guesses:.1%} are."
         )
 
-    def _of(self, bound: float) -> str:
-        return f"ε ≥ {bound:.3g} ({bound / self.accounted:.2f} of it)"
-
-    def estimate(self) -> Estimate:
+    def _estimate(self, usual: float) -> Estimate:
         """Return ε(δ) as it is certified at 95 %, whatever the mechanism."""
         certified = Estimate(
             quantity=Quantity.EPSILON,
-            value=self.usual,
-            lower=self.usual,
+            value=usual,
+            lower=usual,
             upper=math.inf,
             confidence=1 - _USUAL,
             at={"delta": self.delta},
         )
         return from_below(certified, why=_NO_UPPER_END)
 
-    def figure(self, points: Sequence[tuple[int, float, float]]) -> Figure:
-        """Return the bounds over the number of runs, or of the canaries of a single one.
-
-        Parameters
-        ----------
-        points : sequence of tuple
-            Runs or canaries, our bound and the binomial theorem's.
-        """
+    def _figure(self, context: Context, results: Sequence[PlainData]) -> Figure:
+        """Return the bounds over the number of runs, or of the canaries of a single one."""
+        points = self._points(context, results)
         x = [float(point[0]) for point in points]
-        label = "canaries in the run" if self.runs == 1 else "runs"
+        label = "canaries in the run" if self._runs(context) == 1 else "runs"
         names = ("certified, any mechanism", "Steinke, Nasr and Jagielski (2023)")
-        accounted = [self.accounted] * 2
+        accounted = [self.claim.epsilon_at(self.delta)] * 2
         return Figure(
             kind=FigureKind.LINES,
             title=f"Certified ε at δ = {self.delta:g} and 95 % confidence",

@@ -70,7 +70,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import reduce
 from operator import add
@@ -359,20 +359,20 @@ _CAPS = np.linspace(0.5, 9.0, 18)
 _THRESHOLDS = 24
 
 
-class _Ranked(NamedTuple):
-    """The largest scores of every run, in falling order, both of shape (runs, k)."""
+class GameResults(NamedTuple):
+    """The outcomes of a game's runs, both of shape (runs, m)."""
 
     scores: FloatArray
+    """Larger where the attacker takes a canary to be in."""
     members: BoolArray
 
 
-def ranked(scores: FloatArray, members: BoolArray, *, keep: int = max(_MOST)) -> _Ranked:
-    """Return the ``keep`` largest scores of every run; fewer where there are fewer canaries.
-
-    ``scores`` and ``members`` have shape (runs, m).
-    """
-    order = falling(scores)[:, :keep]
-    return _Ranked(np.take_along_axis(scores, order, 1), np.take_along_axis(members, order, 1))
+def ranked(results: GameResults) -> GameResults:
+    """Return the largest scores of every run, four or fewer, in falling order."""
+    order = falling(results.scores)[:, : max(_MOST)]
+    return GameResults(
+        np.take_along_axis(results.scores, order, 1), np.take_along_axis(results.members, order, 1)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,11 +416,11 @@ class RunBets:
     def _penalty(self) -> float:
         return self.canaries * self.delta / 2
 
-    def count(self, runs: _Ranked) -> tuple[IntArray, IntArray]:
+    def count(self, runs: GameResults) -> tuple[IntArray, IntArray]:
         """Return the right and the wrong guesses of every run, A and B."""
         return _count(runs, self.threshold, self.most)
 
-    def log_capital(self, runs: _Ranked, *, epsilon: float) -> float:
+    def log_capital(self, runs: GameResults, *, epsilon: float) -> float:
         """Return the log of the capital after these runs, against (``epsilon``, δ)-DP.
 
         Raises
@@ -434,7 +434,7 @@ class RunBets:
         stakes, epsilons = np.array([self.stake]), np.array([epsilon])
         return float(tally.log_capitals(stakes, epsilons, penalty=self._penalty)[0])
 
-    def lower_bound(self, runs: _Ranked, *, significance: float) -> float:
+    def lower_bound(self, runs: GameResults, *, significance: float) -> float:
         """Return a lower bound of ε(δ), 0 where not even ε = 0 is refuted."""
         _validate.open_unit(significance=significance)
         tally, stakes = _Tally.of(*self.count(runs)), np.array([self.stake])
@@ -445,7 +445,7 @@ class RunBets:
     @classmethod
     def chosen(
         cls,
-        pilot: _Ranked,
+        pilot: GameResults,
         *,
         canaries: int,
         delta: float,
@@ -532,7 +532,7 @@ class _Tally(NamedTuple):
         return np.where(refuted(low), bounds, 0.0)
 
 
-def _count(runs: _Ranked, threshold: float, most: int) -> tuple[IntArray, IntArray]:
+def _count(runs: GameResults, threshold: float, most: int) -> tuple[IntArray, IntArray]:
     guessed = runs.scores[:, :most] > threshold
     inside = runs.members[:, :most]
     return (guessed & inside).sum(axis=1), (guessed & ~inside).sum(axis=1)
@@ -550,7 +550,7 @@ def _right_guesses(chances: FloatArray, guesses: int) -> FloatArray:
     return law
 
 
-def _chances(pilot: _Ranked) -> FloatArray:
+def _chances(pilot: GameResults) -> FloatArray:
     """Return the fitted probability that each canary is in, of the scores' shape."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
 
@@ -568,14 +568,6 @@ _BLOCK = 1000
 _MISSED = 0.05
 """The probability with which a violation that is stated as seen may be missed."""
 _GROUPS = 32
-
-
-class GameResults(NamedTuple):
-    """The outcomes of a game's runs, both of shape (runs, m)."""
-
-    scores: FloatArray
-    """Larger where the attacker takes a canary to be in."""
-    members: BoolArray
 
 
 class Game(Protocol):
@@ -598,8 +590,7 @@ class Game(Protocol):
 def guessed(played: GameResults, share: float) -> dict[str, int]:
     """Return the guesses of this share of the canaries, as plain data."""
     made = max(1, round(share * played.scores.size))
-    found = top_guesses(played.scores, played.members, guesses=made)
-    return {"correct": found.correct, "guesses": found.guesses, "canaries": found.canaries}
+    return asdict(top_guesses(played.scores, played.members, guesses=made))
 
 
 def blocks(played: GameResults) -> list[GameResults]:
@@ -637,9 +628,9 @@ def foreseen(groups: Sequence[Guesses], twin: Guesses) -> list[Guesses]:
     return [replace(group, correct=one) for group, one in zip(groups, correct, strict=True)]
 
 
-def ranked_of(results: Sequence[dict[str, Any]]) -> _Ranked:
+def ranked_of(results: Sequence[dict[str, Any]]) -> GameResults:
     """Return the largest scores of the runs of all chunks."""
-    return _Ranked(
+    return GameResults(
         np.concatenate([np.asarray(result["scores"]) for result in results]),
         np.concatenate([np.asarray(result["members"], dtype=np.bool_) for result in results]),
     )

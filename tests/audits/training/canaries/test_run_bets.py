@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from level_limits import LevelTest
 
-from dpcp_audit.audits.training.canary_games import RunBets, _Ranked, ranked, refutes, top_guesses
+from dpcp_audit.audits.training.canary_games import (
+    GameResults,
+    RunBets,
+    ranked,
+    refutes,
+    top_guesses,
+)
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import ApproxDP
 
@@ -19,11 +25,11 @@ def bets(**changes: float) -> RunBets:
     return RunBets(**(settings | changes))
 
 
-def runs_of(pairs) -> _Ranked:
+def runs_of(pairs) -> GameResults:
     """Runs with these numbers of right and wrong guesses, two guesses at most."""
     rows = [([True] * a + [False] * b, [1.0] * (a + b) + [0.0] * (2 - a - b)) for a, b in pairs]
     members = [inside + [False] * (2 - len(inside)) for inside, _ in rows]
-    return _Ranked(np.array([scores for _, scores in rows]), np.array(members))
+    return GameResults(np.array([scores for _, scores in rows]), np.array(members))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 1.3])
@@ -40,7 +46,7 @@ def test_the_mean_factor_is_one_where_the_claim_is_just_true(epsilon) -> None:
             for inside, said in zip(coins, guessed, strict=True):
                 rate = p1 if inside else p0
                 chance *= rate if said else 1 - rate
-            run = ranked(np.array([guessed], dtype=float), np.array([coins]))
+            run = ranked(GameResults(np.array([guessed], dtype=float), np.array([coins])))
             mean += chance * math.exp(bet.log_capital(run, epsilon=epsilon))
     assert mean == pytest.approx(1, abs=1e-9)
 
@@ -60,7 +66,7 @@ def test_the_capital_falls_with_epsilon_and_the_bound_is_where_it_crosses() -> N
 def test_no_more_than_the_largest_scores_of_a_run_are_guessed() -> None:
     scores = np.array([[0.1, 0.9, 0.8, 0.7], [0.9, 0.2, 0.3, 0.1]])
     members = np.array([[True, False, True, True], [True, True, True, True]])
-    right, wrong = bets().count(ranked(scores, members))
+    right, wrong = bets().count(ranked(GameResults(scores, members)))
     assert right.tolist() == [1, 1]
     assert wrong.tolist() == [1, 0]
 
@@ -70,9 +76,9 @@ def test_bets_chosen_on_a_pilot_certify_most_of_randomised_response() -> None:
     members = rng.random((4000, 50)) < 0.5
     noise = rng.logistic(size=members.shape)
     scores = np.where(members, 1.0, -1.0) + 0.3 * noise
-    runs = ranked(scores, members)
-    pilot = _Ranked(runs.scores[:1000], runs.members[:1000])
-    fresh = _Ranked(runs.scores[1000:], runs.members[1000:])
+    runs = ranked(GameResults(scores, members))
+    pilot = GameResults(runs.scores[:1000], runs.members[:1000])
+    fresh = GameResults(runs.scores[1000:], runs.members[1000:])
     found = RunBets.chosen(pilot, canaries=50, delta=1e-5, runs=3000, significance=0.05)
     # the scores are 1/0.3 logistic units apart twice over: ε = 2/0.3
     assert 4.0 < found.lower_bound(fresh, significance=0.05) <= 2 / 0.3
@@ -81,7 +87,9 @@ def test_bets_chosen_on_a_pilot_certify_most_of_randomised_response() -> None:
 def test_a_pilot_without_wrong_guesses_is_enough() -> None:
     runs = runs_of([(1, 0)] * 50)
     found = RunBets.chosen(runs, canaries=2, delta=0.0, runs=100, significance=0.05)
-    assert found.lower_bound(_Ranked(*map(np.tile, runs, ((2, 1), (2, 1)))), significance=0.05) > 1
+    assert (
+        found.lower_bound(GameResults(*map(np.tile, runs, ((2, 1), (2, 1)))), significance=0.05) > 1
+    )
 
 
 def test_what_cannot_be_bet_is_told() -> None:
@@ -130,7 +138,7 @@ def test_bets_on_runs_keep_their_level_for_the_subsampled_gaussian() -> None:
     bets = RunBets(canaries=50, delta=delta, threshold=2.5, most=2, stake=0.4 / np.exp(epsilon))
     refuted = 0
     for part in np.split(np.arange(12_000), 600):
-        runs = ranked(scores[part], coins[part])
+        runs = ranked(GameResults(scores[part], coins[part]))
         refuted += bets.log_capital(runs, epsilon=epsilon) >= np.log(20)
     assert refuted <= LEVEL.most
 
@@ -153,7 +161,7 @@ def test_bets_on_runs_keep_their_level_where_all_canaries_of_a_run_are_given_awa
         shown = rng.permuted(np.tile(np.arange(canaries), (runs, 1)), axis=1) < most
         leaks = rng.random((runs, 1)) < delta * canaries / most
         scores = np.where(leaks, np.where(shown & coins, 2.0, 0.0), scores)
-        refuted += bets.log_capital(ranked(scores, coins), epsilon=0.0) >= np.log(20)
+        refuted += bets.log_capital(ranked(GameResults(scores, coins)), epsilon=0.0) >= np.log(20)
     assert refuted <= LEVEL.most
 
 
