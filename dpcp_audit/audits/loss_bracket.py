@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.losses import Loss
     from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
     from dpcp_audit.words.guarantees import PrivacyGuarantee
-    from dpcp_audit.words.results import PlainData
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
@@ -280,10 +279,6 @@ class _OutputPartition:
         """Return how many outputs lie in each cell, shape (m,)."""
         cells = np.searchsorted(-self.edges, -self.log_odds(outputs), side="left")
         return np.bincount(cells, minlength=self.size)
-
-    def as_data(self) -> PlainData:
-        """Return the partition as plain data."""
-        return {"log_odds": self.log_odds.as_data(), "edges": self.edges.tolist()}
 
 
 def learn_partition(
@@ -554,7 +549,6 @@ class _PartitionLoss:
 
     Parameters
     ----------
-    partition : _OutputPartition
     bracket : LossBracket
         The bracket of the laws of the cell that an output lies in.
     ratios : ndarray, shape (3, m)
@@ -563,7 +557,6 @@ class _PartitionLoss:
         The cells' shares of the outputs of either input.
     """
 
-    partition: _OutputPartition
     bracket: LossBracket
     ratios: FloatArray
     shares: FloatArray
@@ -592,7 +585,7 @@ def partition_loss(
         cells=partition.size,
     )
     shares = np.stack([first / first.sum(), second / second.sum()])
-    return _PartitionLoss(partition=partition, bracket=bracket, ratios=band.ratios, shares=shares)
+    return _PartitionLoss(bracket=bracket, ratios=band.ratios, shares=shares)
 
 
 def claimed_loss(
@@ -602,7 +595,6 @@ def claimed_loss(
     *,
     bounds: tuple[float, float] | None = None,
     feature: Feature | None = None,
-    significance: float = SIGNIFICANCE,
 ) -> tuple[Estimate, ...]:
     """Return the loss in a claim's unit, over a partition that a pilot chooses.
 
@@ -614,5 +606,5 @@ def claimed_loss(
         As ``learn_partition`` has them.
     """
     partition = learn_partition(*pilot, trials=len(fresh[0]), bounds=bounds, feature=feature)
-    found = partition_loss(partition, *fresh, significance=significance)
+    found = partition_loss(partition, *fresh, significance=SIGNIFICANCE)
     return (found.bracket.estimate(asked_of(guarantee)),)

@@ -25,7 +25,6 @@ from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_space import pair_as_data
 from dpcp_audit.targets.answers import Randomness, require_independent
 from dpcp_audit.tracing.pair_traces import trace_target
-from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Sampled
 from dpcp_audit.words.evidence import decide, exact_power, refutes
 from dpcp_audit.words.formatting import interval, number
@@ -42,6 +41,7 @@ from dpcp_audit.words.results import (
 if TYPE_CHECKING:
     from dpcp_audit.audits.loss_bracket import Asked
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace, Sampler
+    from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.tracing.pair_traces import PairTrace
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.checks import Context
@@ -51,23 +51,6 @@ if TYPE_CHECKING:
 
 
 TITLE = "The privacy loss on the pair"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairOutputs:
-    """Outputs of either input of a pair.
-
-    Parameters
-    ----------
-    pilot, fresh : tuple of ndarray, shape (size,) or (size, d)
-        Outputs that choose a partition, and others that are counted.
-    bounds : tuple of float or None
-        The interval that a bisecting target would start from.
-    """
-
-    pilot: tuple[FloatArray, FloatArray]
-    fresh: tuple[FloatArray, FloatArray]
-    bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -146,29 +129,36 @@ class PairEstimate:
         return notes
 
 
+def exact_estimate(pair: FinitePair) -> PairEstimate:
+    """Return the loss of laws that are known."""
+    return PairEstimate(brackets=(exact_bracket(pair),), confidence=1.0, figures=(exact_law(pair),))
+
+
 def estimate_pair(
-    outputs: PairOutputs | None, trace: PairTrace | None, *, significance: float
+    pilot: tuple[FloatArray, FloatArray],
+    fresh: tuple[FloatArray, FloatArray],
+    trace: PairTrace | None,
+    *,
+    bounds: tuple[float, float] | None = None,
+    significance: float,
 ) -> PairEstimate:
     """Return the loss on a pair; every interval is wrong with probability <= ``significance``.
 
     Parameters
     ----------
-    outputs : PairOutputs or None
-        Outputs of either input; None is enough where the trace has the exact laws.
+    pilot, fresh : tuple of ndarray, shape (size,) or (size, d)
+        Outputs of either input that choose a partition, and others that are counted.
     trace : PairTrace or None
         The trace of the pair; one that could not be followed bounds nothing, and a note says why.
+    bounds : tuple of float or None
+        The interval that a bisecting target would start from.
     """
     unfollowed = "" if trace is None or trace.followed else str(trace.unfollowed[0])
     trace = None if unfollowed else trace
-    if trace is not None and trace.exact is not None:
-        exact = exact_bracket(trace.exact)
-        return PairEstimate(brackets=(exact,), confidence=1.0, figures=(exact_law(trace.exact),))
-    if outputs is None:
-        raise ValueError("outputs must be given where no exact law is known, got None")
     curve = None if trace is None else transcript_curve(trace, significance=significance / 2)
     left = significance if curve is None else significance / 2
-    partition = learn_partition(*outputs.pilot, trials=len(outputs.fresh[0]), bounds=outputs.bounds)
-    found = partition_loss(partition, *outputs.fresh, significance=left)
+    partition = learn_partition(*pilot, trials=len(fresh[0]), bounds=bounds)
+    found = partition_loss(partition, *fresh, significance=left)
     brackets = [found.bracket]
     if curve is not None:
         release = LossBracket(
@@ -179,7 +169,7 @@ def estimate_pair(
         )
         brackets.insert(0, release)
     law = law_over_partition(found) if trace is None or curve is None else law_of_paths(trace)
-    along = loss_along_outputs(outputs.pilot, outputs.fresh, significance=significance)
+    along = loss_along_outputs(pilot, fresh, significance=significance)
     return PairEstimate(
         brackets=tuple(brackets),
         confidence=1 - significance,
@@ -278,11 +268,6 @@ class LossEstimation(Sampled):
     traced: TracedTarget | None = None
     paths: int = 1000
 
-    def __post_init__(self) -> None:
-        _validate.integer(draws=self.draws, at_least=600)
-        _validate.integer(paths=self.paths, at_least=0)
-        _validate.choice(Randomness, randomness=self.randomness)
-
     def __call__(self, context: Context) -> Outcome:
         """Find a pair, estimate the loss on it and compare it with the claim."""
         found, witness = self.found(context)
@@ -308,18 +293,26 @@ class LossEstimation(Sampled):
         race.require_varied()
         bank.probed(race.random_input(arm), self.randomness)
         trace = self._trace(arm.candidate, context)
-        exact = trace is not None and trace.exact is not None
-        outputs = None if exact else self._outputs(bank, arm.candidate, context)
-        found = estimate_pair(outputs, trace, significance=context.significance)
-        return found, self._witness(arm.candidate, context)
+        witness = self._witness(arm.candidate, context)
+        if trace is not None and trace.exact is not None:
+            return exact_estimate(trace.exact), witness
+        return self._of_outputs(bank, arm.candidate, trace, context), witness
 
-    def _outputs(self, bank: Bank, candidate: Candidate, context: Context) -> PairOutputs:
+    def _of_outputs(
+        self, bank: Bank, candidate: Candidate, trace: PairTrace | None, context: Context
+    ) -> PairEstimate:
         pilot = bank.pilot(candidate)
         size = max(100, (self.draws - bank.spent) // 2)
         first, second = (bank.fresh(value, size) for value in candidate.inputs)
         if self.randomness is not Randomness.NONE:
             require_independent(first, second, significance=context.significance)
-        return PairOutputs(pilot=pilot, fresh=(first, second), bounds=self.pairs.bounds)
+        return estimate_pair(
+            pilot,
+            (first, second),
+            trace,
+            bounds=self.pairs.bounds,
+            significance=context.significance,
+        )
 
     def _trace(self, candidate: Candidate, context: Context) -> PairTrace | None:
         if self.traced is None or not self.paths:

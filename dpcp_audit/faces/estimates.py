@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 import numpy as np
 
 from dpcp_audit.audits.loss_bracket import Asked
-from dpcp_audit.audits.pair_estimate import PairOutputs, estimate_pair, outcome_of
+from dpcp_audit.audits.pair_estimate import estimate_pair, outcome_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.audits import checked_here
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, spec_of, takes_options
@@ -291,10 +291,8 @@ def _of_samples(
     rng = np.random.default_rng(settings.seed)
     size = round(_PILOT * min(len(first), len(second)))
     mixed = [rng.permutation(each) for each in (first, second)]
-    outputs = PairOutputs(
-        pilot=(mixed[0][:size], mixed[1][:size]), fresh=(mixed[0][size:], mixed[1][size:])
-    )
-    found = estimate_pair(outputs, None, significance=settings.false_alarm)
+    pilot, fresh = (mixed[0][:size], mixed[1][:size]), (mixed[0][size:], mixed[1][size:])
+    found = estimate_pair(pilot, fresh, None, significance=settings.false_alarm)
     made = unclaimed("samples")
     return _shown(found, claim, made, outcome_of(found, claim, {}), settings)
 

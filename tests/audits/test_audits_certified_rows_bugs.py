@@ -17,7 +17,7 @@ from dpcp_audit.audits import loss_bracket, pair_estimate
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.guessing_game import GameTest
 from dpcp_audit.audits.loss_bracket import _OutputPartition, transcript_curve
-from dpcp_audit.audits.pair_estimate import PairOutputs, estimate_pair
+from dpcp_audit.audits.pair_estimate import estimate_pair
 from dpcp_audit.audits.release_membership import MembershipInference
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import PairRace
@@ -112,8 +112,7 @@ def test_a_findings_estimate_counts_other_outputs_than_it_learned_from(monkeypat
 def test_a_table_of_estimates_counts_other_outputs_than_it_learned_from(monkeypatch) -> None:
     learned, counted = counted_rows(monkeypatch, pair_estimate)
     draws = [np.random.default_rng(k).laplace(size=500) for k in range(4)]
-    outputs = PairOutputs(pilot=(draws[0], draws[1]), fresh=(draws[2], draws[3]))
-    estimate_pair(outputs, None, significance=0.05)
+    estimate_pair((draws[0], draws[1]), (draws[2], draws[3]), None, significance=0.05)
     assert (learned, counted) == (rows(draws[:2]), rows(draws[2:]))
 
 

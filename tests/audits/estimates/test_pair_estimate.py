@@ -10,7 +10,7 @@ import pytest
 from support.blackbox import laplace_mean
 
 from dpcp_audit.audits.loss_bracket import Asked
-from dpcp_audit.audits.pair_estimate import LossEstimation, PairOutputs, estimate_pair
+from dpcp_audit.audits.pair_estimate import LossEstimation, estimate_pair, exact_estimate
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.targets.answers import DegenerateTargetError
@@ -24,10 +24,10 @@ from dpcp_audit.words.results import Verdict
 ADVANTAGE = Asked(Quantity.ADVANTAGE, {})
 
 
-def _outputs() -> PairOutputs:
+def _outputs() -> Any:
+    """Return outputs that choose a partition, and others that are counted."""
     rng = np.random.default_rng(0)
-    pilot, fresh = ((rng.laplace(size=8000), rng.laplace(size=8000) + 1) for _ in range(2))
-    return PairOutputs(pilot=pilot, fresh=fresh)
+    return [(rng.laplace(size=8000), rng.laplace(size=8000) + 1) for _ in range(2)]
 
 
 def _noisy(x: Any, *, rng: Any) -> Any:
@@ -39,7 +39,7 @@ def _flip(x: Any, *, rng: Any) -> Any:
 
 
 def test_outputs_alone_speak_of_a_partition() -> None:
-    found = estimate_pair(_outputs(), None, significance=0.05)
+    found = estimate_pair(*_outputs(), None, significance=0.05)
     table = found.table(PureDP(1.0))
     columns = {column.name: column for column in table.columns}
     assert set(columns["of"].texts) == {"partition"}
@@ -54,7 +54,7 @@ def test_outputs_alone_speak_of_a_partition() -> None:
 def test_a_trace_gives_upper_ends_of_the_release() -> None:
     target = TracedTarget.of(_noisy, {})
     trace = trace_target(target, [0, 0], [0, 1], draws=1000, rng=0)
-    found = estimate_pair(_outputs(), trace, significance=0.05)
+    found = estimate_pair(*_outputs(), trace, significance=0.05)
     advantage = found.estimate(ADVANTAGE)
     assert advantage.detail == "of the release"
     assert advantage.lower < 1 - math.exp(-0.5) < advantage.upper < 0.5
@@ -63,18 +63,14 @@ def test_a_trace_gives_upper_ends_of_the_release() -> None:
 
 def test_an_enumerated_law_is_exact_and_needs_no_outputs() -> None:
     trace = trace_target(TracedTarget.of(_flip, {}), 0, 1, draws=10, rng=0)
-    found = estimate_pair(None, trace, significance=0.05)
+    assert trace.exact is not None
+    found = exact_estimate(trace.exact)
     assert found.confidence == 1
     assert found.estimate(Asked(Quantity.EPSILON, {})).value == pytest.approx(math.log(3))
     table = found.table(ZCDP(0.01))
     columns = {column.name: column for column in table.columns}
     assert set(columns["of"].texts) == {"exact"}
     assert 0 in columns["claimed"].marked  # ρ is larger than claimed
-
-
-def test_without_outputs_or_an_exact_law_nothing_is_known() -> None:
-    with pytest.raises(ValueError, match="outputs"):
-        estimate_pair(None, None, significance=0.05)
 
 
 PAIRS = ScorePairs(sizes=(20, 2))
