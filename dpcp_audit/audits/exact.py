@@ -416,12 +416,9 @@ def _worse_deltas(pair: LawPair, epsilons: FloatArray) -> list[float]:
     return [max(forward(epsilon), backward(epsilon)) for epsilon in epsilons.tolist()]
 
 
-def profile_figure(
-    guarantee: PrivacyGuarantee, pair: LawPair, *, epsilons: FloatArray | None = None
-) -> Figure:
+def profile_figure(guarantee: PrivacyGuarantee, pair: LawPair) -> Figure:
     """Return the privacy profile of the pair, both directions, against the largest allowed."""
-    if epsilons is None:
-        epsilons = np.linspace(0.0, _profile_range(guarantee, pair), 41)
+    epsilons = np.linspace(0.0, _profile_range(guarantee, pair), 41)
     exact = _worse_deltas(pair, epsilons)
     allowed = _allowed(guarantee, epsilons)
     return Figure(

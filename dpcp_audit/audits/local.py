@@ -287,17 +287,6 @@ class _Played(NamedTuple):
     coins: FloatArray
 
 
-def guess_bound(epsilon: float, k: int) -> float:
-    """Return e^ε/(e^ε+k−1), the largest chance of a guess that ε-LDP allows.
-
-    The input is uniform over k values; the posterior of one is at most e^ε times that of any
-    other, whatever the report.
-    """
-    _validate.positive(epsilon=epsilon)
-    _validate.integer(k=k, at_least=2)
-    return 1 / (1 + (k - 1) * math.exp(-epsilon))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPrivacy(Sampled):
     """Test ε-LDP against samples of a randomiser on every one of its inputs.
@@ -450,11 +439,11 @@ class LocalPrivacy(Sampled):
 
     def _detects(self, epsilon: float, n: int, significance: float) -> bool:
         """Return True if n outputs refute randomised response, by the better contest."""
-        own = guess_bound(epsilon, self.n_outputs)
+        own = guess_share(epsilon, self.n_outputs)
         other = own * math.exp(-epsilon)
         powers: list[tuple[float, float]] = []
         for inputs in {2, self.n_inputs} if self.n_inputs <= self.n_outputs else {2}:
-            share, right = own + (inputs - 1) * other, guess_bound(epsilon, inputs)
+            share, right = own + (inputs - 1) * other, guess_share(epsilon, inputs)
             test = self._test(share, inputs, n, unprobed(significance))
             spread = math.sqrt(test.share * (1 - test.share))
             merit = (right - test.share) * math.sqrt(share) / spread

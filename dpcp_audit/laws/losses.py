@@ -63,7 +63,7 @@ class Divergences(Protocol[Number_co]):
         ...
 
 
-class NoiseDivergences(Divergences[Number_co], Protocol[Number_co]):
+class _NoiseDivergences(Divergences[Number_co], Protocol[Number_co]):
     """The divergences that uses of noise spend, and the Gaussian loss that bounds them."""
 
     def mu(self) -> Number_co:
@@ -181,7 +181,7 @@ class Loss:
             f"guarantee must be PureDP, LocalDP, ApproxDP, ZCDP or RenyiDP, got {self.guarantee!r}"
         )
 
-    def bound_by(self, spending: NoiseDivergences[T]) -> T:
+    def bound_by(self, spending: _NoiseDivergences[T]) -> T:
         """Return the quantity by which uses of noise decide the claim.
 
         Raises
@@ -358,7 +358,7 @@ class _GaussianLoss(Loss):
     def divergence_allowed(self, order: float) -> float:
         return self.guarantee.mu**2 / 2 * order
 
-    def bound_by(self, spending: NoiseDivergences[T]) -> T:
+    def bound_by(self, spending: _NoiseDivergences[T]) -> T:
         return spending.mu()
 
     @property

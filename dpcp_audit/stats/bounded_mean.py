@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _BETS = (0.97, 0.7, *(2.0**-j for j in range(1, 11)))
 _GRID = 100_000
+_DETECTION = 0.95
 _HALVINGS = 40
 _TWO_DIGITS = 11
 """Halvings that narrow a factor of 2²⁰ to 1 in 100."""
@@ -150,9 +151,8 @@ class MeanBets:
         *,
         at_least: float,
         significance: float,
-        detection: float = 0.95,
     ) -> float:
-        """Return the number of values to refute E[X] ≥ ``at_least`` with probability ``detection``.
+        """Return the number of values to refute E[X] ≥ ``at_least`` with probability 0.95.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class MeanBets:
         bet's weight, and with c the log-factor of a value, Chernoff's bound on its log S is
         P(S < s) ≤ exp(λs)·(E exp(−λc))ⁿ for every λ > 0, here the best of a grid.
         """
-        _validate.open_unit(significance=significance, detection=detection)
+        _validate.open_unit(significance=significance)
         ordered = np.sort(self._valid(values), axis=None)
         groups = np.array_split(ordered, min(_LAW, ordered.size))
         law = np.array([group.mean() for group in groups])
@@ -181,7 +181,7 @@ class MeanBets:
         largest = tilted.max(axis=1)
         decay = -largest - np.log(shares @ np.exp(tilted - largest[:, None]))
         target = -math.log(significance) - np.log(self.weights)
-        exponent = _TILTS[:, None] * target - math.log1p(-detection)
+        exponent = _TILTS[:, None] * target - math.log1p(-_DETECTION)
         grows = decay > 0
         return float(np.ceil((exponent[grows] / decay[grows]).min(initial=math.inf)))
 
@@ -192,9 +192,8 @@ class MeanBets:
         at_least: float,
         n_values: int,
         significance: float,
-        detection: float = 0.95,
     ) -> float:
-        """Return a shortfall of the mean that ``n_values`` refute with probability ``detection``.
+        """Return a shortfall of the mean that ``n_values`` refute with probability 0.95.
 
         For a law of the shape of ``values``, shifted until its mean is ``at_least`` minus the
         shortfall, and held in [0, 1]. To two digits, and a sufficient one (``draws_needed``);
@@ -206,9 +205,7 @@ class MeanBets:
 
         def enough(log_shortfall: float) -> bool:
             shifted = np.clip(centred - math.exp(log_shortfall), 0.0, 1.0)
-            needed = self.draws_needed(
-                shifted, at_least=at_least, significance=significance, detection=detection
-            )
+            needed = self.draws_needed(shifted, at_least=at_least, significance=significance)
             return needed <= n_values
 
         largest = math.log(at_least)

@@ -62,9 +62,6 @@ class TwoCounts:
     n: int
     n_prime: int
 
-    def __post_init__(self) -> None:
-        _validate.integer(n=self.n, n_prime=self.n_prime, at_least=1)
-
     def require(self, x: int, y: int) -> None:
         """Raise a ValueError unless x and y can come up."""
         _validate.integer(x=x, y=y, at_least=0)

@@ -83,6 +83,9 @@ if TYPE_CHECKING:
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
+_DETECTION = 0.95
+
+
 @overload
 def clopper_pearson(successes: int, trials: int, *, significance: float) -> tuple[float, float]: ...
 @overload
@@ -185,9 +188,8 @@ def mean_violation(
     *,
     bounds: tuple[float, float],
     significance: float,
-    detection: float = 0.95,
 ) -> float:
-    """Return by how much a mean has to miss its claimed bound to be refuted with ``detection``.
+    """Return by how much a mean misses its claimed bound where it is refuted with probability 0.95.
 
     The mean of many values is taken as normal.
 
@@ -198,10 +200,9 @@ def mean_violation(
         ``significance``/2.
     """
     _validate.non_negative(variance=variance)
-    _validate.open_unit(detection=detection)
     low, high = _validate.bounds(bounds)
     radius = mean_radius(variance, count, width=high - low, significance=significance)
-    return float(radius) + float(ndtri(detection)) * math.sqrt(variance / count)
+    return float(radius) + float(ndtri(_DETECTION)) * math.sqrt(variance / count)
 
 
 def binomial_exceeded(level: ArrayLike, trials: int, rate: ArrayLike) -> IntArray:
@@ -288,23 +289,19 @@ def _probabilities(name: str, value: ArrayLike) -> FloatArray:
     return found
 
 
-def smallest_violation(
-    claimed: float, trials: int, *, significance: float, detection: float = 0.95
-) -> float:
-    """Return the smallest true rate above ``claimed`` that is refuted with the given probability.
+def smallest_violation(claimed: float, trials: int, *, significance: float) -> float:
+    """Return the smallest true rate above ``claimed`` that is refuted with probability 0.95.
 
     Infinity where no outcome of ``trials`` Bernoulli trials refutes.
     """
     _validate.closed_unit(claimed=claimed)
     _validate.integer(trials=trials, at_least=1)
-    _validate.open_unit(significance=significance, detection=detection)
+    _validate.open_unit(significance=significance)
     critical = int(binomial_exceeded(significance / 2, trials, claimed)) + 1
-    return rate_reaching(critical, trials, detection=detection, at_least=claimed)
+    return rate_reaching(critical, trials, at_least=claimed)
 
 
-def draws_needed(
-    claimed: float, rate: float, *, significance: float, detection: float = 0.95
-) -> int:
+def draws_needed(claimed: float, rate: float, *, significance: float) -> int:
     """Return the fewest trials at which a true ``rate`` above ``claimed`` is refuted.
 
     The inverse of ``smallest_violation``: the refutation has at least the probability
@@ -319,7 +316,7 @@ def draws_needed(
     quick to find.
     """
     _validate.closed_unit(claimed=claimed, rate=rate)
-    _validate.open_unit(significance=significance, detection=detection)
+    _validate.open_unit(significance=significance)
     if not rate > claimed:
         raise errors.value_error(
             f"rate must be > claimed = {claimed!r}, got {rate!r}", "a lower rate is no violation"
@@ -329,7 +326,7 @@ def draws_needed(
         return binomial_tail(failures, trials, claimed) <= significance / 2
 
     def enough(failures: int) -> float:
-        return _trials_reaching(failures, rate, detection=detection)
+        return _trials_reaching(failures, rate)
 
     failures = fewest(lambda count: refutes(count, enough(count)))
     assert failures is not None  # noqa: S101  (a rate that is larger is refuted in the end)
@@ -338,18 +335,17 @@ def draws_needed(
     return math.ceil(enough(failures))
 
 
-def rate_reaching(successes: int, trials: int, *, detection: float, at_least: float) -> float:
-    """Return the smallest rate above ``at_least`` with P(Binomial >= successes) >= detection.
+def rate_reaching(successes: int, trials: int, *, at_least: float) -> float:
+    """Return the smallest rate above ``at_least`` with P(Binomial >= successes) >= 0.95.
 
     Infinity where ``successes`` exceeds ``trials``.
     """
     _validate.integer(successes=successes, trials=trials, at_least=0)
-    _validate.open_unit(detection=detection)
     _validate.closed_unit(at_least=at_least)
     if successes > trials:
         return math.inf
     return turn(
-        lambda rate: binomial_tail(successes, trials, rate) >= detection, at_least, 1.0, steps=50
+        lambda rate: binomial_tail(successes, trials, rate) >= _DETECTION, at_least, 1.0, steps=50
     ).holds
 
 
@@ -358,11 +354,11 @@ def binomial_tail(successes: int, trials: float, rate: float) -> float:
     return float(betainc(successes, trials - successes + 1, rate))
 
 
-def _trials_reaching(successes: int, rate: float, *, detection: float) -> float:
-    """Return the real number of trials at which the binomial tail reaches ``detection``."""
+def _trials_reaching(successes: int, rate: float) -> float:
+    """Return the real number of trials at which the binomial tail reaches 0.95."""
 
     def reached(trials: float) -> bool:
-        return binomial_tail(successes, trials, rate) >= detection
+        return binomial_tail(successes, trials, rate) >= _DETECTION
 
     most = float(successes)
     while not reached(most):
@@ -396,16 +392,13 @@ class RateSequence:
 
     significance: float
     expected_rate: float = 0.5
-    strength: float = 1.0
 
     def __post_init__(self) -> None:
         _validate.open_unit(significance=self.significance, expected_rate=self.expected_rate)
-        _validate.positive(strength=self.strength)
 
     def log_evidence(self, rate: float, successes: int, trials: float) -> float:
         """Return the log of the mixture likelihood ratio against ``rate``."""
-        a = self.strength * self.expected_rate
-        b = self.strength - a
+        a, b = self.expected_rate, 1 - self.expected_rate
         mixture = betaln(a + successes, b + trials - successes) - betaln(a, b)
         return float(mixture - xlogy(successes, rate) - xlog1py(trials - successes, -rate))
 
@@ -425,19 +418,18 @@ class RateSequence:
         above = successes > rate * trials
         return above and self.log_evidence(rate, successes, trials) >= -np.log(self.significance)
 
-    def smallest_violation(self, claimed: float, trials: int, *, detection: float = 0.95) -> float:
-        """Return a rate above ``claimed`` that is excluded with the given probability.
+    def smallest_violation(self, claimed: float, trials: int) -> float:
+        """Return a rate above ``claimed`` that is excluded with probability 0.95.
 
         It is the smallest such rate for one look after ``trials``; looks before that can only
         add to the probability. Infinity where no outcome excludes ``claimed``.
         """
         _validate.closed_unit(claimed=claimed)
         _validate.integer(trials=trials, at_least=1)
-        _validate.open_unit(detection=detection)
         critical = bisect_left(
             range(trials + 1), True, key=lambda hits: self.excludes(claimed, hits, trials)
         )
-        return rate_reaching(critical, trials, detection=detection, at_least=claimed)
+        return rate_reaching(critical, trials, at_least=claimed)
 
     def _boundary(self, outside: float, inside: float, successes: int, trials: int) -> float:
         """Bisect between an excluded end and the mean; return the side that is still excluded."""

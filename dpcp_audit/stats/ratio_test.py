@@ -54,6 +54,7 @@ _LEAST = 1e-100
 """The smallest resolution and significance; below, the arithmetic gives out."""
 _LARGEST_EPSILON = 50.0
 _HALVINGS = 40
+_DETECTION = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,8 @@ class RatioTest:
             )
 
     @property
-    def _counts(self) -> TwoCounts:
+    def counts(self) -> TwoCounts:
+        """The two counts."""
         return TwoCounts(n=self.n, n_prime=self.n_prime)
 
     @property
@@ -113,7 +115,7 @@ class RatioTest:
 
     def statistic(self, x: int, y: int) -> float:
         """Return T, negative where the counts agree with the null."""
-        self._counts.require(x, y)
+        self.counts.require(x, y)
         excess = x / self.n - self.ratio * y / self.n_prime - self.delta
         scale = float(self._scale(np.array(self.restricted_rate(x, y))))
         return excess / scale if scale > 0 else math.copysign(math.inf, excess) if excess else 0.0
@@ -130,7 +132,7 @@ class RatioTest:
         enough : float
             If the p-value exceeds it, any number between the two may be returned, sooner.
         """
-        self._counts.require(x, y)
+        self.counts.require(x, y)
         _validate.open_unit(nuisance_error=nuisance_error)
         t = self.statistic(x, y)
         low, high = clopper_pearson(y, self.n_prime, significance=nuisance_error)
@@ -156,15 +158,8 @@ class RatioTest:
 
     def region(self, t: float, low: float, high: float) -> Region:
         """Return the set T ≥ ``t`` > 0, where y matters at some rate p′ in [low, high]."""
-        counts = self._counts.between(low, high)
+        counts = self.counts.between(low, high)
         return Region(counts, self.critical_counts(t, counts))
-
-    def rejection_probability(self, region: Region) -> Measure:
-        """Return a function: upper bounds, tight to 1e-15, of a region's probability at rates.
-
-        Rounding of log n! adds a relative error of about 1e-16·n·log(n), on either side.
-        """
-        return self._counts.measure(region)
 
     def boundary(self, p_prime: FloatArray) -> FloatArray:
         """Return p = R·p′ + δ."""
@@ -175,7 +170,7 @@ class RatioTest:
 
         A probability on the boundary that exceeds ``enough`` is returned as it is found.
         """
-        measure = self.rejection_probability(self.region(t, low, high))
+        measure = self.counts.measure(self.region(t, low, high))
         first = max(low, 1e-4 / (self.n_prime + self.ratio * self.n))
         last = min(high, self.largest_rate * (1 - 1e-4 / (self.n + self.n_prime)))
         if not first < last:  # a sliver: its corner bounds it
@@ -215,7 +210,7 @@ class RatioTest:
         return rates[(rates >= first) & (rates <= last)]
 
     def _lift(self, rates: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(self._counts.dip(self.boundary(rates), rates)))
+        return np.asarray(np.exp(self.counts.dip(self.boundary(rates), rates)))
 
     def _last_count(self, t: float) -> int:
         """Return the largest y with T(n, y) >= t, or −1: T falls with y."""
@@ -324,7 +319,7 @@ def power_along(
 ) -> Callable[[float], float]:
     """Return the probability that the test refutes at p′, as a function of p."""
     region = test.region(-float(ndtri(significance)), p_prime, p_prime)
-    chance, rate = test.rejection_probability(region), np.array([p_prime])
+    chance, rate = test.counts.measure(region), np.array([p_prime])
     return lambda p: float(chance(np.array([p]), rate)[0])
 
 
@@ -333,18 +328,17 @@ def rate_detected(
     p_prime: float,
     *,
     significance: float,
-    detection: float = 0.95,
     at_most: float = 1.0,
     steps: int = _HALVINGS,
 ) -> float:
-    """Return the smallest p, up to ``at_most``, that is refuted with probability ``detection``.
+    """Return the smallest p, up to ``at_most``, that is refuted with probability 0.95.
 
     Infinity where not even ``at_most`` is.
     """
     chance = power_along(test, p_prime, significance=significance)
 
     def detected(p: float) -> bool:
-        return chance(p) >= detection
+        return chance(p) >= _DETECTION
 
     allowed = min(1.0, test.ratio * p_prime + test.delta)
     if allowed >= at_most or not detected(at_most):
