@@ -197,14 +197,6 @@ def slow_mean(scores: Any, *, rng: np.random.Generator) -> float:
     return float(scores.mean() + rng.normal(scale=1 / len(scores)))
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_a_target_shows_it_for_every_claim(claim: PrivacyGuarantee) -> None:
-    given = {"draws": 1200, "n": 2, "trace": False, "vectorised": True}
-    (row,) = rows_of_targets([spec_of(mean, [claim], given, file="mine.py")])
-    loss = shown(row.check(context(1, significance=1e-4)), claim)
-    assert is_two_sided(loss) or says_why(loss)
-
-
 def noisy(value: float, *, rng: np.random.Generator) -> float:
     return value + rng.laplace()
 

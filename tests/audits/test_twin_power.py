@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from support.blackbox import search
 from support.refusals import exceeds
 from support.samplers import context
@@ -90,32 +88,6 @@ def test_a_bisection_shows_less_than_its_noise() -> None:
     released = release.calls(2.0 * shown, significance=LEVEL) / release.searched(bisecting=False)
     assert calls == pytest.approx(released)
     assert "noisy bisection with 0." in bisection.power(2**17, significance=LEVEL).detail
-
-
-GUARANTEES = st.one_of(
-    st.floats(1e-3, 10.0).map(PureDP),
-    st.floats(1e-3, 10.0).map(lambda epsilon: ApproxDP(epsilon, 1e-5)),
-    st.floats(1e-3, 10.0).map(LocalDP),
-    st.floats(1e-4, 10.0).map(ZCDP),
-    st.floats(1e-2, 5.0).map(GaussianDP),
-    st.tuples(st.floats(1.5, 32.0), st.floats(1e-3, 5.0)).map(lambda pair: RenyiDP(*pair)),
-)
-FACTORS = st.floats(1.01, 8.0)
-
-
-@settings(max_examples=25)
-@given(GUARANTEES, FACTORS, FACTORS)
-@example(ZCDP(0.5), 1.3, 1.4)
-@example(GaussianDP(1.0), 1.2, 1.5)
-def test_whoever_asks_for_more_gets_no_fewer_calls(
-    guarantee: PrivacyGuarantee, one: float, other: float
-) -> None:
-    inputs = 10 if isinstance(guarantee, LocalDP) else None
-    more, less = (
-        Twin(guarantee=guarantee, inputs=inputs, detect=each).calls(each, significance=LEVEL)
-        for each in sorted((one, other))
-    )
-    assert more >= less * (1 - 1e-9)
 
 
 def test_what_a_bisection_cannot_show_is_asked_of_a_gaussian_release() -> None:

@@ -29,7 +29,6 @@ from dpcp_audit.engine.tasks import CheckFinished, RunFinished
 from dpcp_audit.engine.tasks import Done as ChunkFinished
 from dpcp_audit.engine.worker_pool import Cells, Limits
 from dpcp_audit.words.errors import IncompleteError
-from dpcp_audit.words.errors import UsageError as JournalError
 from dpcp_audit.words.results import Finding
 
 if TYPE_CHECKING:
@@ -121,14 +120,6 @@ class JournalMachine(RuleBasedStateMachine):
         past = recorded.past(ROWS)
         ended_ones = {entry.id for entry in self.entries if entry.kind == "finding"}
         assert set(past.findings) == ended_ones
-
-    @rule()
-    def open_it_twice(self) -> None:
-        with (
-            pytest.raises(JournalError, match="in use by another run"),
-            Journal.resume(self.path, ROWS, SETTINGS),
-        ):
-            pass
 
     @invariant()
     def it_holds_what_was_written(self) -> None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.unruly import Does, Sums, exits, harmless, row
+from support.unruly import Sums, row
 from support.waiting import PATIENCE, wait_until
 
 from dpcp_audit.engine import run_settings as environment
@@ -102,25 +102,11 @@ def test_a_finished_run_is_not_run_again(journal: Whole, tmp_path: Path) -> None
     assert path.read_bytes() == content
 
 
-def test_a_check_that_was_stopped_is_tried_again(tmp_path: Path) -> None:
-    path, chosen = tmp_path / "run.ndjson", [row("dies", Does(exits)), row("ends", Does(harmless))]
-    with Journal.create(path, chosen, SETTINGS) as writing:
-        for event in events(chosen):
-            writing.record(event)
-    assert [entry.id for entry in read(path).entries] == ["ends"]
-
-
-def damaged(content: bytes, line: int) -> bytes:
-    lines = content.splitlines(keepends=True)
-    lines[line - 1] = lines[line - 1].replace(b'"entry"', b'"eNtry"')
-    return b"".join(lines)
-
-
-@pytest.mark.parametrize("line", [1, 2, 5])
-def test_a_damaged_line_is_named(journal: Whole, line: int, tmp_path: Path) -> None:
-    path = tmp_path / "run.ndjson"
-    path.write_bytes(damaged(journal[0], line))
-    with pytest.raises(JournalError, match=f"line {line} is damaged"):
+def test_a_damaged_line_is_named(journal: Whole, tmp_path: Path) -> None:
+    path, lines = tmp_path / "run.ndjson", journal[0].splitlines(keepends=True)
+    lines[1] = lines[1].replace(b'"entry"', b'"eNtry"')
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(JournalError, match="line 2 is damaged"):
         read(path)
 
 

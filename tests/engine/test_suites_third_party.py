@@ -218,10 +218,3 @@ def test_a_clusters_worker_with_another_edition_is_refused() -> None:
     expected = environment("geometric") | {"geometric-response": "0.9"}
     with pytest.raises(RuntimeError, match=r"geometric-response 1\.0\.0 there, 0\.9 here"):
         work_remotely(task(), limits=Limits(), suite="geometric", expected=expected)
-
-
-def test_a_clusters_worker_without_the_package_is_refused(folder: Path) -> None:
-    expected = environment() | {"geometric-response": "1.0.0"}
-    nothing = Task(check=b"", context=Context(seed=0, name="any", significance=0.5))
-    with pytest.raises(RuntimeError, match=r"geometric-response none there, 1\.0\.0 here"):
-        work_remotely(nothing, limits=Limits(), suite="geometric", expected=expected)
