@@ -11,7 +11,15 @@ import torch
 
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_ledger.training.examples import DPSGD, Adam, Augmentation, Flaw
-from dpcp_ledger.training.gradients import AdamMoments, FlatModel, clip_factors, clipped_sum, norms
+from dpcp_ledger.training.gradients import (
+    AdamMoments,
+    FlatModel,
+    clip_factors,
+    clipped_sum,
+    linear_layers,
+    linear_sum,
+    norms,
+)
 from dpcp_ledger.training.networks import Trained, copied, finished, seeded
 
 if TYPE_CHECKING:
@@ -77,6 +85,8 @@ class _PoissonLots:
 
 
 __all__ = ["Observer", "Step", "Trained", "train"]
+
+_FLOATS_IN_CACHE = 2**19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -216,13 +226,30 @@ class _Run:
         after = self.settings.flaw is Flaw.CLIPPED_AFTER_AVERAGING
         unclipped = after or self.settings.flaw is Flaw.NO_CLIPPING
         kept = math.inf if unclipped else limit
-        lot = (self._images(places), self.labels[places], weights)
-        total = clipped_sum(self.model, flat, lot, clip=self.settings.clipping, limit=kept)
+        total = self._of_examples(flat, places, weights, kept)
         self._add_canaries(total, kept)
         if after:
             mean = total / self.settings.lot_size
             total *= clip_factors(norms(mean), limit)
         return total
+
+    def _of_examples(self, flat: Tensor, places: Tensor, weights: Tensor, limit: float) -> Tensor:
+        """Return the sum of the examples' clipped gradients, of a few replicas at a time."""
+        clip, layers = self.settings.clipping, linear_layers(self.model.module)
+        if layers is None:
+            lot = (self._images(places), self.labels[places], weights)
+            return clipped_sum(self.model, flat, lot, clip=clip, limit=limit)
+        a_lot = max(1, places.shape[1]) * math.prod(self.inputs.shape[1:])
+        split = (
+            torch.split(each, max(1, _FLOATS_IN_CACHE // a_lot)) for each in (flat, places, weights)
+        )
+        sums = [
+            linear_sum(
+                layers, part, (self._images(at), self.labels[at], weight), clip=clip, limit=limit
+            )
+            for part, at, weight in zip(*split, strict=True)
+        ]
+        return torch.cat(sums)
 
     def _images(self, places: Tensor) -> Tensor:
         """Return the inputs at places (replicas, b), each mirrored or not."""
