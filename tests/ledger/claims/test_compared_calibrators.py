@@ -11,12 +11,7 @@ import pytest
 from support.comparisons import compare
 
 from dpcp_audit.engine import tasks as encoding
-from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.engine.runner import check
-from dpcp_audit.engine.suites import suite
-from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.formats.html import render_html
-from dpcp_audit.words.checks import Chunked, Context
+from dpcp_audit.words.checks import Context
 from dpcp_audit.words.results import EvidenceKind, Verdict
 from dpcp_ledger.claims import compared_calibrators
 from dpcp_ledger.claims.compared_calibrators import Compared, comparison_tables
@@ -43,13 +38,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Grid:
 
 def context(*, significance: float = 1e-7, effort: float = 2.0) -> Context:
     return Context(seed=0, name="any", significance=significance, effort=effort)
-
-
-def test_every_subject_of_the_comparison_has_a_row() -> None:
-    found = {row.claim.id: row for row in suite("tables") if row.claim.id[:8] == "compared"}
-    assert set(found) == {f"compared[scores={name}]" for name in QUICK.subjects}
-    assert all(row.claim.expected is Verdict.CONSISTENT for row in found.values())
-    assert all(row.check.sampled and isinstance(row.check, Chunked) for row in found.values())
 
 
 def test_a_pool_that_the_grid_has_is_compared_once() -> None:
@@ -122,12 +110,3 @@ def test_the_full_profile_has_the_whole_grid() -> None:
     assert compared._grid(context(effort=20.0)) == replace(Grid(), subjects=("uniform",))
     assert compared._grid(context(effort=0.5)).trials == 200
     assert math.prod(map(len, (Grid().sizes, Grid().epsilons, Grid().alphas))) == 108
-
-
-@pytest.mark.usefixtures("small")
-def test_a_report_of_the_tables_shows_the_comparison() -> None:
-    settings = RunSettings(suite="tables")
-    finding = check(f"compared[scores={POOL}]", settings)
-    page = render_html(to_document(settings, [finding], seconds=1.0, complete=True))
-    assert "All calibrators at equal privacy" in page
-    assert "Every calibrator on digits-logistic" in page

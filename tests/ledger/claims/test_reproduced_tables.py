@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 
 from dpcp_audit.engine import tasks as encoding
 from dpcp_audit.engine.run_settings import Profile
-from dpcp_audit.engine.suites import suite
-from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.checks import Chunked, Context
 from dpcp_audit.words.evidence import Computation, Computed
 from dpcp_audit.words.quantities import Quantity
@@ -33,7 +30,6 @@ from dpcp_ledger.reproduce.table_cells import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Judge = Callable[..., Outcome]
 
@@ -72,15 +68,6 @@ def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str 
     return TableCell(
         row=name, column="coverage X", printed=PRINTED, as_published=ours, as_written=ours
     )
-
-
-def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
-    """17 as published, 15 as written, and the two on private models."""
-    ids = [row.claim.id for row in suite("tables")]
-    for id_, experiment in EXPERIMENTS.items():
-        assert f"reproduced.{id_}" in ids
-        assert (f"reproduced.{id_}[form=written]" in ids) == (Form.WRITTEN in experiment.compared)
-    assert len(reproduced_tables.rows()) == 17 + 15 + 2
 
 
 @pytest.mark.parametrize("id_", EXPERIMENTS)
@@ -198,13 +185,6 @@ def test_the_overview_says_what_as_published_means(ids: list[str], tables: int) 
     assert len(found.tables) == tables
 
 
-def test_checks_travel_to_other_processes() -> None:
-    for row in suite("tables"):
-        if isinstance(row.check, WithPrivateModels):
-            continue
-        assert pickle.loads(pickle.dumps(row.check)) == row.check  # noqa: S301  (its own)
-
-
 def test_without_private_models_their_rows_say_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -222,24 +202,3 @@ def test_without_private_models_their_rows_say_what_to_install(
     monkeypatch.setattr("dpcp_ledger.reproduce.simulation._diffprivlib", lambda _: None)
     assert check(context).verdict is Verdict.REFUTED
     assert not check.sampled
-
-
-def test_a_run_of_tables_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page, results = tmp_path / "r.html", tmp_path / "r.json"
-    only = ("ldpcp-table-1", "pcoqs-table-15")
-    code = main(
-        ["run", "--suite", "tables", "--profile", "smoke", "--jobs", "1"]
-        + [word for id_ in only for word in ("--only", f"reproduced.{id_}")]
-        + ["--report", f"json={results}", "--report", f"html={page}"]
-    )
-    assert code == 0
-    capsys.readouterr()
-    document = json.loads(results.read_text(encoding="utf-8"))
-    verdicts = {finding["id"]: finding["verdict"] for finding in document["findings"]}
-    assert verdicts == {
-        "reproduced.pcoqs-table-15": "CONSISTENT",
-        "reproduced.ldpcp-table-1": "REFUTED",
-    }
-    text = page.read_text(encoding="utf-8")
-    assert "LDP-CP, tables reproduced" in text
-    assert "Prints numbers that do not come out" in text

@@ -10,14 +10,13 @@ import pytest
 from support.absences import output_without
 from support.comparisons import compare
 
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, hps, true_label_scores
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, hps
 from dpcp_audit.mechanisms.calibrators import calibrators
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.quantiles import ExponQ
-from dpcp_audit.words.guarantees import ApproxDP, Relation
+from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_ledger.comparison import calibrator_study
 from dpcp_ledger.comparison.calibrator_study import (
-    ComparisonRow,
     Grid,
     measure,
     method,
@@ -57,12 +56,6 @@ def test_set_sizes_are_those_of_prediction_sets() -> None:
     thresholds = np.array([-0.1, 0.0, 0.3, 0.999999, 1.0, math.inf])
     expected = [prediction_sets(hps(pool.probabilities), t).sum(axis=1).mean() for t in thresholds]
     np.testing.assert_allclose(labelled.mean_set_size(thresholds), expected, rtol=1e-12)
-
-
-def test_coverage_is_the_share_of_true_labels_in_the_sets() -> None:
-    pool = classifier_pool(Dataset.DIGITS, Classifier.GAUSSIAN_NB)
-    true = true_label_scores(hps(pool.probabilities), pool.labels)
-    assert subject(POOL).population.cdf(np.array([0.4]))[0] == np.mean(true <= 0.4)
 
 
 def test_the_log_score_orders_labels_as_the_hinge_score_does() -> None:
@@ -140,11 +133,6 @@ def test_where_the_correction_eats_alpha_starred_pcoqs_is_left_out() -> None:
     assert "α* = 0" in skipped.reason
 
 
-def test_labels_alone_are_what_ldpcp_l_protects() -> None:
-    partial = {m.key for m in methods() if m.relation is Relation.ONE_LABEL}
-    assert partial == {"ldpcp-l", "ldpcp-l*"}
-
-
 def test_other_libraries_are_left_out_with_a_line_where_they_are_missing(tmp_path) -> None:
     names = ("diffprivlib", "opendp")
     program = f"""
@@ -220,11 +208,3 @@ def test_subjects_that_there_are_not_are_refused(name, message) -> None:
 @pytest.mark.parametrize("name", ["uniform", POOL, f"{POOL}:log"])
 def test_a_subject_is_known_by_the_name_that_its_rows_have(name) -> None:
     assert known_name(name) == subject(name).name
-
-
-SIX_SIGMA = 6.0
-
-
-def measured(key: str, name: str, *, n: int, epsilon: float, trials: int = 4000) -> ComparisonRow:
-    case = Case(subject=subject(name), n=n, alpha=0.1, budget=ApproxDP(epsilon, 1e-6))
-    return measure(method(key), case, trials=trials, seed=3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 from types import ModuleType
@@ -86,15 +85,6 @@ class TestRun:
 
 
 class TestFindings:
-    @pytest.mark.parametrize("recipe", WITH_FINDINGS, ids=lambda recipe: recipe.name)
-    def test_each_is_a_report_that_can_be_sent(self, recipe: Recipe) -> None:
-        for each in recipe.findings:
-            assert each.title
-            assert each.where
-            assert len(each.report) > 200
-            assert "print(" in each.reproduce
-            ast.parse(each.reproduce)
-
     def test_what_is_known_is_expected_and_the_rest_is_not(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.claims import training_canaries
 from dpcp_ledger.claims.training_canaries import (
     STEP,
     largest_contribution,
     removed_example,
 )
-from dpcp_ledger.dpskin import training_budgets
 from dpcp_ledger.training.examples import Flaw
 
 
@@ -37,24 +35,3 @@ def test_with_batch_normalisation_it_moves_the_others_too() -> None:
     assert found.verdict is Verdict.REFUTED
     assert min(found.witness["moved"]) > 2.0
     assert max(found.witness["moved"]) <= 7.0
-
-
-def test_the_rows_are_the_two_of_a_pair() -> None:
-    """They differ in the normalisation alone."""
-    batch, group = (
-        row.claim for row in training_canaries.paper.rows if "normalisation=" in row.claim.id
-    )
-    assert (batch.expected, group.expected) == (Verdict.REFUTED, Verdict.CONSISTENT)
-    assert batch.parameters["images"] == group.parameters["images"]
-    assert batch.formula == group.formula
-
-
-def test_rows_on_resnet50_assume_that_no_layer_mixes_images() -> None:
-    """All four trainings of the thesis's tables, and no other sampling, are proved."""
-    proved = [
-        row.claim
-        for row in training_budgets.paper.rows
-        if "epsilon-table[training" in row.claim.id and row.claim.expected is Verdict.PROVED
-    ]
-    assert len(proved) == 4
-    assert all("no layer mixes the images of a batch" in each.assumptions for each in proved)

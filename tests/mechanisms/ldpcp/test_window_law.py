@@ -26,8 +26,6 @@ from dpcp_audit.mechanisms.local_scores import (
     hoeffding_width,
     threshold_law,
 )
-from dpcp_audit.theorems.ldpcp import ScoreTheorem
-from dpcp_audit.words.results import Verdict
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
 MIXED = PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))
@@ -178,15 +176,6 @@ def test_a_level_that_no_ball_tells_from_f_fails_in_the_upper_end_alone() -> Non
     assert found.contains(1)
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_fewer_rounds(rounds: int) -> None:
-    mechanism = replace(SEARCH, rounds=rounds)
-    with ctx.workprec(128):
-        expected = masses(tree(enclosed(mechanism, Uniform(), rounds)))
-    law = gathered(threshold_law(mechanism, Uniform(), n=rounds, prune=0.0))
-    assert law == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("population", [Beta(5, 0.2), Beta(0.2, 5)], ids=lambda p: p.name)
 def test_far_tails_keep_their_relative_accuracy(population: Population) -> None:
     """Masses below 1e-30 on either side."""
@@ -215,27 +204,10 @@ def test_pruned_mass_is_slack(prune: float, population: Population) -> None:
     assert prune < 1e-6 or pruned.slack > 0
 
 
-def test_everything_may_be_pruned() -> None:
-    law = threshold_law(SEARCH, Uniform(), n=300, prune=1.0)
-    assert law.mass.sum() + law.slack == pytest.approx(1.0)
-    assert not law.missed.any()
-
-
 @pytest.mark.parametrize("prune", [-1.0, 1.1, float("nan")])
 def test_bad_pruning_is_refused(prune: float) -> None:
     with pytest.raises(ValueError, match="^prune must "):
         threshold_law(SEARCH, Uniform(), n=300, prune=prune)
-
-
-def test_theorem_4_is_refuted_for_scores_heaped_near_1() -> None:
-    theorem = ScoreTheorem(population=Beta(5, 0.2), n=11_080, epsilon=4.0, delta=0.1)
-    result = theorem.exact()
-    assert result.verdict is Verdict.REFUTED
-    assert result.value > 0.99
-    assert result.witness["population"] == "beta(5,0.2)"
-    (figure,) = result.figures
-    assert figure.series[0].y[-1] == pytest.approx(1.0)
-    assert figure.marks == theorem.bounds
 
 
 def test_binomial_tails_at_their_ends() -> None:

@@ -15,7 +15,6 @@ from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_ledger.mechanisms import published_variants
 from dpcp_ledger.pcoqs.zcdp import PrivatelyBounded
-from dpcp_ledger.reproduce.table_cells import choices_table
 
 mechanisms = st.builds(
     PCOQS,
@@ -92,10 +91,6 @@ def residuals() -> np.ndarray:
     return np.abs(targets[142:] - model.predict(inputs[142:]))
 
 
-def test_both_searches_are_paid_for() -> None:
-    assert MECHANISM.guarantee.rho == pytest.approx(2.5)
-
-
 @pytest.mark.statistical(false_alarm=1e-8)
 def test_residuals_are_covered_as_with_a_public_bound() -> None:
     """The mean of F(q) over 60 releases; its standard error is about 0.002."""
@@ -157,12 +152,6 @@ def test_histlap_adds_one_draw_a_bin_in_the_published_order() -> None:
         data, alpha=0.1, epsilon=0.5, rng=np.random.default_rng(12)
     )
     assert found == pytest.approx(expected)
-
-
-def test_choices_are_named_and_cited() -> None:
-    columns = {column.name: column.texts for column in choices_table().columns}
-    assert len(set(columns["choice"])) == len(columns["choice"])
-    assert all(map(all, columns.values()))
 
 
 def test_histlap_falls_back_on_the_median_where_no_count_is_positive() -> None:
