@@ -28,7 +28,6 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
 )
 from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
 from dpcp_audit.audits.search.representation import (
-    REPRESENTATION,
     WrittenLeak,
     warned,
     written_leak,
@@ -49,7 +48,7 @@ from dpcp_audit.laws.losses import claims_delta
 from dpcp_audit.targets.answers import OutOfTimeError, Randomness, require_independent, unprobed
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Sampled
-from dpcp_audit.words.evidence import DETECT, Representation, conclude
+from dpcp_audit.words.evidence import DETECT, REPRESENTATION, Representation, conclude
 from dpcp_audit.words.formatting import counted, number
 
 if TYPE_CHECKING:

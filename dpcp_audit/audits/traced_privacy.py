@@ -33,7 +33,7 @@ from dpcp_audit.audits.path_evidence import (
     trace_tables,
 )
 from dpcp_audit.audits.search.pair_space import pair_as_data
-from dpcp_audit.audits.search.representation import AS_WRITTEN, REPRESENTATION, warned
+from dpcp_audit.audits.search.representation import AS_WRITTEN, warned
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair, LawPair
 from dpcp_audit.laws.losses import Measurement, loss_of
 from dpcp_audit.mechanisms.subsampled_gaussian import gaussian_step
@@ -41,7 +41,7 @@ from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Sampled
-from dpcp_audit.words.evidence import Representation, decide, of_loss, refutes
+from dpcp_audit.words.evidence import REPRESENTATION, Representation, decide, of_loss, refutes
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Verdict
 
 if TYPE_CHECKING:

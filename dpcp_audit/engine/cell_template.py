@@ -177,6 +177,14 @@ def prepare() -> None:
             _keep(_CellTemplate(forked=True))
 
 
+def renew() -> None:
+    """Fork the template anew, so that what this process has imported since is shared, too."""
+    here = os.getpid()
+    if here in _own and here in _templates:
+        _templates.pop(here).close()
+        prepare()
+
+
 Process: TypeAlias = "subprocess.Popen[bytes] | _ForkedProcess"
 """The process of a cell."""
 

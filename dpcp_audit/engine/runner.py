@@ -274,6 +274,7 @@ def run(
     engine: Engine | None = None,
     limits: Limits | None = None,
     past: Past | None = None,
+    decided: Sequence[Finding] = (),
 ) -> Generator[Event]:
     """Check every row and yield events as they come.
 
@@ -291,6 +292,8 @@ def run(
         The limits of a check. One that reaches a limit becomes an ERROR finding.
     past : Past, optional
         The finished checks of an earlier run; they are not run again.
+    decided : sequence of Finding
+        What planning has decided; these checks are not run, either.
 
     Raises
     ------
@@ -306,6 +309,9 @@ def run(
     findings = {id_: past.findings[id_] for id_ in ids if id_ in past.findings}
     for finding in findings.values():
         yield CheckFinished(finding=finding, recorded=True)
+    for finding in decided:
+        findings[finding.claim.id] = finding
+        yield CheckFinished(finding=finding)
     significance = share(settings, rows)
     checks = [
         _Running(row, _context(row, settings, significance), limits, past.chunks)

@@ -100,8 +100,8 @@ _DISTRIBUTION = "dpcp-audit"
 _OF_GIVEN_CODE = {
     "theorem-case": "dpcp_audit.theorems.theorem_case:SUITE",
     "targets": "dpcp_audit.target_checks.target_rows:SUITE",
-    "traces": "dpcp_audit.target_checks.target_rows:TRACES",
-    "estimates": "dpcp_audit.target_checks.target_rows:ESTIMATES",
+    "traces": "dpcp_audit.target_checks.loss_rows:TRACES",
+    "estimates": "dpcp_audit.target_checks.loss_rows:ESTIMATES",
 }
 """Suites whose claims a command gives; all others are registered by entry points."""
 

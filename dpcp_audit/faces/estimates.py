@@ -13,14 +13,14 @@ from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.audits import checked_here
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, spec_of, takes_options
 from dpcp_audit.faces.result import NO_TRUTH, aligned, frame_of, preformatted
-from dpcp_audit.target_checks.target_rows import (
+from dpcp_audit.target_checks.loss_rows import (
     ESTIMATE_DRAWS,
     ESTIMATE_OPTIONS,
     FALSE_ALARM,
     estimation,
-    row_for,
     unclaimed,
 )
+from dpcp_audit.target_checks.target_rows import row_for
 from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Context, Row, Sampled

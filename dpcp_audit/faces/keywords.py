@@ -361,10 +361,9 @@ def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> 
 
 def telling_calls(row: Row, tell: Callable[[str], object]) -> AbstractContextManager[None]:
     """Tell every ten seconds, in a line, how many calls a check in this process has made."""
-    planned = planned_calls(row)
 
     def heard(calls: int) -> None:
-        tell(str(CallsMade(id=row.claim.id, made=calls, planned=planned)))
+        tell(str(CallsMade(id=row.claim.id, made=calls, planned=planned_calls(row))))
 
     return listening(heard, seconds=QUIET_SECONDS)
 

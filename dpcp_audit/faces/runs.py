@@ -17,7 +17,15 @@ from dpcp_audit.engine import journal as journals
 from dpcp_audit.engine.journal import Journal
 from dpcp_audit.engine.runner import Engine, Past, run
 from dpcp_audit.engine.suites import require, suite
-from dpcp_audit.engine.tasks import CheckFinished, Event, Log, RunFinished, Task, pickled
+from dpcp_audit.engine.tasks import (
+    CheckFinished,
+    Event,
+    Log,
+    RunFinished,
+    Task,
+    decode,
+    pickled,
+)
 from dpcp_audit.engine.worker_pool import DEFAULT_SECONDS, Limits, WorkerProcess
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.document import Writer, require_writable, write_all
@@ -25,14 +33,14 @@ from dpcp_audit.reports.sentences import power_sentence
 from dpcp_audit.reports.terminal import Display, Progress, print_summary
 from dpcp_audit.target_checks import planned_calls as time_limits
 from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words, typical
-from dpcp_audit.target_checks.target_claims import TargetClaim
+from dpcp_audit.target_checks.target_claims import TargetClaim, import_audits
 from dpcp_audit.target_checks.target_rows import check_of
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
 from dpcp_audit.words.checks import Context, Skipped
 from dpcp_audit.words.errors import HINT, IncompleteError, UsageError, shown
 from dpcp_audit.words.formatting import number
-from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.results import Finding, SourceLocation
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +52,6 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
     from dpcp_audit.words.checks import Row
-    from dpcp_audit.words.results import Finding
 
 
 FEWEST = 2**11
@@ -64,15 +71,23 @@ _LEAST_ROOM = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Timing:
-    """Opens a target where it cannot do harm, and times it."""
+    """Opens a target where it cannot do harm, and times it.
+
+    Parameters
+    ----------
+    proves : bool
+        True if claims that the source decides are decided; where all are, no call is timed.
+    """
 
     spec: CheckSpec
+    proves: bool = False
 
     def __call__(self, context: Context) -> dict[str, Any]:
         """Return the place of the source and what calls take, or what went wrong.
 
         ``seconds`` is what a call takes; with a budget ``rates`` has, for each claim, what a
-        call takes with the audit's own work, and ``spent`` what timing took.
+        call takes with the audit's own work, and ``spent`` what timing took. ``decided`` has, for
+        each claim, what the source decides, or None.
         """
         started = time_limits.clock()
         try:
@@ -83,7 +98,10 @@ class _Timing:
             found: dict[str, Any] = {"seconds": 0.0}
             if target.source is not None:
                 found |= {"file": target.source.file, "line": target.source.line}
-            if self.spec.draws is None:
+            if self.proves:
+                checks = (check_of(self.spec, each) for each in self.spec.guarantees)
+                found["decided"] = [_decision(each, target, context) for each in checks]
+            if self.spec.draws is None and not all(found.get("decided", [None])):
                 try:
                     found["seconds"] = target.seconds_per_draw(
                         typical(self.spec), context.rng(), at_most_seconds=self._patience
@@ -101,6 +119,7 @@ class _Timing:
         return _TIMING_SECONDS if budget is None else min(_TIMING_SECONDS, max(few, budget / 20))
 
     def _rates(self, target: Target, context: Context, seconds: float) -> list[float]:
+        import_audits()
         checks = [check_of(self.spec, guarantee) for guarantee in self.spec.guarantees]
         return [_rate(check, target, context, seconds) for check in checks]
 
@@ -108,6 +127,18 @@ class _Timing:
         if isinstance(error, TargetError):
             return str(error)
         return f"{self.spec.name} raised {raised(error, file=None)}"
+
+
+def _decision(check: TargetClaim, target: Target, context: Context) -> dict[str, Any] | None:
+    """Return what the source decides of a claim, and in how many seconds; None where nothing."""
+    started = time_limits.clock()
+    try:
+        outcome = check.decided(target, context)
+    except Exception:  # noqa: BLE001  (the check proper will say what is wrong)
+        return None
+    if outcome is None:
+        return None
+    return {"outcome": outcome, "seconds": time_limits.clock() - started}
 
 
 def _rate(check: TargetClaim, target: Target, context: Context, seconds: float) -> float:
@@ -133,12 +164,37 @@ def _rate(check: TargetClaim, target: Target, context: Context, seconds: float) 
     return rate
 
 
-def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Checks with their calls.
+
+    Parameters
+    ----------
+    checks : tuple of CheckSpec
+        The checks; where the source decides all claims of one, no calls are planned of it.
+    decided : tuple of (dict or None)
+        For each claim of each check what the source decides; None where calls have to.
+    """
+
+    checks: tuple[CheckSpec, ...]
+    decided: tuple[dict[str, Any] | None, ...] = ()
+
+    def findings(self, rows: Sequence[Row]) -> list[Finding]:
+        """Return the findings of what is decided, of one row for each claim."""
+        return [
+            Finding(claim=row.claim, outcome=decode(each["outcome"]), seconds=each["seconds"])
+            for row, each in zip(rows, self.decided, strict=True)
+            if each is not None
+        ]
+
+
+def plan(specs: Sequence[CheckSpec], *, proves: bool = False) -> Plan:
     """Return the checks with the calls that each claim is to be tested with.
 
     They follow from the claim and from what is to be detected (``calls_for``). Every target is
     opened, and called a few times, in a process of its own kind. Where a budget is given, small
-    audits are timed there, and the calls are cut to a power of two that keeps within it.
+    audits are timed there, and the calls are cut to a power of two that keeps within it. With
+    ``proves`` the source is read first: no call is planned of what it decides.
 
     Raises
     ------
@@ -151,7 +207,19 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
         if spec.privacy or not spec.guarantees:
             require_pairs(spec)
     cell_template.prepare()
-    return tuple(planned(spec, _timed_apart(spec)) for spec in specs)
+    found = [_timed_apart(spec, proves=proves and spec.prove) for spec in specs]
+    decided = [
+        each
+        for spec, told in zip(specs, found, strict=True)
+        for each in told.get("decided", [None] * len(spec.guarantees))
+    ]
+    return Plan(tuple(map(planned, specs, found)), tuple(decided))
+
+
+def share_imports() -> None:
+    """Import what checks need that make calls, once for all their processes."""
+    import_audits()
+    cell_template.renew()
 
 
 def require_pairs(spec: CheckSpec) -> None:
@@ -162,10 +230,13 @@ def require_pairs(spec: CheckSpec) -> None:
 
 
 def plan_here(spec: CheckSpec) -> CheckSpec:
-    """Return a check of a function of this process, likewise; without a budget it is not called."""
+    """Return a check of a function of this process; without a budget its calls are not planned.
+
+    They are where they are to be made (``TargetClaim.planned``).
+    """
     if spec.budget is None or spec.draws is not None:
         with spec.target.open() as target:
-            return planned(replace(spec, location=target.source), {})
+            return replace(spec, location=target.source)
     found = _Timing(spec=spec)(_context(spec))
     for key in ("unusable", "failed"):
         if key in found:
@@ -180,7 +251,7 @@ def announcement(row: Row, significance: float) -> str:
     """Return with how many calls a claim is tested, whether they were cut, and what they refute."""
     check = row.check
     assert isinstance(check, TargetClaim)  # noqa: S101  (a target's row)
-    calls = check.spec.calls(check.guarantee)
+    calls = check.planned_calls
     context = Context(seed=0, name=row.claim.id, significance=significance)
     power = check.smallest_violation(context)
     seen = power_sentence(asdict(power) | {"factor": power.factor})
@@ -207,7 +278,7 @@ def planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
     """Return a check with its calls, from what ``_Timing`` has found."""
     if "file" in found:
         spec = replace(spec, location=SourceLocation.of(found["file"], found["line"]))
-    if spec.draws is not None:
+    if spec.draws is not None or all(found.get("decided", [None])):
         return spec
     wanted = [calls_for(check_of(spec, guarantee)) for guarantee in spec.guarantees]
     if spec.budget is None:
@@ -238,18 +309,27 @@ def _context(spec: CheckSpec) -> Context:
     return Context(seed=0, name=spec.name, significance=0.5)
 
 
-def _timed_apart(spec: CheckSpec) -> dict[str, Any]:
+def _timed_apart(spec: CheckSpec, *, proves: bool) -> dict[str, Any]:
+    timing = _Timing(spec=spec, proves=proves)
     with closing(WorkerProcess()) as cell:
-        return _timed(spec, cell)
+        found = _timed(timing, cell)
+    if found is None:  # a proof, or the calls beside it, may have taken too long
+        with closing(WorkerProcess()) as cell:
+            found = _timed(replace(timing, proves=False), cell)
+    return found or {}
 
 
-def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
-    task = Task(check=pickled(_Timing(spec=spec)), context=_context(spec))
+def _timed(timing: _Timing, cell: WorkerProcess) -> dict[str, Any] | None:
+    """Return what a timing finds; None where its process was stopped, and it can do less."""
+    spec = timing.spec
+    task = Task(check=pickled(timing), context=_context(spec))
     budget = _PATIENCE_SECONDS if spec.budget is None else spec.budget
     patience = min(_PATIENCE_SECONDS, max(_LEAST_PATIENCE_SECONDS, budget))
     started = time_limits.clock()
     done = cell.run(task, Limits(seconds=patience))
     elapsed = time_limits.clock() - started
+    if done.stopped and timing.proves:
+        return None
     if done.stopped:
         raise IncompleteError(
             f"{spec.name}, called a first few times: {done.error}", hint=done.hint
@@ -307,7 +387,10 @@ _STOPPED = "not tested: the run was stopped before this claim was finished"
 
 
 def watch(
-    rows: Sequence[Row], settings: RunSettings, options: argparse.Namespace
+    rows: Sequence[Row],
+    settings: RunSettings,
+    options: argparse.Namespace,
+    decided: Sequence[Finding] = (),
 ) -> dict[str, Any]:
     """Run the checks with progress on stderr and return the results document.
 
@@ -315,6 +398,8 @@ def watch(
     ----------
     options : Namespace
         Options of ``arguments.add_run_options``.
+    decided : sequence of Finding
+        Findings that planning has reached already.
 
     Raises
     ------
@@ -333,7 +418,7 @@ def watch(
         progress = stack.enter_context(Progress(_display_of(options)))
         past, listeners = _listeners(rows, settings, options, progress, stack)
         stack.enter_context(_termination_as_interrupt())
-        events = run(rows, settings, engine=engine, limits=limits, past=past)
+        events = run(rows, settings, engine=engine, limits=limits, past=past, decided=decided)
         try:
             for event in stack.enter_context(closing(events)):
                 if isinstance(event, CheckFinished):  # first: what a journal holds, a report has

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
+import scipy
 
 from dpcp_audit.stats.roots import find_least, find_root
 from dpcp_audit.words import validate as _validate
@@ -257,10 +257,10 @@ class GaussianPair(LawPair):
     def delta_at(self, epsilon: float) -> float:
         """Return Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) for μ = shift."""
         mu = self.shift
-        first = log_ndtr(mu / 2 - epsilon / mu)
+        first = scipy.special.log_ndtr(mu / 2 - epsilon / mu)
         if first == -math.inf:  # beyond the doubles' exponents
             return 0.0
-        second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+        second = epsilon + scipy.special.log_ndtr(-mu / 2 - epsilon / mu)
         return float(np.exp(first) * -np.expm1(min(0.0, second - first)))
 
     def renyi(self, alpha: float) -> float:
@@ -277,7 +277,9 @@ class GaussianPair(LawPair):
 
     def tradeoff(self, fpr: ArrayLike) -> FloatArray:
         """Return Φ(Φ⁻¹(1 − fpr) − μ) (Dong, Roth and Su 2022)."""
-        return ndtr(ndtri(1 - np.asarray(fpr, dtype=np.float64)) - self.shift)
+        return scipy.special.ndtr(
+            scipy.special.ndtri(1 - np.asarray(fpr, dtype=np.float64)) - self.shift
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +352,7 @@ def _laplace_renyi(alpha: float, shift: float) -> float:
         return shift + math.expm1(-shift)
     weight = alpha / (2 * alpha - 1)
     terms = [math.log(weight) + (alpha - 1) * shift, math.log1p(-weight) - alpha * shift]
-    return float(logsumexp(terms)) / (alpha - 1)
+    return float(scipy.special.logsumexp(terms)) / (alpha - 1)
 
 
 def _log_sum(exponents: FloatArray) -> FloatArray:
@@ -360,7 +362,7 @@ def _log_sum(exponents: FloatArray) -> FloatArray:
     """
     largest = np.max(exponents, axis=-1, keepdims=True)
     if not np.isfinite(largest).all():
-        return np.asarray(logsumexp(exponents, axis=-1))
+        return np.asarray(scipy.special.logsumexp(exponents, axis=-1))
     top = exponents == largest
     count = top.sum(axis=-1)
     rest = np.sum(np.exp(np.where(top, -np.inf, exponents - largest)), axis=-1)

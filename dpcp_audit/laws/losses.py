@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri, xlogy
+import scipy
 
 from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.words import validate as _validate
@@ -142,7 +142,9 @@ class Loss:
 
     def of_event(self, p: float, q: float) -> float:
         """Return the loss at an event's two probabilities: never negative, growing with p."""
-        return max(0.0, float(ndtri(p)) - float(ndtri(q))) if p != q else 0.0
+        if p == q:
+            return 0.0
+        return max(0.0, float(scipy.special.ndtri(p)) - float(scipy.special.ndtri(q)))
 
     def lower_bound(self, p_low: float, q_high: float) -> float:
         """Return the least loss where p is at least ``p_low`` and p′ at most ``q_high``."""
@@ -364,7 +366,7 @@ class _GaussianLoss(Loss):
     @property
     def log_ratios(self) -> float:  # ε-DP at the corner of its region: Φ(μ/2) = e^ε/(1+e^ε)
         half = self.guarantee.mu / 2
-        return float(log_ndtr(half) - log_ndtr(-half))
+        return float(scipy.special.log_ndtr(half) - scipy.special.log_ndtr(-half))
 
 
 def loss_of(guarantee: PrivacyGuarantee) -> Loss:
@@ -413,7 +415,7 @@ def bernoulli_renyi(p: float, p_prime: float, orders: ArrayLike) -> FloatArray:
     cells = [(a, b) for a, b in ((p, p_prime), (1 - p, 1 - p_prime)) if a > 0]
     if any(b == 0 for _, b in cells):
         return np.full(alpha.shape, math.inf)
-    kl = sum(float(xlogy(a, a / b)) for a, b in cells)
+    kl = sum(float(scipy.special.xlogy(a, a / b)) for a, b in cells)
     terms = [alpha * math.log(a) + (1 - alpha) * math.log(b) for a, b in cells]
     joint = terms[0] if len(terms) == 1 else np.logaddexp(terms[0], terms[1])
     above = np.where(alpha > 1, alpha - 1, 1.0)

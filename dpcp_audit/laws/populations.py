@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy
 
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.formatting import all_digits, share
@@ -127,7 +127,7 @@ class Beta(Population):
 
     def __post_init__(self) -> None:
         _validate.positive(a=self.a, b=self.b)
-        if np.isnan(betainc(self.a, self.b, 0.5)):
+        if np.isnan(scipy.special.betainc(self.a, self.b, 0.5)):
             raise ValueError(f"a and b must be small enough to compute with, got {self.a, self.b}")
 
     @property
@@ -142,9 +142,9 @@ class Beta(Population):
         """
         points = np.clip(x, 0.0, 1.0)
         if points.size < _MANY or np.unique(points.ravel()[:_FEW]).size > _FEW / 4:
-            return betainc(self.a, self.b, points)
+            return scipy.special.betainc(self.a, self.b, points)
         distinct, place = np.unique(points, return_inverse=True)
-        return betainc(self.a, self.b, distinct)[place].reshape(points.shape)
+        return scipy.special.betainc(self.a, self.b, distinct)[place].reshape(points.shape)
 
     def enclosed_cdf(self, x: fmpq) -> arb:
         """Enclose I_x(a, b), of the doubles a and b."""
@@ -162,7 +162,7 @@ class Beta(Population):
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the inverse of I_x(a, b)."""
-        return betaincinv(self.a, self.b, u)
+        return scipy.special.betaincinv(self.a, self.b, u)
 
     def sample(
         self, size: int | tuple[int, ...], *, rng: np.random.Generator | int | None = None

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln, xlog1py, xlogy
+import scipy
 
 from dpcp_audit.laws.laws import FiniteLaw
 from dpcp_audit.stats.enclosures import ends, response_move
@@ -253,7 +253,9 @@ def hidden_laws(
             raise ValueError(f"users[{i}] must have mass only where others has, got {law!r}")
     live = pi > 0
     counts, slack = _counts_kept(n, pi[live], tail)
-    log_multinomial = gammaln(n + 1) + (xlogy(counts, pi[live]) - gammaln(counts + 1)).sum(axis=1)
+    log_multinomial = scipy.special.gammaln(n + 1) + (
+        scipy.special.xlogy(counts, pi[live]) - scipy.special.gammaln(counts + 1)
+    ).sum(axis=1)
     lumped = math.log(slack) if slack else -math.inf
     return tuple(
         FiniteLaw(
@@ -300,8 +302,9 @@ def _counts_kept(n: int, pi: FloatArray, tail: float) -> tuple[IntArray, float]:
 def _window(n: int, p: float, tail: float) -> tuple[int, int, float]:
     """Return the range outside which Binomial(n, p) has at most ``tail`` a side, and that mass."""
     k = np.arange(n + 1)
-    log_choose = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    mass = np.exp(log_choose + xlogy(k, p) + xlog1py(n - k, -min(p, 1.0)))
+    special = scipy.special  # imported when it is first asked for
+    log_choose = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    mass = np.exp(log_choose + special.xlogy(k, p) + special.xlog1py(n - k, -min(p, 1.0)))
     below, above = np.cumsum(mass), np.cumsum(mass[::-1])
     low, cut = (int(np.searchsorted(side, tail, side="right")) for side in (below, above))
     out = (below[low - 1] if low else 0.0) + (above[cut - 1] if cut else 0.0)

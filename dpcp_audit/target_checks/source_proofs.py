@@ -107,19 +107,32 @@ class SourceProof:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target) -> SourceProof | None:
-        """Return what the verifier says; None of a claim or a target that it does not take."""
+    def of(
+        cls,
+        spec: CheckSpec,
+        guarantee: PrivacyGuarantee,
+        target: Target,
+        *,
+        whole: bool = True,
+    ) -> SourceProof | None:
+        """Return what the verifier says; None of a claim or a target that it does not take.
+
+        Unless it is to be the ``whole`` answer, it ends with the first size that is not proved.
+        """
         if unfit(spec, guarantee, target):
             return None
         assert isinstance(target.caller, FunctionCaller)  # noqa: S101  (it is fit)
         given = inputs_of(spec) | {"options": spec.target.options}
         function, sizes = target.caller.function, _sizes(spec)
-        first, *others = sizes or (spec.clients,)
+        results: list[ProofResult] = []
         try:
-            results = [prove(function, guarantee, n=first, **given)]
-            if results[0].n is None:
-                others, sizes = [], ()
-            results += (prove(function, guarantee, n=n, every_n=False, **given) for n in others)
+            for n in sizes or (spec.clients,):
+                results.append(prove(function, guarantee, n=n, every_n=not results, **given))
+                if results[0].n is None:
+                    sizes = ()
+                    break
+                if not (whole or results[-1].proved):
+                    break
         except UsageError:
             return None
         return cls(spec=spec, guarantee=guarantee, results=tuple(results), sizes=sizes)
@@ -268,7 +281,7 @@ def proved_by_source(
     spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target, context: Context
 ) -> Outcome | None:
     """Return the outcome of a claim that the source proves; None of any other."""
-    proof = SourceProof.of(spec, guarantee, target) if spec.prove else None
+    proof = SourceProof.of(spec, guarantee, target, whole=False) if spec.prove else None
     if proof is None or not proof.proved or not answers(spec, target, context):
         return None
     return proof.outcome()

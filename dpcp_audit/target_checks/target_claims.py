@@ -9,43 +9,40 @@ import math
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
 import numpy as np
 
-from dpcp_audit.audits import blackbox
-from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data, pair_from_data
-from dpcp_audit.audits.search.representation import REPRESENTATION
 from dpcp_audit.laws.losses import claims_delta, loss_of
-from dpcp_audit.stats.rates import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
-from dpcp_audit.target_checks.planned_calls import pair_space, typical, with_cut, within
+from dpcp_audit.target_checks.planned_calls import calls_for, pair_space, typical, with_cut, within
 from dpcp_audit.target_checks.source_proofs import (
     SourceProof,
     answers,
     decided_coverage,
+    proved_by_source,
     require_proof,
     what_stops,
 )
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetUnusableError
 from dpcp_audit.targets.answers import ConstantOutputsError, DegenerateTargetError, SingleDraws
-from dpcp_audit.theorems import coverage_audit
-from dpcp_audit.theorems.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
-from dpcp_audit.theorems.worst_law import sides
 from dpcp_audit.words.checks import Sampled
-from dpcp_audit.words.evidence import Representation, violation_by
+from dpcp_audit.words.evidence import REPRESENTATION, Representation, violation_by
 from dpcp_audit.words.formatting import rounded_down
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import EvidenceKind, Table, TableColumn, Verdict
 
 if TYPE_CHECKING:
+    from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+    from dpcp_audit.audits.local import LocalPrivacy
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.trace_search import TraceResult, TraceSearch
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.answers import Drawable
+    from dpcp_audit.theorems.coverage_audit import CoverageAudit
+    from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
     from dpcp_audit.words.checks import Check, Context, Planned
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP
     from dpcp_audit.words.results import Evidence, Outcome, PlainData, Power
@@ -272,15 +269,20 @@ class TargetClaim(Sampled, ABC):
     few: ClassVar[int] = 100
 
     @property
-    def planned_calls(self) -> int | None:
-        """The calls of the target that the claim is tested with, once they are planned."""
-        if self.spec.draws is None and not self.spec.planned:
-            return None
-        return self.spec.calls(self.guarantee)
+    def planned_calls(self) -> int:
+        """The calls of the target that the claim is tested with."""
+        return self.planned().spec.calls(self.guarantee)
+
+    def planned(self) -> Self:
+        """Return the check with the calls that it takes, where none are planned."""
+        if self.spec.draws is not None or self.spec.planned:
+            return self
+        alone = replace(self.spec, guarantees=(self.guarantee,), planned=(calls_for(self),))
+        return replace(self, spec=alone)
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest violation that the calls refute with probability 0.95."""
-        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
+        return self._unopened(self.planned_calls).smallest_violation(context)
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
         """Return the calls that refute a violation, likewise."""
@@ -294,6 +296,10 @@ class TargetClaim(Sampled, ABC):
     @abstractmethod
     def __call__(self, context: Context) -> Outcome:
         """Open the target, and test the claim."""
+
+    @abstractmethod
+    def decided(self, target: Target, context: Context) -> Outcome | None:
+        """Return the outcome of a claim that the source decides; None where calls have to."""
 
     @abstractmethod
     def audit(self, target: Any, calls: int) -> Check:
@@ -332,6 +338,19 @@ def closed(value: object, size: int = 1, /, *, rng: object) -> NoReturn:
     raise RuntimeError("the target is not open: its power is asked for, and no output")
 
 
+def import_audits() -> None:
+    """Import what tests claims by calls: before time is taken, or processes are forked."""
+    for name in _AUDITS:
+        import_module(f"dpcp_audit.{name}")
+
+
+_AUDITS = (
+    "audits.blackbox",
+    "audits.local",
+    "theorems.coverage_audit",
+    "theorems.row_laws",
+    "target_checks.trace_search",
+)
 _CAUSE = "cause"
 _BITS = "The proof is of ideal numbers; the last bits were sampled, too, and do not refute it."
 """The key of a witness that says what keeps the noise the same in every call."""
@@ -362,7 +381,7 @@ class TargetPrivacy(PrivacyClaim):
             proof = self._source_proof(target)
             if proof is not None and proof.proved and answers(self.spec, target, context):
                 return self._beside_bits(proof.outcome(), target, context)
-            calls = self.spec.calls(self.guarantee)
+            calls = self.planned_calls
             try:
                 outcome = self._audited(target, context)
             except ConstantOutputsError as error:
@@ -374,6 +393,13 @@ class TargetPrivacy(PrivacyClaim):
                 stopped = what_stops(self.spec, self.guarantee, target)
                 outcome = replace(outcome, unproved=stopped)
             return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)), calls)
+
+    def decided(self, target: Target, context: Context) -> Outcome | None:
+        """Return the outcome of a claim that the source proves, unless last bits count."""
+        one_report = self.spec.target.kind.takes is Takes.VALUE  # whose law is enumerated instead
+        if one_report or self.spec.representation is Representation.STRICT:
+            return None
+        return proved_by_source(self.spec, self.guarantee, target, context)
 
     def _beside_bits(self, proved: Outcome, target: Target, context: Context) -> Outcome:
         """Return a proof's outcome; where last bits count, that of outputs that refute it."""
@@ -391,7 +417,7 @@ class TargetPrivacy(PrivacyClaim):
         return SourceProof.of(self.spec, self.guarantee, target)
 
     def _audited(self, target: Target, context: Context) -> Outcome:
-        drawn = within(target, self.spec, self.spec.calls(self.guarantee))
+        drawn = within(target, self.spec, self.planned_calls)
         try:
             return self._both_sides(target, drawn)(context)
         except DegenerateTargetError:  # batches of one seed vary within, and not between
@@ -401,6 +427,8 @@ class TargetPrivacy(PrivacyClaim):
 
     def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
         """Return the audit of an opened target's outputs."""
+        from dpcp_audit.audits.local import LocalPrivacy  # noqa: PLC0415  (slow to import)
+
         audit = self._unopened(calls)
         if isinstance(audit, LocalPrivacy) and not reports_labels(target, audit.n_outputs):
             audit = self._black_box(calls)
@@ -412,13 +440,15 @@ class TargetPrivacy(PrivacyClaim):
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
         """Return the calls that refute a violation, likewise."""
+        from dpcp_audit.audits.local import LocalPrivacy  # noqa: PLC0415  (slow to import)
+
         audit = self._unopened(self.fewest)
         needed = audit.draws_needed(violation, significance=significance)
         return needed * audit.n_inputs if isinstance(audit, LocalPrivacy) else needed
 
     def _both_sides(self, target: Target, drawn: Drawable) -> Check:
         """Return the audit of outputs; beside that of the noise, where it can be followed."""
-        audit = self.audit(drawn, self.spec.calls(self.guarantee))
+        audit = self.audit(drawn, self.planned_calls)
         if not self.spec.trace or self.spec.target.command:
             return audit
 
@@ -436,9 +466,12 @@ class TargetPrivacy(PrivacyClaim):
         )
 
         effort = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, pilot_tree=200, replays=4)
-        return TraceSearch.of(self.spec, self.guarantee, target, effort=effort)
+        spec = self.planned().spec
+        return TraceSearch.of(spec, self.guarantee, target, effort=effort)
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
+        from dpcp_audit.audits.local import LocalPrivacy  # noqa: PLC0415  (slow to import)
+
         loss = loss_of(self.guarantee)
         if (
             loss.pure
@@ -457,6 +490,8 @@ class TargetPrivacy(PrivacyClaim):
         return self._black_box(calls)
 
     def _black_box(self, calls: int) -> BlackBoxPrivacy:
+        from dpcp_audit.audits.blackbox import BlackBoxPrivacy  # noqa: PLC0415  (slow to import)
+
         return BlackBoxPrivacy(
             sample=closed,
             guarantee=self.guarantee,
@@ -468,6 +503,8 @@ class TargetPrivacy(PrivacyClaim):
 
     def _over_all_values(self, calls: int, epsilon: float) -> bool:
         """Return True if the claim is of a randomizer of few enough values to draw from all."""
+        from dpcp_audit.stats.rates import LARGEST_EPSILON  # noqa: PLC0415  (slow to import)
+
         spec, values = self.spec, self.spec.target.domain
         return (
             spec.target.kind is Kind.RANDOMIZER
@@ -479,6 +516,9 @@ class TargetPrivacy(PrivacyClaim):
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Test the pair of a witness on the code as it is: its event, its guesses or its paths."""
+        from dpcp_audit.audits import blackbox  # noqa: PLC0415  (slow to import)
+        from dpcp_audit.audits.local import LocalPrivacy  # noqa: PLC0415  (slow to import)
+
         with self.spec.target.open() as target:
             if "path_seed" in witness:
                 return self._search(target).again(witness, context)
@@ -550,7 +590,11 @@ class ProvedAlone(TargetPrivacy):
             If the verifier does not take the claim or the target.
         """
         with self.spec.target.open() as target:
-            return require_proof(self.spec, self.guarantee, target, context)
+            return self.decided(target, context)
+
+    def decided(self, target: Target, context: Context) -> Outcome:
+        """Return the outcome of the proof."""
+        return require_proof(self.spec, self.guarantee, target, context)
 
 
 def _with_cause(outcome: Outcome, target: Target, context: Context, usual: Any) -> Outcome:
@@ -593,12 +637,16 @@ class TargetCoverage(TargetClaim):
     def __call__(self, context: Context) -> Outcome:
         """Prove or refute the claim from the source; else calibrate on fresh scores."""
         with self.spec.target.open() as target:
-            decided = decided_coverage(self.spec, self.guarantee, target, context)
+            decided = self.decided(target, context)
             if decided is not None:
                 return decided
-            calls = self.spec.calls(self.guarantee)
+            calls = self.planned_calls
             outcome = self.audit(within(target, self.spec, calls), calls)(context)
             return with_cut(self, outcome, calls)
+
+    def decided(self, target: Target, context: Context) -> Outcome | None:
+        """Return the outcome of a claim that the source proves or refutes."""
+        return decided_coverage(self.spec, self.guarantee, target, context)
 
     def audit(self, target: Drawable, calls: int) -> CoverageAudit:
         """Return the audit of an opened target."""
@@ -606,10 +654,14 @@ class TargetCoverage(TargetClaim):
 
     def violation(self, factor: float) -> float:
         """Return the coverage, or rate of failures, at which the claim is broken by a factor."""
+        from dpcp_audit.theorems.worst_law import sides  # noqa: PLC0415  (slow to import)
+
         side = sides(self.guarantee)[0]
         return violation_by(factor, side.quantity, side.bounded, side.bound)
 
     def _unopened(self, calls: int) -> CoverageAudit:
+        from dpcp_audit.theorems.coverage_audit import CoverageAudit  # noqa: PLC0415  (slow to import)
+
         return CoverageAudit(
             calibrate=closed,
             kind=self.spec.target.kind,
@@ -625,6 +677,8 @@ class TargetCoverage(TargetClaim):
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Test the law of a witness on fresh calls of the code as it is."""
+        from dpcp_audit.theorems import coverage_audit  # noqa: PLC0415  (slow to import)
+
         with self.spec.target.open() as target:
             return coverage_audit.confirm(
                 witness, target, seed=context.seed, significance=context.significance
@@ -632,6 +686,8 @@ class TargetCoverage(TargetClaim):
 
 
 def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
+    from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws  # noqa: PLC0415  (slow to import)
+
     kind = spec.target.kind
     if kind.takes is not Takes.ROWS:
         return LawCatalogue(

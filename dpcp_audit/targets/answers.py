@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from dpcp_audit.stats.samples import serial_dependence
 from dpcp_audit.targets.kinds import Gives, Kind
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import HINT
@@ -279,6 +278,8 @@ def require_independent(*batches: ArrayLike, significance: float) -> None:
     DegenerateTargetError
         If the outputs depend on each other; the message has the lag and the statistic.
     """
+    from dpcp_audit.stats.samples import serial_dependence  # noqa: PLC0415  (slow to import)
+
     for batch in batches:
         found = serial_dependence(batch)
         if found is not None and found.p_value <= PROBED * significance / len(batches):

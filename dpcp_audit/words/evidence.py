@@ -63,6 +63,10 @@ class Representation(StrEnum):
     STRICT = "strict"
 
 
+REPRESENTATION = "representation"
+"""The key of a witness for the sentence about how outputs are written."""
+
+
 def decide(
     evidence: Evidence,
     *,

@@ -23,8 +23,9 @@ from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.target_checks.loss_rows import TargetTrace, rows_of_traces
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
-from dpcp_audit.target_checks.target_rows import TargetTrace, rows_of_targets, rows_of_traces
+from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.words.evidence import Computed
 from dpcp_audit.words.guarantees import (
     ZCDP,

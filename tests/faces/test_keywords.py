@@ -16,7 +16,7 @@ from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces import keywords
 from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.target_checks.given_inputs import PairOf, RowsOf
-from dpcp_audit.target_checks.target_rows import ESTIMATE_OPTIONS
+from dpcp_audit.target_checks.loss_rows import ESTIMATE_OPTIONS
 from dpcp_audit.theorems.catalogue import CATALOGUE
 from dpcp_audit.words import options, values
 from dpcp_audit.words.options import RUN_OPTIONS

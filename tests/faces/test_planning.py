@@ -11,7 +11,7 @@ from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.faces.runs import FEWEST, _Timing, announcement, planned, time_limit
 from dpcp_audit.target_checks import planned_calls as time_limits
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.target_checks.target_rows import check_of, rows_of_targets
 from dpcp_audit.targets import Target
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.errors import IncompleteError
@@ -87,7 +87,7 @@ def test_without_a_budget_a_function_at_hand_is_not_called() -> None:
         raise AssertionError
 
     found = spec_of(never, [PureDP(1.0), Coverage(0.9)], {}, file="here.py")
-    assert found.planned == WANTED
+    assert tuple(check_of(found, each).planned_calls for each in found.guarantees) == WANTED
 
 
 class Clock:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.target_rows import TargetTrace
+from dpcp_audit.target_checks.loss_rows import TargetTrace
 from dpcp_audit.target_checks.trace_search import _EveryPair, traced_target
 from dpcp_audit.targets import Kind, TargetSpec
 from dpcp_audit.words.checks import Context

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.target_rows import (
+from dpcp_audit.target_checks.loss_rows import (
     privacy_alone,
     rows_of_estimates,
     rows_of_traces,

@@ -16,7 +16,8 @@ import pytest
 from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.target_checks import target_claims
-from dpcp_audit.target_checks.target_rows import rows_of_targets, rows_of_traces
+from dpcp_audit.target_checks.loss_rows import rows_of_traces
+from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.target_checks.trace_search import TraceSearch
 from dpcp_audit.targets import TargetError
 from dpcp_audit.words.checks import Context

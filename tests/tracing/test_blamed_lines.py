@@ -30,7 +30,7 @@ from dpcp_audit.reports.formats.ci import render_sarif
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.sentences import sentence
 from dpcp_audit.reports.terminal import print_summary
-from dpcp_audit.target_checks.target_rows import row_of_trace
+from dpcp_audit.target_checks.loss_rows import row_of_trace
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import numpy as np
 from dpcp_audit.audits.search.event_search import CutFeature, LastBits, TrailingZeros
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import best_of, event_test
+from dpcp_audit.words.evidence import REPRESENTATION
 from dpcp_audit.words.formatting import number
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 PAGE = "https://github.com/dpcp-audit/dpcp-audit/blob/main/docs/explanation/floating_point.md"
 """The page that draws the line between the two claims."""
-REPRESENTATION = "representation"
-"""The key of a witness for the sentence about how outputs are written."""
 AS_WRITTEN = (
     "the release reveals data through how equal numbers are written: their last bits, or their "
     "type, Python's or NumPy's. Return int(...) or float(...) of each number, rounded to a grid "

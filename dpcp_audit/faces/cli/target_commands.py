@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.faces.cli import arguments
 from dpcp_audit.target_checks import config_file
 from dpcp_audit.target_checks.check_spec import TABLE
-from dpcp_audit.target_checks.target_rows import ESTIMATE_OPTIONS
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import RUN_OPTIONS, Group, dashed, read
@@ -23,12 +22,14 @@ if TYPE_CHECKING:
 
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.arguments import Commands, Parser
+    from dpcp_audit.faces.runs import Plan
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.reports.terminal import Display
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.config_file import Config
     from dpcp_audit.words.checks import Row, Skipped
     from dpcp_audit.words.options import Option
+    from dpcp_audit.words.results import Finding
 
 
 def _no_target() -> UsageError:
@@ -187,6 +188,7 @@ def execute_check(options: argparse.Namespace) -> int:
         publish,
         require_outputs,
         resumed,
+        share_imports,
         time_limit,
         watch,
     )
@@ -198,23 +200,26 @@ def execute_check(options: argparse.Namespace) -> int:
     chosen = _chosen_settings(options, config)
     require_outputs(options)
     if options.resume is not None:
+        decided: list[Finding] = []
         rows, settings = resumed(options.resume, targets=config.checks)
         refuse_others(chosen, settings)
     else:
-        settings = RunSettings(
-            suite="targets", targets=_planned_rows(config.checks), skipped=skipped, **chosen
-        )
+        planned = _planned(config.checks)
+        settings = RunSettings(suite="targets", targets=planned.checks, skipped=skipped, **chosen)
         rows = rows_of_targets(settings.targets)
-    if not options.quiet and options.resume is None:
-        _announce(rows, settings)
+        decided = planned.findings(rows)
+        if not options.quiet:
+            _announce(rows, settings, decided)
+    if len(decided) < len(rows):
+        share_imports()
     options.time_limit = max(map(time_limit, settings.targets), default=options.time_limit)
-    results = watch(rows, settings, options)
+    results = watch(rows, settings, options, decided)
     publish(results, writers, options)
     return exit_code(results)
 
 
-def _planned_rows(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
-    """Plan the checks, with a sign of life on a terminal."""
+def _planned(specs: Sequence[CheckSpec]) -> Plan:
+    """Prove or plan the claims of the checks, with a sign of life on a terminal."""
     from rich.console import Console
 
     from dpcp_audit.engine import cell_template
@@ -224,13 +229,13 @@ def _planned_rows(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     cell_template.prepare()  # before the console starts a thread
     try:
         with Console(stderr=True).status("loading the code and timing its first calls"):
-            return plan(specs)
+            return plan(specs, proves=True)
     except KeyboardInterrupt:
         raise IncompleteError("interrupted before the first call: no report is written") from None
 
 
-def _announce(rows: Sequence[Row], settings: RunSettings) -> None:
-    """Say with how many calls each claim is tested, and what power they buy."""
+def _announce(rows: Sequence[Row], settings: RunSettings, decided: Sequence[Finding]) -> None:
+    """Say with how many calls each claim is tested that is open, and what power they buy."""
     from rich.console import Console
 
     from dpcp_audit.engine.runner import share
@@ -238,7 +243,10 @@ def _announce(rows: Sequence[Row], settings: RunSettings) -> None:
     from dpcp_audit.reports.terminal_findings import print_indented
 
     console, significance = Console(stderr=True), share(settings, rows)
+    over = {finding.claim.id for finding in decided}
     for row in rows:
+        if row.claim.id in over:
+            continue
         said = announcement(row, significance)
         if console.is_terminal:
             console.print(row.claim.id, markup=False, highlight=False, soft_wrap=True)
@@ -457,14 +465,14 @@ def execute_trace(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.runs import exit_code, plan, publish, time_limit, watch
     from dpcp_audit.reports.document import parse_reports
-    from dpcp_audit.target_checks.target_rows import rows_of_traces, without_coverage
+    from dpcp_audit.target_checks.loss_rows import rows_of_traces, without_coverage
 
     writers = parse_reports(options.report)
     config = _config_of(options, "traces")
     rows_of_traces(config.checks, options.scope)
     settings = RunSettings(
         suite="traces",
-        targets=plan([without_coverage(spec) for spec in config.checks]),
+        targets=plan([without_coverage(spec) for spec in config.checks]).checks,
         options={"scope": options.scope},
         **values_of(options, RUN_OPTIONS),
     )
@@ -497,6 +505,8 @@ exit codes:
 
 def add_estimate(commands: Commands) -> None:
     """Declare the command and its options."""
+    from dpcp_audit.target_checks.loss_rows import ESTIMATE_OPTIONS
+
     add_target_command(
         commands,
         "estimate",
@@ -513,7 +523,12 @@ def execute_estimate(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.runs import exit_code, plan, publish, time_limit, watch
     from dpcp_audit.reports.document import parse_reports
-    from dpcp_audit.target_checks.target_rows import FALSE_ALARM, privacy_alone, rows_of_estimates
+    from dpcp_audit.target_checks.loss_rows import (
+        ESTIMATE_OPTIONS,
+        FALSE_ALARM,
+        privacy_alone,
+        rows_of_estimates,
+    )
 
     writers = parse_reports(options.report)
     config = _config_of(options, "estimates", programs=True, claimed=False)
@@ -521,7 +536,7 @@ def execute_estimate(options: argparse.Namespace) -> int:
     defaults: dict[str, Any] = {"false_alarm": FALSE_ALARM}
     settings = RunSettings(
         suite="estimates",
-        targets=plan([privacy_alone(spec) for spec in config.checks]),
+        targets=plan([privacy_alone(spec) for spec in config.checks]).checks,
         options=values_of(options, ESTIMATE_OPTIONS),
         **defaults | values_of(options, RUN_OPTIONS),
     )

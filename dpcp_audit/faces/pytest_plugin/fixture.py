@@ -36,7 +36,7 @@ from dpcp_audit.reports.sentences import (
     unproved_sentence,
 )
 from dpcp_audit.reports.witness import short, telling
-from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
+from dpcp_audit.target_checks.target_rows import check_of, row_for, rows_of_targets
 from dpcp_audit.targets import Kind
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.errors import HINT
@@ -372,7 +372,7 @@ def _require_proof(finding: Finding, where: str) -> None:
 
 def _calls(spec: CheckSpec) -> int:
     (guarantee,) = spec.guarantees
-    return spec.calls(guarantee)
+    return check_of(spec, guarantee).planned_calls
 
 
 def _row(spec: CheckSpec, scope: str) -> Row:
@@ -384,7 +384,7 @@ def _row(spec: CheckSpec, scope: str) -> Row:
         return row_for(spec, guarantee, ProvedAlone(spec=spec, guarantee=guarantee))
     if scope:
         from dpcp_audit.audits.traced_privacy import Scope  # noqa: PLC0415  (slow to import)
-        from dpcp_audit.target_checks.target_rows import row_of_trace  # noqa: PLC0415
+        from dpcp_audit.target_checks.loss_rows import row_of_trace  # noqa: PLC0415
 
         of = Choice(Scope).read(scope, "scope")
         return row_of_trace(spec, spec.privacy[0], of, _PATHS)

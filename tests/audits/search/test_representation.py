@@ -11,7 +11,7 @@ from support.blackbox import search
 from support.leaks import last_bit
 from support.samplers import pair
 
-from dpcp_audit.audits.blackbox import REPRESENTATION, confirm
+from dpcp_audit.audits.blackbox import confirm
 from dpcp_audit.audits.search.event_search import feature_as_data, feature_from_data
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, PublicGrid
 from dpcp_audit.audits.search.pair_space import FixedPairs
@@ -19,7 +19,7 @@ from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.representation import written_leak
 from dpcp_audit.targets.answers import Randomness
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.evidence import Representation
+from dpcp_audit.words.evidence import REPRESENTATION, Representation
 from dpcp_audit.words.guarantees import LocalDP, PureDP
 from dpcp_audit.words.results import Verdict
 

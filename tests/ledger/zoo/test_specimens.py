@@ -13,7 +13,7 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.target_rows import TargetTrace
+from dpcp_audit.target_checks.loss_rows import TargetTrace
 from dpcp_audit.words.guarantees import ZCDP
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.zoo import broken_mechanisms, specimen

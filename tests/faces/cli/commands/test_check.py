@@ -385,5 +385,5 @@ def test_a_first_few_calls_have_no_more_time_than_the_budget(
 
     spec = CheckSpec.from_data({"target": "a:b", "kind": "quantile", "pure-dp": 1} | effort)
     with pytest.raises(IncompleteError, match="called a first few times: stopped after it"):
-        runs._timed(spec, cast("WorkerProcess", Cell()))
+        runs._timed(runs._Timing(spec=spec), cast("WorkerProcess", Cell()))
     assert given == [seconds]

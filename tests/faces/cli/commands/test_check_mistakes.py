@@ -151,7 +151,7 @@ def test_what_is_too_slow_for_its_budget_is_not_begun() -> None:
 @pytest.mark.usefixtures("folder")
 def test_calls_that_are_counted_are_not_refused() -> None:
     data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": 1, "draws": 600}
-    (planned,) = runs.plan([CheckSpec.from_data(data)])
+    (planned,) = runs.plan([CheckSpec.from_data(data)]).checks
     assert planned.calls(PureDP(1.0)) == 600
 
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_used_is_refused_before_the_target_is_loaded(
 def test_an_interruption_before_the_first_call_says_that_no_report_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(specs: object) -> None:
+    def interrupted(specs: object, *, proves: bool) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runs, "plan", interrupted)
