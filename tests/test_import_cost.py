@@ -100,6 +100,43 @@ sys.exit(code)"""
     assert loaded <= {"['numpy']", "['numpy', 'scipy.optimize']"}
 
 
+PROVED = """
+import numpy as np
+
+def quantile(scores, *, rng):
+    return float(np.mean(scores <= 0.5) + rng.laplace(scale=2 / len(scores)))
+"""
+SAMPLING = (
+    "asyncio",
+    "dpcp_audit.audits.blackbox",
+    "dpcp_audit.audits.local",
+    "dpcp_audit.theorems.coverage_audit",
+    "dpcp_audit.tracing",
+    "scipy.optimize",
+    "scipy.special",
+    "scipy.stats",
+)
+
+
+def test_a_check_that_the_source_proves_loads_and_announces_no_sampling(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(PROVED)
+    words = ["check", "mine.py:quantile", "--kind=quantile", "--pure-dp=1"]
+    program = f"""
+import sys
+from dpcp_audit.faces.cli.main import main
+sys.argv[1:] = {words}
+code = main()
+print('loaded:', *(name for name in {SAMPLING} if name in sys.modules))
+sys.exit(code)"""
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert "1 proved; nothing was sampled" in result.stdout
+    assert result.stdout.splitlines()[-1] == "loaded:"
+    assert "planned" not in result.stderr
+
+
 def test_the_public_names_are_few_and_all_there() -> None:
     assert len(dpcp_audit.__all__) <= 35
     assert dir(dpcp_audit) == sorted(dpcp_audit.__all__)

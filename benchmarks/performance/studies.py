@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STUDIES: dict[str, Callable[[], Iterator[Measured]]] = {
     "starts": figures.starts,
+    "proved": figures.proved,
     "pytest": long_figures.pytest_quantile,
     "trials": figures.trials,
     "laws": figures.laws,
