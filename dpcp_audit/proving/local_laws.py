@@ -42,6 +42,7 @@ from dpcp_audit.proving.local_values import (
     RecordNumber,
     TooManyOutcomesError,
     loss,
+    telling_line,
     typed,
 )
 from dpcp_audit.proving.paths import Choices
@@ -100,6 +101,7 @@ def _epsilon(reader: Reader, inputs: list[list[PathLaw]]) -> Fraction:
     except TooManyOutcomesError:
         raise reader.refuse(_TOO_MANY) from None
     if found is None:
+        reader.line = telling_line(inputs) or reader.line
         raise reader.refuse(
             "an output of one value that another value never has, in its type perhaps",
             "return int(...) of each draw: x is of Python's type, and rng.integers(k) of NumPy's",
@@ -121,6 +123,7 @@ def report_loss(
     Refusal
         If the reading stops, or if ε is infinite.
     """
+    reader.line, reader.file = source.node.lineno, source.file
     if domain > _MOST_VALUES:
         raise Refusal(source.node.lineno, "so many values that not every two are compared")
     inputs: list[list[PathLaw]] = []

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from dpcp_audit.proving.paths import Choices, Contents
+    from dpcp_audit.proving.statements import Ends
 
 _MOST_PARTS = 64
 """Whole numbers that a record's number is rounded to."""
@@ -108,7 +109,14 @@ class LocalReader(DrawReader):
         self._places: dict[int, int] = {}  # of lists, that one may be there twice
         self._arrays: list[Value] = []
         frame = self._shown(output, parts)
-        return PathLaw.of(self.chance, frame, parts, self.fixed, typed)
+        return replace(
+            PathLaw.of(self.chance, frame, parts, self.fixed, typed), line=self.returning
+        )
+
+    def _do_Return(self, node: ast.Return) -> Ends:
+        if self.depth == 1:
+            self.returning = node.lineno
+        return super()._do_Return(node)
 
     def _shown(self, value: Value, parts: list[Drawn]) -> Hashable:
         """Return an output's form: what is known of it, and places for what is drawn."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -136,11 +136,14 @@ class PathLaw:
         The output, with ``("drawn", i)`` in the place of its i-th drawn part.
     groups : tuple of pairs of tuple and Law
         The places of parts that are drawn together, and their law; groups are independent.
+    line : int
+        The line that returns the output; 0 where it is not known.
     """
 
     chance: ExponentialQuotient
     frame: Hashable
     groups: tuple[tuple[tuple[int, ...], Law], ...]
+    line: int = field(default=0, compare=False)
 
     @classmethod
     def of(
@@ -243,6 +246,19 @@ def loss(inputs: list[list[PathLaw]]) -> Fraction | None:
             return None
         largest = max(largest, ratio.log_above())
     return largest
+
+
+def telling_line(inputs: list[list[PathLaw]]) -> int:
+    """Return the line of an output on one input that another input never has; 0 if not known."""
+    try:
+        for p, q in itertools.permutations(inputs, 2):
+            law = _law(q)
+            for path in p:
+                if any(output not in law for output, _ in path.written_out()):
+                    return path.line
+    except TooManyOutcomesError:
+        pass
+    return 0
 
 
 _MOST_WAYS = 2_000

@@ -18,7 +18,7 @@ from dpcp_audit.audits.search.record_pairs import (
     nothing_merged,
     shuffled_pairs,
 )
-from dpcp_audit.target_checks.source_proofs import proved_by_source
+from dpcp_audit.target_checks.source_proofs import SourceProof, answers, proved_by_source
 from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed, reports_labels
 from dpcp_audit.target_checks.trace_search import traced_target
 from dpcp_audit.targets import Kind
@@ -55,16 +55,22 @@ class ShuffledClaim(PrivacyClaim):
         return 2**14
 
     def __call__(self, context: Context) -> Outcome:
-        """Enumerate one user's law and compute the shuffled one; else sample shuffled reports."""
+        """Prove the claim from the source; else say why that fails beside other evidence."""
         with self.spec.target.open() as target:
-            proved = self.decided(target, context)
-            if proved is not None:
-                return proved
-            channel = self._channel(target) if self.spec.trace else None
-            found = [] if channel is None else list(shuffled_pairs(channel, self._n))
-            if channel is None or not found:
-                return self.audit(target, self.planned_calls)(context)
-            merged = "" if nothing_merged(channel, self._n) else _MERGED
+            given = self.spec, self.guarantee, target
+            proof = SourceProof.of(*given) if self.spec.prove else None
+            if proof is not None and proof.proved and answers(self.spec, target, context):
+                return proof.outcome()
+            outcome = self._unproved(target, context)
+        return outcome if proof is None else replace(outcome, unproved=proof.unproved())
+
+    def _unproved(self, target: Target, context: Context) -> Outcome:
+        """Enumerate one user's law and compute the shuffled one; else sample shuffled reports."""
+        channel = self._channel(target) if self.spec.trace else None
+        found = [] if channel is None else list(shuffled_pairs(channel, self._n))
+        if channel is None or not found:
+            return self.audit(target, self.planned_calls)(context)
+        merged = "" if nothing_merged(channel, self._n) else _MERGED
         return Computed(partial(self._computed, found, merged))(context)
 
     def decided(self, target: Target, context: Context) -> Outcome | None:

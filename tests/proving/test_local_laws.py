@@ -248,3 +248,23 @@ def test_reports_by_coins_at_once_lose_what_is_proved(p, numbers, n) -> None:
 def test_types_of_one_printed_form_are_two() -> None:
     with np.printoptions(legacy="1.25"):
         assert local_values.typed(np.bool_(True)) != local_values.typed(True)
+
+
+def _told_by_its_length(x, *, rng) -> list[int]:
+    found = [x if rng.random() < 0.5 else int(rng.integers(3))]
+    if x > 1:
+        return [*found, 0]
+    return found
+
+
+def _told_by_its_type(x, *, rng) -> int:
+    if rng.random() < 0.5:
+        return rng.integers(3)
+    return x
+
+
+@pytest.mark.parametrize(("function", "line"), [(_told_by_its_length, 4), (_told_by_its_type, 3)])
+def test_the_line_that_tells_by_type_or_length_is_named(function, line) -> None:
+    proof = dp.prove(function, dp.LocalDP(5.0), domain=3)
+    assert proof.line == function.__code__.co_firstlineno + line
+    assert proof.reason.startswith("an output of one value that another value never has")

@@ -77,3 +77,13 @@ def constant(scores, *, rng) -> float:
 def counts_of_classes(probabilities, labels, *, rng):
     scores = 1 - probabilities[np.arange(len(labels)), labels]
     return [np.count_nonzero(scores[labels == k] < 0.5) + rng.laplace(0.0, 2.0) for k in range(3)]
+
+
+def often_true(x, *, rng, k=4) -> int:
+    return x if rng.random() < 0.9 else int(rng.integers(k))
+
+
+def true_by_its_type(x, *, rng, k=4) -> int:
+    if rng.random() < 0.5:
+        return x
+    return rng.integers(k)

@@ -18,11 +18,13 @@ from support.quantiles_to_prove import (
     less_noise,
     noisy_histogram,
     of_a_slice,
+    often_true,
     other_generator,
     quantile,
     raises,
     spare_noise,
     sparer_noise,
+    true_by_its_type,
 )
 
 import dpcp_audit as dp
@@ -109,6 +111,24 @@ def test_a_proof_names_its_sizes_its_account_and_its_assumptions() -> None:
         "Gaussian noise",
         "ρ adds up",
     ]
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "reason"),
+    [
+        (often_true, 0, "the source proves only δ ≤ "),
+        (true_by_its_type, 2, "an output of one value that another value never has"),
+    ],
+)
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_shuffled_reports_that_are_not_proved_say_which_line_stops_the_proof(
+    function, line, reason
+) -> None:
+    given = {"kind": "randomizer", "domain": 4, "shuffle_n": 100, "draws": 600}
+    (found,) = dp.audit(function, dp.ApproxDP(0.2, 1e-6), false_alarm=1e-7, **given)
+    unproved = found.entry["unproved"]
+    assert unproved["location"]["line"] == inspect.getsourcelines(function)[1] + line
+    assert unproved["reason"].startswith(reason)
 
 
 @pytest.mark.known_bad
