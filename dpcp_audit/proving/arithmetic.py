@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import class_rows, dp_sgd, gaps, torch_values
+from dpcp_audit.proving import dp_sgd, gaps, torch_values
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     DISCRETE,
@@ -23,8 +23,6 @@ from dpcp_audit.proving.distances import (
     SEED,
     UNKNOWN,
     WHOLE,
-    ChosenPlaces,
-    Crossed,
     Hidden,
     Multiple,
     Noise,
@@ -33,13 +31,9 @@ from dpcp_audit.proving.distances import (
     Public,
     PublicFloat,
     PublicInteger,
-    RecordDraws,
     Records,
-    SampledPlaces,
     Shifted,
     Statistic,
-    Suspect,
-    Together,
     Value,
     Weights,
     affine_of,
@@ -53,7 +47,6 @@ from dpcp_audit.proving.distances import (
     of_operator,
     shape_of,
     size_of,
-    statistic,
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import (
@@ -66,8 +59,7 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
     rational_of,
 )
-from dpcp_audit.proving.sources import NARROW, is_narrow
-from dpcp_audit.proving.thresholds import Difference, Present, Shown, difference, shown_above
+from dpcp_audit.proving.thresholds import Difference, Present, difference, shown_above
 from dpcp_audit.words.formatting import rounded
 from dpcp_audit.words.quantities import Quantity
 
@@ -114,9 +106,7 @@ def binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return the result of an operator on two values."""
     if is_known(a) and is_known(b):
         return known_binary(reading, name, a, b)
-    for value in (a, b):
-        if isinstance(value, Private):
-            raise reading.refuse(value.reason, value.hint)
+    reading.require_followed(a, b)
     if isinstance(a, torch_values.KINDS) or isinstance(b, torch_values.KINDS):
         return torch_values.binary(reading, name, a, b)
     if isinstance(a, Hidden) or isinstance(b, Hidden):
@@ -256,18 +246,7 @@ def kind(value: Value) -> str:
         return str(value.says)
     if isinstance(value, Present):
         return f"whether {kind(value.counts)} is above a number"
-    names = {
-        torch_values.Each: "a tensor for each record",
-        torch_values.TorchSource: "a source",
-        Shifted: "records plus a public number",
-        SampledPlaces: "the places of a sample",
-        Crossed: "a table of records against several numbers",
-        ChosenPlaces: "the places of the records that meet a condition",
-        Shown: "noise where a count is above 0",
-        RecordDraws: "a draw for each record",
-        Together: "records that are taken together",
-        ClassRows: "the rows of class probabilities",
-        class_rows.AllPlaces: "the places of all records",
+    names: dict[type, str] = {
         Records: "records",
         Private: "the records",
         Weights: "weights",
@@ -276,8 +255,8 @@ def kind(value: Value) -> str:
     }
     if is_public(value):
         return "a public value"
-    if isinstance(value, gaps.KINDS):
-        return gaps.kind(value)
+    if isinstance(value, Hidden) and value.called:
+        return value.called
     return names.get(type(value), "a " + type(value).__name__.lower())
 
 
@@ -386,15 +365,9 @@ def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return the result on two plain Python values."""
     if name == "Pow" and isinstance(b, int) and not isinstance(a, float) and abs(b) > 4096:
         raise reading.refuse("a power is too large to be computed")
-    try:
-        with np.errstate(
-            all="raise" if reading.for_some else "ignore"
-        ):  # a warning of some records
-            value = BINARY[name](plain(a), plain(b))
-    except Exception as error:
-        raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
-    if is_narrow(value):
-        raise reading.refuse(NARROW)
+    with reading.computing():
+        value = BINARY[name](plain(a), plain(b))
+    reading.require_wide(value)
     return combine(name, frozen(value), a, b)
 
 
@@ -432,17 +405,9 @@ def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statis
         return in_range(reading, a.plus(b))
     for x, y in ((a, b), (b, a)):
         if y.shape == () and len(x.shape) == 1:
-            shift = statistic(
-                x.shape,
-                y.linf * x.shape[0],
-                y.linf * y.linf * x.shape[0],
-                y.linf,
-                span=Fraction(0),
-                integer=y.integer,
-                size=y.size,
-                floats=y.floats,
-            )
-            found = in_range(reading, x.plus(replace(shift, cell=y.cell, per=y.per)))
+            l1, l2_squared = y.linf * x.shape[0], y.linf * y.linf * x.shape[0]
+            shift = y.changed(l1, l2_squared, y.linf, span=Fraction(0), shape=x.shape)
+            found = in_range(reading, x.plus(shift))
             topped = name == "Sub" and x is a and y.peak == x.name
             return replace(found, topped=topped)
     raise reading.refuse(f"{name} of statistics of the shapes {a.shape} and {b.shape}")
@@ -464,12 +429,10 @@ def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
     if x.shape == noise.shape:
         reading.noised.add(x.name)
         return Noisy(x, noise, reading.line)
-    raise Suspect(
-        reading.line,
+    raise reading.suspect(
         f"noise of the shape {noise.shape} is on a statistic of the shape {x.shape}: "
         "one draw would be on several numbers",
         "draw one number for each: size=" + str(x.shape),
-        reading.file,
     )
 
 
@@ -502,14 +465,11 @@ def _difference(reading: Interpreter, a: Noise, b: Noise) -> Noise | None:
     """Return the difference of two draws of one law: of geometric ones it is two-sided geometric.
 
     Of two exponential numbers it is Laplace noise of their scale: its density is
-    ∫ exp(-(x + 2y)/s)/s² dy = exp(-x/s)/(2s) at x >= 0. Of arrays the smallest scale alone is
-    known, which the other array may not share.
+    ∫ exp(-(x + 2y)/s)/s² dy = exp(-x/s)/(2s) at x >= 0.
 
     Reference: Ghosh, Roughgarden and Sundararajan 2012, Definition 2.1.
     """
     if (a.law, a.scale, a.shape) != (b.law, b.scale, b.shape) or a.law not in _ONE_SIDED:
-        return None
-    if a.law == "exponential" and (a.shape or len(a.draw) > 1 or len(b.draw) > 1):
         return None
     if not (a.alike and b.alike):
         return None
@@ -523,29 +483,26 @@ def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | Non
     by_count = _by_count(reading, name, a, b)
     if by_count is not None:
         return by_count
-    factor = _factor(name, a, b)
-    if factor is None:
+    x, y = (b, a) if is_known(a) and name == "Mult" else (a, b)
+    factor = exact_of(y)
+    if factor is None or (name == "Div" and not factor.sign):
         return _of_weights(name, a, b)
-    x = a if not is_known(a) else b
-    size, array = factor
+    size = factor.inverse() if name == "Div" else factor
     if isinstance(x, Statistic):
-        other = b if x is a else a
-        doubles = name == "Div" or is_double(other)
-        whole = name == "Mult" and array is None and float(plain(other)).is_integer()
+        doubles = name == "Div" or is_double(y)
+        whole = name == "Mult" and float(plain(y)).is_integer()
         x = replace(x, floats=x.floats or doubles, integer=x.integer and whole)
-        return _multiple(reading, name, x, size, array)
-    if array is not None:
+        kept = size.square == 1 and (x.scaled or size.sign < 0)  # ε = 1 is a factor, a sign is none
+        multiple = in_range(reading, x.times(size, keeps_integers=True))
+        return replace(multiple, scaled=x.scaled if kept else reading.line)
+    if not isinstance(x, Noise) or x.law not in {"normal", "laplace", "gumbel", "exponential"}:
         return None
-    if isinstance(x, Noise) and not _SMALLEST < x.scale.times(size).square < 1 / _SMALLEST:
+    if not _SMALLEST < x.scale.times(size).square < 1 / _SMALLEST:
         return None  # as doubles, such noise may be 0 or infinite
-    if isinstance(x, Noise) and size.sign and x.law in {"normal", "laplace", "gumbel"}:
-        if x.law == "gumbel" and size.sign < 0:
-            return None
-        found = replace(x, scale=Surd(1, x.scale.times(size).square))
-        return found.negative if size.sign < 0 else found
-    if isinstance(x, Noise) and size.sign > 0 and x.law == "exponential":
-        return replace(x, scale=x.scale.times(size))
-    return None
+    if size.sign < 0 and x.law not in SYMMETRIC:
+        return None
+    found = replace(x, scale=Surd(1, x.scale.times(size).square))
+    return found.negative if size.sign < 0 else found
 
 
 def _by_count(reading: Interpreter, name: str, a: Value, b: Value) -> Statistic | Noise | None:
@@ -571,38 +528,6 @@ def _by_count(reading: Interpreter, name: str, a: Value, b: Value) -> Statistic 
     found = replace(x.times(by.factor.times(most)), size=size, floats=floats, integer=False)
     rise = max(x.rise + by.power, 0)
     return in_range(reading, replace(found, per=per, rise=rise, scaled=reading.line))
-
-
-def _multiple(
-    reading: Interpreter, name: str, x: Statistic, size: Surd, array: tuple[int, ...] | None
-) -> Statistic:
-    """Return a statistic times a known number, or entry by entry times a known array."""
-    if array is not None and broadcast(x.shape, array) != x.shape:
-        raise reading.refuse(f"{name} with an array of the shape {array}")
-    kept = size.square == 1 and (x.scaled or size.sign < 0)  # ε = 1 is a factor, a sign is none
-    line = x.scaled if kept else reading.line
-    if array is None:
-        return replace(in_range(reading, x.times(size, keeps_integers=True)), scaled=line)
-    scaled = replace(in_range(reading, x.times(size)), scaled=line)
-    return replace(scaled, part=None, span=min(2 * scaled.linf, scaled.l1), topped=False)
-
-
-def _factor(name: str, a: Value, b: Value) -> tuple[Surd, tuple[int, ...] | None] | None:
-    """Return the known factor of a product or quotient, and an array's shape."""
-    for x, y in ((a, b), (b, a)):
-        if is_known(x) or not is_known(y) or (name == "Div" and y is a):
-            continue
-        exacts = [exact_of(each) for each in _entries(y)]
-        if not exacts or any(each is None for each in exacts):
-            return None
-        largest = max((e for e in exacts if e is not None), key=lambda e: e.square)
-        if name == "Div":
-            largest = min((e for e in exacts if e is not None), key=lambda e: e.square)
-            if not largest.sign:
-                return None
-            largest = largest.inverse()
-        return largest, None if is_scalar(y) else y.shape
-    return None
 
 
 def _entries(value: Value) -> list[Any]:
@@ -636,7 +561,6 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
             "a difference of values that may be truth values: NumPy raises an error"
         )
     if isinstance(a, Records) and isinstance(b, Records):
-        _check_no_list(reading, a, b)
         if not a.goes_with(b):
             raise reading.refuse("entries of different records are combined")
         if name in {"BitAnd", "BitOr", "BitXor"} and a.boolean and b.boolean:
@@ -655,7 +579,6 @@ def _of_each(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return binary(
             reading, name, *(records.vector(other.shape) if x is records else x for x in (a, b))
         )
-    _check_no_list(reading, records)
     other = reading.release(other)
     shiftable = name in {"Add", "Sub"} and is_public(other) and shape_of(other) == ()
     if shiftable and not is_known(other) and records.floats:
@@ -692,12 +615,6 @@ def _computed(name: str, a: Value, b: Value) -> tuple[float, float] | None:
 
 def _may_be_truth(value: Value) -> bool:
     return isinstance(value, bool | np.bool_) or (isinstance(value, Records) and not value.floats)
-
-
-def _check_no_list(reading: Interpreter, *records: Records) -> None:
-    """Refuse an operator of a list, which repeats or joins it."""
-    if any(each.listed for each in records):
-        raise reading.refuse("an operator of a list of records", "make it an array: np.array(...)")
 
 
 def _bounded(

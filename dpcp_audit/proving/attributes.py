@@ -30,7 +30,6 @@ from dpcp_audit.proving.distances import (
     Noise,
     Noisy,
     Once,
-    Private,
     Public,
     Records,
     Reference,
@@ -45,7 +44,7 @@ from dpcp_audit.proving.exact_numbers import exponential, plain
 from dpcp_audit.proving.known_calls import function, named
 from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.rules import whole_numbers
-from dpcp_audit.proving.sources import NARROW, admitted, is_narrow, is_plain
+from dpcp_audit.proving.sources import admitted, is_plain
 from dpcp_audit.proving.table import METHODS, all_known, called, scipy_law
 
 if TYPE_CHECKING:
@@ -59,10 +58,7 @@ _COPYING = {"sum", "mean", "min", "max", "argmax", "argmin", "cumsum", "copy", "
 """Methods of an array that is filled that give a number, or an array of their own."""
 _VIEWS = {"items", "keys", "values"}
 """Methods of a dictionary of which the result is gone through at once."""
-_ARRAY = {"sum", "mean", "min", "max", "copy", "ravel", "flatten", "argmax", "argmin", "cumsum",
-          "astype", "tolist", "item", "round", "clip", "reshape", "searchsorted", "std", "var",
-          "prod", "any", "all", "argsort", "dot", "is_integer", "bit_length",
-          "bit_count"}  # fmt: skip
+_ARRAY = METHODS.keys() | {"tolist", "dot", "is_integer", "bit_length", "bit_count"}
 
 
 def attribute(reader: Interpreter, value: Value, name: str) -> Value:
@@ -73,8 +69,7 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
         if name == "e" and vars(value)[name] == math.e:
             return exponential(math.e, 1)
         return admitted(vars(value)[name], name, reader.line)
-    if isinstance(value, Private):
-        raise reader.refuse(value.reason, value.hint)
+    reader.require_followed(value)
     law = value if isinstance(value, Distribution) else scipy_law(value)
     if law is not None and name == "rvs":
         return BoundMethod(law, name)
@@ -93,7 +88,7 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
 
 def _shape_attribute(reader: Interpreter, value: Value, name: str) -> Value | None:
     """Return size, shape or ndim, where ``value`` is an array."""
-    if name not in {"size", "shape", "ndim", "T", "pi", "dtype"}:
+    if name not in {"size", "shape", "ndim", "T", "dtype"}:
         return None
     if isinstance(value, np.ndarray):
         return getattr(value, name)
@@ -181,7 +176,11 @@ def _array_method(
     reader: Interpreter, owner: Value, name: str, args: list[Value], kw: dict[str, Value]
 ) -> Value:
     """Return the result of a method of an array or of text."""
-    if is_known(owner) and all_known(args, kw) and name in _known_methods(owner):
+    if (
+        is_known(owner)
+        and all_known(args, kw)
+        and name in (_TEXT if isinstance(owner, str) else _ARRAY)
+    ):
         return called(reader, getattr(plain(owner), name), args, kw)
     if isinstance(owner, str):
         reader.public((*args, *kw.values()), "text")
@@ -205,10 +204,6 @@ def _array_method(
     return function(reader, named(METHODS[name]), [owner, *args], kw)
 
 
-def _known_methods(owner: Value) -> set[str]:
-    return _TEXT if isinstance(owner, str) else _ARRAY
-
-
 def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
     """Return a cast: of a condition to a number, or of floats to floats; else it is a release."""
     if dtype in (float, np.float64, "float", "float64"):
@@ -226,14 +221,12 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
         if found is not NotImplemented:
             return found
     released = reader.public(owner, "a cast")
-    if is_narrow(dtype):
-        raise reader.refuse(NARROW)
+    reader.require_wide(dtype)
     return Public(shape_of(released))
 
 
 def _list_method(reader: Interpreter, owner: Reference, name: str, args: list[Value]) -> Value:
-    if reader.each_record:
-        raise reader.refuse("a list is changed for each record")
+    reader.require_once("a list is changed for each record")
     if gathering.is_shown(reader, owner) and name == "append" and len(args) == 1:
         gathering.take_up(reader, args[0])
         return None

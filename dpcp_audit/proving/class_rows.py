@@ -37,6 +37,7 @@ LABEL = "label"
 class ClassRows(Hidden):
     """A row for each record; ``records`` stands for any of its entries, one for each class."""
 
+    called = "the rows of class probabilities"
     records: Records
     entries: int
 
@@ -44,6 +45,8 @@ class ClassRows(Hidden):
 @dataclass(frozen=True, slots=True)
 class AllPlaces(Hidden):
     """The places of all records, of which there is a number that is not public."""
+
+    called = "the places of all records"
 
 
 def places(reader: Interpreter, start: Value) -> Value:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -221,60 +221,73 @@ class Statistic:
     rise: int = 0
     name: int = field(default_factory=lambda: next(tokens))
 
+    def changed(
+        self,
+        l1: Fraction,
+        l2_squared: Fraction,
+        linf: Fraction,
+        *,
+        span: Fraction | None = None,
+        **changes: Any,
+    ) -> Statistic:
+        """Return what is computed of the statistic, of the same records, with other distances.
+
+        These are multiples of its own; where they are none, ``per`` is 0.
+        """
+        distances = _tight(changes.get("shape", self.shape), l1, l2_squared, linf, span)
+        new = {"part": None, "peak": None, "topped": False, "scaled": 0, "counts": False}
+        new |= {"rise": 0}
+        return replace(self, **{**new, "name": next(tokens), **distances, **changes})
+
+    def one(self, distance: Fraction, **changes: Any) -> Statistic:
+        """Return a number that is computed of the statistic, and moves by at most so much."""
+        return self.changed(distance, distance * distance, distance, shape=(), **changes)
+
     def times(self, factor: Surd, *, keeps_integers: bool = False) -> Statistic:
         """Return the statistic times a known number."""
         size = factor.size_above
-        part = self.part and replace(self.part, factor=self.part.factor * size)
-        found = statistic(
-            self.shape,
+        return self.changed(
             self.l1 * size,
             self.l2_squared * factor.square,
             self.linf * size,
             span=self.span * size,
             integer=self.integer and keeps_integers,
-            says=self.says,
-            part=part,
-            where=self.where,
-        )
-        return replace(
-            found,
+            part=self.part and replace(self.part, factor=self.part.factor * size),
             size=None if self.size is None else self.size * size,
-            floats=self.floats,
             topped=self.topped and factor.sign > 0,
-            sample=self.sample,
-            cell=self.cell,
             scaled=self.scaled,
-            per=self.per,
             rise=self.rise,
         )
 
     def plus(self, other: Statistic) -> Statistic:
         """Return the sum or difference of two statistics of the same shape."""
-        where, integer = self.where | other.where, self.integer and other.integer
-        floats, size = self.floats or other.floats, None
+        either, size = larger_of(self, other), None
         if self.size is not None and other.size is not None:
             size = self.size + other.size
+        either = replace(either, size=size, floats=self.floats or other.floats)
         if not self.where & other.where:  # one record moves one of them only
-            found = larger_of(self, other)
-            return replace(found, where=where, integer=integer, size=size, floats=floats)
+            return either
         l2 = root_above(self.l2_squared) + root_above(other.l2_squared)
-        found = statistic(
-            self.shape,
+        return either.changed(
             self.l1 + other.l1,
             l2 * l2,
             self.linf + other.linf,
             span=self.span + other.span,
-            integer=integer,
-            says=self.says,
-            where=where,
-            size=size,
-            floats=floats,
+            scaled=self.scaled or other.scaled,
+            rise=min(self.rise, other.rise),
         )
-        sample = self.sample if self.sample == other.sample else None
-        cell = self.cell if self.cell == other.cell else None
-        scaled, per = self.scaled or other.scaled, min(self.per, other.per)
-        rise = min(self.rise, other.rise)
-        return replace(found, sample=sample, cell=cell, scaled=scaled, per=per, rise=rise)
+
+
+def _tight(
+    shape: Shape, l1: Fraction, l2_squared: Fraction, linf: Fraction, span: Fraction | None
+) -> dict[str, Any]:
+    """Return the distances, each bound as small as the others make it."""
+    entries = int(np.prod(shape, dtype=object)) if shape else 1
+    linf = min(linf, l1)
+    l1 = min(l1, linf * entries)
+    l2_squared = min(l2_squared, l1 * linf, linf * linf * entries)
+    spread = min(2 * linf, l1) if span is None else min(span, 2 * linf, l1)
+    return {"l1": l1, "l2_squared": l2_squared, "linf": linf, "span": spread}
 
 
 def statistic(
@@ -284,39 +297,29 @@ def statistic(
     linf: Fraction,
     *,
     span: Fraction | None = None,
-    integer: bool = False,
     says: Origin | str = _PLAIN,
-    part: Part | None = None,
-    where: int = -1,
-    size: Fraction | None = None,
-    floats: bool = False,
+    **rest: Any,
 ) -> Statistic:
     """Return a statistic, each bound as small as the others make it."""
-    entries = int(np.prod(shape, dtype=object)) if shape else 1
-    linf = min(linf, l1)
-    l1 = min(l1, linf * entries)
-    l2_squared = min(l2_squared, l1 * linf, linf * linf * entries)
-    spread = min(2 * linf, l1) if span is None else min(span, 2 * linf, l1)
     of = Origin(says) if isinstance(says, str) else says
-    return Statistic(shape, l1, l2_squared, linf, spread, integer, of, part, where, size, floats)
+    return Statistic(shape, says=of, **_tight(shape, l1, l2_squared, linf, span), **rest)
 
 
 def larger_of(a: Statistic, b: Statistic) -> Statistic:
     """Return a statistic for either of two of the same shape, with the larger distances."""
-    found = statistic(
-        a.shape,
+    return a.changed(
         max(a.l1, b.l1),
         max(a.l2_squared, b.l2_squared),
         max(a.linf, b.linf),
         span=max(a.span, b.span),
         integer=a.integer and b.integer,
-        says=a.says,
         where=a.where | b.where,
         size=None if a.size is None or b.size is None else max(a.size, b.size),
         floats=a.floats and b.floats,
+        sample=a.sample if a.sample == b.sample else None,
+        cell=a.cell if a.cell == b.cell else None,
+        per=min(a.per, b.per),
     )
-    cell = a.cell if a.cell == b.cell else None
-    return replace(found, cell=cell, per=min(a.per, b.per))
 
 
 def disjoint(masks: Iterable[int]) -> list[int]:
@@ -533,7 +536,12 @@ class Records:
     def largest_sum(self, n: int | None) -> Fraction:
         """Return a bound of the absolute value of a sum over these of n records."""
         number = self.count or n or MOST_RECORDS
-        return number * max(abs(self.low), abs(self.high))
+        return number * self.size
+
+    @property
+    def size(self) -> Fraction:
+        """A bound of the absolute value of each entry."""
+        return max(abs(self.low), abs(self.high))
 
     @property
     def rise(self) -> int:
@@ -571,8 +579,7 @@ class Records:
         """Return the entries as a statistic: one of them moves, and sorting contracts distances."""
         width = self.width
         found = statistic(shape, width, width * width, width, says="the records")
-        size = max(abs(self.low), abs(self.high))
-        return replace(found, where=self.where, size=size, floats=self.floats)
+        return replace(found, where=self.where, size=self.size, floats=self.floats)
 
     def within(self, low: Fraction, high: Fraction, **changes: Any) -> Records:
         """Return an entry-wise function of these records with other bounds, no longer sorted."""
@@ -614,8 +621,7 @@ class Noise:
     moved : int
         The number of times that a public number was added.
     alike : bool
-        True if each entry has this scale; else it is the smallest, or that of any number n of
-        records.
+        True if this is the scale; else it is the smallest, of any number n of records.
     per : int
         Where n is public and not known: the scale is at least this one times
         (``MOST_RECORDS`` / n)^per.
@@ -745,6 +751,8 @@ class Hidden:
     """Depends on the data: kinds of one mechanism's own, which no other rule takes."""
 
     __slots__ = ()
+    called: ClassVar[str] = ""
+    """What a value of the kind is, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -754,6 +762,7 @@ class Shifted(Hidden):
     ``finite`` tells whether that number is known to be finite and no NaN.
     """
 
+    called = "records plus a public number"
     records: Records
     finite: bool = False
 
@@ -762,6 +771,7 @@ class Shifted(Hidden):
 class RecordDraws(Hidden):
     """A uniform draw for each record, of which there is a number that is not public."""
 
+    called = "a draw for each record"
     draw: Shape
 
 
@@ -780,6 +790,7 @@ class SampledPlaces(Hidden):
         has its own draw; else None.
     """
 
+    called = "the places of a sample"
     sample: Subsample
     count: int | None
     chance: ExponentialQuotient | None = None
@@ -789,6 +800,7 @@ class SampledPlaces(Hidden):
 class ChosenPlaces(Hidden):
     """The places of the records that meet a condition: as an index, the condition itself."""
 
+    called = "the places of the records that meet a condition"
     mask: Records
 
 
@@ -800,6 +812,7 @@ class Together(Hidden):
     functions of a record's place, which no neighbour changes. ``sources`` are what is gone through.
     """
 
+    called = "records that are taken together"
     records: Records
     items: tuple[Value, ...]
     sources: tuple[Value, ...]
@@ -821,6 +834,7 @@ class Crossed(Hidden):
         True if at most one number is equal to a record; else all comparisons are by one order.
     """
 
+    called = "a table of records against several numbers"
     records: Records
     entries: int
     axis: int

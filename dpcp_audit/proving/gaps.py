@@ -60,6 +60,7 @@ class Edges(Hidden):
         The slice.
     """
 
+    called = "sorted records"
     token: int
     gaps: int
     start: int
@@ -70,6 +71,7 @@ class Edges(Hidden):
 class Chosen(Hidden):
     """The place of a gap, plus ``offset``, chosen by weights of a line. It may be used once."""
 
+    called = "the place of a chosen gap"
     token: int
     draw: tuple[int, ...]
     span: Fraction
@@ -81,6 +83,7 @@ class Chosen(Hidden):
 class Edge(Hidden):
     """One of the edges: at a known place, or at that of a chosen gap."""
 
+    called = "a sorted record"
     token: int
     gaps: int
     place: int | Chosen
@@ -90,6 +93,7 @@ class Edge(Hidden):
 class Length(Hidden):
     """The length of a chosen gap, or that length times a fresh uniform draw."""
 
+    called = "the gaps between the sorted records"
     chosen: Chosen
     uniform: tuple[int, ...] = ()
 
@@ -122,6 +126,7 @@ class Gaps(Hidden):
         The line of their last factors.
     """
 
+    called = "the gaps between the sorted records"
     token: int
     gaps: int
     logs: tuple[tuple[Fraction, Fraction], ...]
@@ -146,12 +151,6 @@ class Gaps(Hidden):
 
 
 KINDS = (Edges, Edge, Chosen, Length, Gaps)
-
-
-def kind(value: Value) -> str:
-    """Return the kind of a value, in words."""
-    names = {Edges: "sorted records", Edge: "a sorted record", Chosen: "the place of a chosen gap"}
-    return names.get(type(value), "the gaps between the sorted records")
 
 
 def between(reader: Interpreter, low: Value, records: Records, high: Value) -> Edges:
@@ -213,7 +212,7 @@ def element(reader: Interpreter, value: Value, index: Value) -> Value:
     whole = isinstance(value, Edges) and size(value) == value.gaps + 1
     if isinstance(index, Chosen) and whole and index.token == value.token:
         return Edge(value.token, value.gaps, index)
-    raise reader.refuse(f"an entry of {kind(value)} is taken out")
+    raise reader.refuse(f"an entry of {value.called} is taken out")
 
 
 def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
@@ -231,7 +230,8 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
         x, y = (a, b) if isinstance(a, Gaps) else (b, a)
         found = _weighted(reader, name, x, y, divided=name in {"Div", "Sub"}, left=x is a)
     if found is None:
-        raise reader.refuse(f"{name} of {kind(a if isinstance(a, KINDS) else b)} is not followed")
+        hidden = a if isinstance(a, Hidden) else b
+        raise reader.refuse(f"{name} of {hidden.called} is not followed")
     return found
 
 

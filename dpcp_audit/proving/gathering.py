@@ -3,6 +3,7 @@
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import replace
 from fractions import Fraction
@@ -37,13 +38,13 @@ from dpcp_audit.proving.distances import (
     is_known,
     is_public,
     is_whole,
+    larger_of,
     moved_together,
     number,
     require_doubles,
     require_one,
     same,
     shape_of,
-    statistic,
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import (
@@ -58,7 +59,7 @@ from dpcp_audit.proving.exact_numbers import (
     remember,
 )
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_narrow
+from dpcp_audit.proving.sources import DIMENSIONLESS, is_dimensionless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,10 +133,8 @@ def _of_public(reader: Interpreter, value: Value, index: Value) -> Value:
     if not (is_public(value) and is_public(index)):
         raise reader.refuse(f"an entry of {kind(value)} is not followed")
     if is_known(value) and is_known(index):
-        try:
+        with reader.computing():
             found = value[plain(index)]
-        except Exception as error:
-            raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
         if is_dimensionless(found):
             raise reader.refuse(DIMENSIONLESS, "index with whole numbers alone")
         return found
@@ -169,13 +168,10 @@ def _whole(reader: Interpreter, index: Value) -> Any:
 
 def _any_of(reader: Interpreter, items: tuple[Value, ...], index: Value) -> Value:
     """Return an entry at a public place that is not known."""
-    whole = is_whole(index)  # and not several entries, or a slice
-    if whole and items and all(is_public(each) for each in items):
+    if items and all(is_public(each) for each in items):
         shapes = {shape_of(each) for each in items}
-        return Public(shapes.pop()) if len(shapes) == 1 else UNKNOWN
-    released = [reader.release(each) for each in items]
-    if released and all(is_public(each) for each in released):
-        return UNKNOWN
+        whole = is_whole(index)  # and not several entries, or a slice
+        return Public(shapes.pop()) if whole and len(shapes) == 1 else UNKNOWN
     raise reader.refuse("an entry at a place that is not known beforehand")
 
 
@@ -221,8 +217,8 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
     require_one(reader, value)
     require_doubles(reader, value)
     reader.note("order statistic", value.width)
-    size = max(abs(value.low), abs(value.high))
-    return number(value.width, "an order statistic of the records", size=size, floats=value.floats)
+    says = "an order statistic of the records"
+    return number(value.width, says, size=value.size, floats=value.floats)
 
 
 def _slice(reader: Interpreter, value: Records, index: slice) -> Records:
@@ -250,14 +246,11 @@ def _coordinate(reader: Interpreter, value: Statistic, index: Value) -> Statisti
         return replace(value, shape=rest, part=None, name=next(tokens), topped=False)
     if len(value.shape) > 1 or not is_whole(index):
         raise reader.refuse("several entries of a statistic are taken out", _INDEX_HINT)
-    one = number(
-        value.linf, value.says, integer=value.integer, size=value.size, floats=value.floats
-    )
     if not _is_whole(index):
-        return one
+        return value.one(value.linf)
     place = _place(reader, int(index), value.shape[0])  # pyright: ignore[reportGeneralTypeIssues]
     part = Part(value.name, value.l1, value.l2_squared, (place,), Fraction(1))
-    return replace(one, part=part, where=value.where, cell=value.cell, per=value.per)
+    return value.one(value.linf, part=part)
 
 
 MISSING = object()
@@ -333,13 +326,10 @@ def _one_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:
 
 
 def _known_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:
-    try:
+    with reader.computing():
         found = np.array(plain(list(items)))
-    except Exception as error:
-        raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     found.flags.writeable = False
-    if is_narrow(found):
-        raise reader.refuse(NARROW)
+    reader.require_wide(found)
     return found
 
 
@@ -348,9 +338,7 @@ def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
     if not all(shape_of(each) == () for each in items):
         raise reader.refuse("a list of statistics that are not numbers")
     parts = [each for each in items if isinstance(each, Statistic)]
-    says, integer = parts[0].says, len(parts) == len(items) and all(e.integer for e in parts)
-    shape = (len(items),)
-    linf = max(each.linf for each in parts)
+    either = functools.reduce(larger_of, parts)
     l1, squares = Fraction(0), Fraction(0)
     together = moved_together([each.cell for each in parts])
     for some, records in itertools.product(together, disjoint(each.where for each in parts)):
@@ -366,23 +354,16 @@ def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
         if part is not None:
             l1 = min(l1, part.l1 * factor)
             squares = min(squares, part.l2_squared * factor * factor)
-    where = 0
-    for each in parts:
-        where |= each.where
     sizes = [_size(each) for each in items]
-    found = statistic(
-        shape,
+    return either.changed(
         l1,
         squares,
-        linf,
-        integer=integer,
-        says=says,
-        where=where,
+        either.linf,
+        shape=(len(items),),
+        integer=either.integer and len(parts) == len(items),
         size=None if None in sizes else max(each for each in sizes if each is not None),
         floats=any(each.floats for each in parts),
     )
-    cells, per = {each.cell for each in parts}, min(each.per for each in parts)
-    return replace(found, cell=cells.pop() if len(cells) == 1 else None, per=per)
 
 
 def _size(value: Value) -> Fraction | None:
@@ -575,8 +556,7 @@ def filled(reader: Interpreter, shape: Value, value: Value, dtype: Value) -> Val
         shape = shape[0]
     if not _is_whole(shape) or not 0 <= shape <= LONGEST or not is_known(dtype):  # pyright: ignore[reportOperatorIssue]
         return NotImplemented
-    if is_narrow(dtype):
-        raise reader.refuse(NARROW)
+    reader.require_wide(dtype)
     of = "float" if dtype in {None, float, np.float64} else "other"
     of = "int" if dtype in {int, np.int64} else of
     if of == "float" and is_scalar(value):

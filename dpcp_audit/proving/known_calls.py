@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import math
 import sys
 import types
@@ -25,7 +26,6 @@ from dpcp_audit.proving.distances import (
     WHOLE,
     Generator,
     Once,
-    Private,
     Public,
     PublicFloat,
     PublicInteger,
@@ -168,9 +168,7 @@ def _known(
     kw = {name: _no_tensor(reader, rule, each) for name, each in kw.items()}
     _check_no_alias(reader, target, rule, args, kw)
     _check_as_python(reader, rule, (*args, *kw.values()))
-    for value in (*args, *kw.values()):
-        if isinstance(value, Private):
-            raise reader.refuse(value.reason, value.hint)
+    reader.require_followed(*args, *kw.values())
     given = [actual(reader, each) for each in args]
     settings = {name: actual(reader, each) for name, each in kw.items()}
     known = not any(each is MISSING for each in (*given, *settings.values()))
@@ -224,24 +222,23 @@ def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...])
     some = [each for each in values if isinstance(each, Records) and each.listed and each.chosen]
     if rule.name.startswith("np.") and not all(each.floats for each in some):
         raise reader.refuse("an array of a list that may be empty is then one of floats")
-    lists = [
-        each
-        for each in values
-        if isinstance(each, Once)
-        or (isinstance(each, Reference) and reader.cells(each).kind == "list")
-    ]
+    lists = [found for each in values if (found := _items_of_list(reader, each)) is not None]
     if rule.name == "print" or (rule.name in _TELLING and not all(map(is_known, values))):
         reader.doubt(f"{rule.name} is used")
     if not lists or "." in rule.name or rule.name in _ELEMENTS_ONLY:
         return
-    items = [
-        item
-        for each in lists
-        for item in (each.items if isinstance(each, Once) else reader.cells(each).items)
-    ]
+    items = itertools.chain(*lists)
     flat = not any(isinstance(item, Reference | tuple) or shape_of(item) for item in items)
     if len(lists) > 1 or not flat or rule.name in {"bool", "str", "repr", "format"}:
         raise reader.refuse(f"{rule.name} of a list that is not an array", "use NumPy's function")
+
+
+def _items_of_list(reader: Interpreter, value: Value) -> tuple[Value, ...] | None:
+    """Return the items of a list or an iterator; None of anything else."""
+    if isinstance(value, Once):
+        return value.items
+    cells = reader.cells(value) if isinstance(value, Reference) else None
+    return cells.items if cells is not None and cells.kind == "list" else None
 
 
 _OF_ENTRIES = {"sum", "np.sum", "math.fsum", "np.count_nonzero"}
@@ -262,8 +259,6 @@ def _of_these(reader: Interpreter, rule: Rule, found: Value, args: list[Value]) 
     if len(sources) != 1 or len(args) - len(sources) != sum(map(is_public, args)):
         return found
     (one,) = sources
-    if isinstance(found, Statistic) and isinstance(one, Statistic):
-        return replace(found, where=one.where)
     if isinstance(found, Statistic) and isinstance(one, Records):
         cell = one.cell if one.chosen or rule.name in _OF_ENTRIES else None
         return replace(found, where=one.where, sample=one.sample, cell=cell)
@@ -338,13 +333,9 @@ def _copies(target: Value, rule: Rule, count: int, kw: dict[str, Value]) -> bool
 
 def _argument(reader: Interpreter, value: Value, as_lists: bool) -> Value:  # noqa: FBT001
     """Return an argument as a function takes it: one of NumPy's takes lists as arrays."""
-    if isinstance(value, Reference) and reader.cells(value).kind in {"dict", "object"}:
-        raise reader.refuse("a dictionary or an object is handed to a function of a library")
-    if as_lists and isinstance(value, Reference | Once):
-        lists = isinstance(value, Once) or reader.cells(value).kind == "list"
-        items = value.items if isinstance(value, Once) else reader.cells(value).items
-        if lists and is_known(items):
-            return list(items)
+    items = _items_of_list(reader, value) if as_lists else None
+    if items is not None and is_known(items):
+        return list(items)
     if isinstance(value, Reference | Once):
         return reader.gathered(value)
     if isinstance(value, tuple) and not is_known(value):

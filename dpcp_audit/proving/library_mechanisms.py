@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import abc
 import functools
-import importlib
-import importlib.metadata
 import math
 import sys
 from dataclasses import dataclass, replace
@@ -43,7 +41,6 @@ from dpcp_audit.proving.distances import (
     WHOLE,
     Hidden,
     Noise,
-    Private,
     Reference,
     Statistic,
     Value,
@@ -52,8 +49,9 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain
+from dpcp_audit.proving.noise_rules import own_generator
 from dpcp_audit.proving.table import SPECIAL
-from dpcp_audit.proving.unchanged_code import changed_in
+from dpcp_audit.proving.unchanged_code import home_of, require_unchanged
 from dpcp_audit.stats.enclosures import ball, lower
 from dpcp_audit.words.results import Drawing
 
@@ -122,18 +120,15 @@ def _construct(
     name: str, cls: Any, reader: Interpreter, args: list[Value], kw: dict[str, Value]
 ) -> Mechanism:
     """Return a mechanism that is made in the function."""
-    if reader.each_record:
-        raise reader.refuse("a mechanism is made for each record")
+    reader.require_once("a mechanism is made for each record")
     _check_library(reader, cls)
     if name == "Staircase" and np.random.default_rng not in SPECIAL:
         raise reader.refuse("np.random.default_rng is not NumPy's own")
     given = dict(kw)
     lists = {each: given.pop(each, None) for each in ("utility", "candidates")}
     if given.pop("random_state", None) is not None:
-        raise reader.leak(
-            "a generator of the program's own: whoever knows its seed knows the noise",
-            "leave random_state out: the system's generator is then drawn from",
-        )
+        hint = "leave random_state out: the system's generator is then drawn from"
+        raise own_generator(reader, hint)
     for each, value in given.items():
         given[each] = reader.public(value, f"{each} of {name}", FIXED)
         if not (is_known(given[each]) and is_scalar(given[each])):
@@ -151,10 +146,8 @@ def _construct(
 
 def _made(reader: Interpreter, cls: Any, given: dict[str, Value], **lists: Any) -> Any:
     """Return the mechanism that the class makes of these arguments."""
-    try:
+    with reader.computing():
         return cls(**{each: plain(value) for each, value in given.items()}, **lists)
-    except Exception as error:
-        raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
 
 
 def _choice(
@@ -259,8 +252,7 @@ def method(
     """Return a value with noise of the mechanism, or what is made of it with public bounds."""
     if name != "randomise":
         raise reader.refuse(f"{name} of a mechanism is not followed")
-    if reader.each_record:
-        raise reader.refuse("noise of its own for each record is not followed")
+    reader.require_once("noise of its own for each record is not followed")
     reader.doubt("a generator of a library's own is drawn from")
     if owner.held and not (args or kw):
         return _chosen(reader, owner)
@@ -312,8 +304,7 @@ def _charged(reader: Interpreter, owner: Mechanism, x: Statistic) -> Value:
 
 def _number(reader: Interpreter, law: str, value: Value) -> Statistic:
     """Return a value that the mechanism takes: any other raises an error."""
-    if isinstance(value, Private):
-        raise reader.refuse(value.reason, value.hint)
+    reader.require_followed(value)
     if not isinstance(value, Statistic) or value.shape != ():
         raise reader.refuse(f"randomise of {kind(value)}, which is not a number")
     if law in _WHOLE and (not value.integer or value.floats or value.size is None):
@@ -330,23 +321,14 @@ def _number(reader: Interpreter, law: str, value: Value) -> Statistic:
 
 def _check_library(reader: Interpreter, cls: type) -> None:
     """Refuse a class of which anything means something else than in the installed library."""
-    try:
-        version = importlib.metadata.version("diffprivlib")
-        place = importlib.metadata.distribution("diffprivlib").locate_file("diffprivlib")
-    except importlib.metadata.PackageNotFoundError:
-        raise reader.refuse("diffprivlib is not installed, and yet in use") from None
+    home = home_of(reader, "diffprivlib", _VERSION)
     homes = {each.__module__ for each in cls.__mro__ if each.__module__ not in {"abc", "builtins"}}
     for each in cls.__mro__[:-1]:
         if vars(sys.modules[each.__module__]).get(each.__name__) is not each:
             raise reader.refuse(f"{each.__name__} is not of the installed diffprivlib")
-    home = Path(str(place)).resolve()
     modules = [sys.modules[name] for name in {*homes, "diffprivlib.utils"}]
-    others = ("random", "secrets", "abc", "numbers")
-    for module in (*modules, *(sys.modules[each] for each in others)):
-        if module in modules and not Path(str(module.__file__)).resolve().is_relative_to(home):
+    for module in modules:
+        if not Path(str(module.__file__)).resolve().is_relative_to(home):
             raise reader.refuse(f"{module.__name__} is not of the installed diffprivlib")
-        changed = changed_in(module)
-        if changed:
-            raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
-    if not version.startswith(_VERSION):
-        raise reader.refuse(f"diffprivlib {version} is not known", f"it is known as {_VERSION}")
+    others = ("random", "secrets", "abc", "numbers")
+    require_unchanged(reader, *modules, *(sys.modules[each] for each in others))

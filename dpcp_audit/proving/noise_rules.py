@@ -47,7 +47,6 @@ from dpcp_audit.proving.distances import (
     Value,
     Weights,
     is_known,
-    is_public,
     is_whole,
     multiple_of,
     shape_of,
@@ -57,65 +56,60 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import (
     ExponentialQuotient,
     Surd,
-    exact_of,
     form_of,
     is_scalar,
-    plain,
     rational_of,
 )
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words.results import Drawing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.proving.distances import Leak
     from dpcp_audit.proving.reading import Interpreter
 
-_SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "normal": ("normal", ("loc", "scale", "size")),
+_PLACED = ("loc", "scale", "size")
+_DRAWS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "normal": ("normal", _PLACED),
     "standard_normal": ("normal", ("size",)),
-    "laplace": ("laplace", ("loc", "scale", "size")),
-    "gumbel": ("gumbel", ("loc", "scale", "size")),
+    "laplace": ("laplace", _PLACED),
+    "gumbel": ("gumbel", _PLACED),
     "exponential": ("exponential", ("scale", "size")),
     "standard_exponential": ("exponential", ("size",)),
     "geometric": ("geometric", ("p", "size")),
+    "choice": ("choice", ("a", "size", "replace", "p")),
+    "random": ("uniform", ("size",)),
+    "random_sample": ("uniform", ("size",)),
+    "uniform": ("uniform", ("low", "high", "size")),
+    "integers": ("whole", ("low", "high", "size")),
+    "randint": ("whole", ("low", "high", "size")),
+    "binomial": ("whole", ("n", "p", "size")),
+    "poisson": ("whole", ("lam", "size")),
+    "permutation": ("permutation", ("x",)),
+    "logistic": ("logistic", _PLACED),
 }
-_PYTHON = {"gauss", "normalvariate"}
-_PUBLIC_DRAWS = {
-    "random": ("size",),
-    "random_sample": ("size",),
-    "uniform": ("low", "high", "size"),
-    "integers": ("low", "high", "size"),
-    "randint": ("low", "high", "size"),
-    "binomial": ("n", "p", "size"),
-    "poisson": ("lam", "size"),
-    "logistic": ("loc", "scale", "size"),
-}
-"""Draws that are released at once: they may decide, but hide nothing."""
-_WHOLE_DRAWS = {"integers", "randint", "binomial", "poisson"}
+"""The law of each draw, and its parameters; of the last ones draws hide nothing."""
+_OF_SIZES = {"rand": "random", "randn": "standard_normal"}
+"""Draws of which each argument is the length of an axis."""
 
 
 def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value], kw: Any) -> Value:
     """Return the draw of a generator's method."""
-    if reader.each_record:
-        raise reader.refuse("noise of its own for each record is not followed")
-    if generator.name == "random" and name not in _PUBLIC_DRAWS:
-        return _python_draw(reader, name, args, kw)
-    if name in _SIGNATURES:
-        law, names = _SIGNATURES[name]
-        return _noise(reader, law, _bound(reader, names, args, kw))
-    if name == "choice":
-        return _choice(reader, _bound(reader, ("a", "size", "replace", "p"), args, kw))
-    if name in {"rand", "randn"}:
-        return _rand(reader, name, args)
-    if name in {"random", "random_sample", "uniform"}:
-        return _uniform(reader, name, args, kw)
-    if name in {"integers", "randint"} and _is_seed(_bound(reader, _PUBLIC_DRAWS[name], args, kw)):
-        return Noise((next(tokens),), SEED, Surd.of(1), (), reader.line)
-    if name in _PUBLIC_DRAWS or name == "permutation":
-        return _public(reader, name, args, kw)
+    reader.require_once("noise of its own for each record is not followed")
     if name in {"seed", "set_state", "shuffle"}:
         raise reader.refuse(f"{name} of a generator: noise that follows may be known")
-    raise reader.refuse(f"{name} of a generator is not followed")
+    if generator.name == "random" and name not in {"random", "uniform"}:
+        return _python_draw(reader, name, args, kw)
+    if name in _OF_SIZES:
+        name, args, kw = _OF_SIZES[name], [], ({"size": tuple(args)} if args else {}) | kw
+    if name not in _DRAWS:
+        raise reader.refuse(f"{name} of a generator is not followed")
+    law, names = _DRAWS[name]
+    given = _bound(reader, names, args, kw)
+    if law == "whole" and _is_seed(given):
+        return Noise((next(tokens),), SEED, Surd.of(1), (), reader.line)
+    return _OF_OWN.get(law, _noise)(reader, law, given)
 
 
 def variates(
@@ -125,10 +119,7 @@ def variates(
     names = ("size", "random_state") if owner.frozen else ("loc", "scale", "size", "random_state")
     given = _bound(reader, names, args, kw)
     if not isinstance(given.pop("random_state", None), Generator):
-        raise reader.leak(
-            "a generator of the program's own: whoever knows its seed knows the noise",
-            "let the function take rng, and give random_state=rng",
-        )
+        raise own_generator(reader, "let the function take rng, and give random_state=rng")
     return _noise(reader, owner.law, {"loc": owner.loc, "scale": owner.scale} | given)
 
 
@@ -141,20 +132,17 @@ def refuse_seeds(reader: Interpreter) -> None:
         )
 
 
-def own_generator(reader: Interpreter) -> Leak:
+def own_generator(reader: Interpreter, hint: str = "draw from the rng that is handed in") -> Leak:
     """Return the refusal of noise from a generator whose seed may be known."""
-    return reader.leak(
-        "a generator of the program's own: whoever knows its seed knows the noise",
-        "draw from the rng that is handed in",
-    )
+    seen = "a generator of the program's own: whoever knows its seed knows the noise"
+    return reader.leak(seen, hint)
 
 
 def fresh_generator(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Generator:
     """Return a generator that is made without a seed: of the system's entropy, unknown to all."""
     if args or kw:
         raise own_generator(reader)
-    if reader.each_record:
-        raise reader.refuse("a generator is made for each record")
+    reader.require_once("a generator is made for each record")
     reader.doubt("a generator is made")
     return Generator("of the system's entropy")
 
@@ -167,16 +155,8 @@ def _bound(
     return {**dict(zip(names, args, strict=False)), **kw}
 
 
-def _rand(reader: Interpreter, name: str, args: list[Value]) -> Value:
-    size = {"size": tuple(args)} if args else {}
-    if name == "rand":
-        return PublicFloat(_size(reader, tuple(args)) if args else ())
-    return _noise(reader, "normal", size)
-
-
-def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
+def _uniform(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     """Return a uniform draw: on [0, 1) one that nobody has seen yet."""
-    given = _bound(reader, _PUBLIC_DRAWS[name], args, kw)
     ends = [given.get("low", 0.0), given.get("high", 1.0)]
     if any(isinstance(each, gaps.KINDS) for each in ends) and "size" not in given:
         return gaps.uniform(reader, ends[0], ends[1])
@@ -185,7 +165,7 @@ def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Valu
         return RecordDraws((next(tokens),))
     shape = () if given.get("size") is None else _size(reader, given["size"])
     if not unit or shape is None:
-        found = _public(reader, name, args, kw)
+        found = _public(reader, law, given)
         sizes = [size_of(each) for each in ends]
         plainly = isinstance(found, PublicFloat) and None not in sizes
         return replace(found, size=max(filter(None, sizes), default=0)) if plainly else found
@@ -211,20 +191,20 @@ def _is_number_of_records(size: Value) -> bool:
     return isinstance(one, Statistic) and one.counts
 
 
-def _public(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
-    if name == "permutation" and len(args) == 1 and isinstance(args[0], Records):
+def _public(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
+    """Return a draw that is released at once: it may decide, but hides nothing."""
+    records = given.get("x")
+    if isinstance(records, Records):
         made = {"order": next(tokens), "placed": False, "entry_type": NUMPY}
-        return args[0].within(args[0].low, args[0].high, **made)
-    for each in (*args, *kw.values()):
-        reader.public(each, "the law of a draw")
-    if name == "permutation":
+        return records.within(records.low, records.high, **made)
+    reader.public(tuple(given.values()), "the law of a draw")
+    if law == "permutation":
         return UNKNOWN
-    given = _bound(reader, _PUBLIC_DRAWS[name], args, kw)
     size = given.pop("size", None)
     shape = () if size is None else _size(reader, size)
     if size is None and any(shape_of(each) != () for each in given.values()):
         return UNKNOWN
-    if name in _WHOLE_DRAWS:
+    if law == "whole":
         return WHOLE if shape == () else Public(shape)
     return Public(None) if shape is None else PublicFloat(shape)
 
@@ -251,8 +231,6 @@ def _python_draw(reader: Interpreter, name: str, args: list[Value], kw: Any) -> 
         if shape_of(given.get("lambd")) != ():
             raise reader.refuse("an exponential draw of Python's without its rate, a number")
         return _noise(reader, "exponential", {"scale": binary(reader, "Div", 1.0, given["lambd"])})
-    if name not in _PYTHON:
-        raise reader.refuse(f"random.{name} is not followed")
     given = _bound(reader, ("mu", "sigma"), args, kw)
     if any(shape_of(each) != () for each in given.values()):
         raise reader.refuse("one draw of Python's for all entries of an array", "use NumPy's")
@@ -261,8 +239,7 @@ def _python_draw(reader: Interpreter, name: str, args: list[Value], kw: Any) -> 
 
 def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     """Return a draw, on its location."""
-    if reader.each_record:
-        raise reader.refuse("noise of its own for each record is not followed")
+    reader.require_once("noise of its own for each record is not followed")
     size, loc = given.get("size"), given.get("loc", 0)
     scale = given.get("p" if law == "geometric" else "scale", 1)
     scale = reader.public(scale, "a scale of noise", FIXED)
@@ -270,18 +247,21 @@ def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     if size is not None and shape is None:
         reader.public(loc, "the location of noise of unknown size")
         return UNKNOWN
-    parameter, array = _scale(reader, scale)
+    if isinstance(scale, np.ndarray):
+        raise reader.refuse("noise of several scales at once", "draw for each scale")
+    multiple = multiple_of(scale)
+    parameter = None if multiple is None else multiple.factor
     if parameter is None or parameter.sign <= 0:
         shown = "a scale that is not known" if parameter is None else f"scale {scale}"
         reader.public(loc, f"the location of {law} noise of {shown}")
         return Public(shape) if size is not None else UNKNOWN
-    if law == "gumbel" and is_known(scale) and array and np.ptp(plain(scale)):
-        raise reader.refuse("gumbel noise of unequal scales is no exponential mechanism")
     if shape is None:
-        shape = _shape_without_size(reader, loc, array)
+        shape = shape_of(loc)
+        if isinstance(loc, Private | Records | Weights) or shape is None:
+            raise reader.refuse(f"noise is drawn around {kind(loc)}")
     if law == "geometric":
         parameter = Surd.of(_log_rate(reader, scale))
-    noise = Noise((next(tokens),), law, parameter, shape, reader.line, alike=not array)
+    noise = Noise((next(tokens),), law, parameter, shape, reader.line)
     if isinstance(scale, Public):  # a multiple of a power of n
         noise = binary(reader, "Mult", replace(noise, scale=Surd.of(1)), scale)
     _note(reader, noise)
@@ -304,33 +284,7 @@ def relative(x: Statistic, noise: Noise) -> Surd:
     return noise.scale.times(Surd.of(Fraction(MOST_RECORDS) ** min(x.per, noise.per)))
 
 
-def _shape_without_size(reader: Interpreter, loc: Value, array: Shape) -> Shape:
-    """Return the shape of draws without a size: that of their location and scale together."""
-    place = shape_of(loc)
-    if isinstance(loc, Private | Records | Weights) or place is None:
-        raise reader.refuse(f"noise is drawn around {kind(loc)}")
-    try:
-        return tuple(np.broadcast_shapes(place, array))
-    except ValueError:
-        raise reader.refuse("location and scale of noise differ in shape") from None
-
-
-def _scale(reader: Interpreter, scale: Value) -> tuple[Surd | None, Shape]:
-    """Return the smallest scale and the shape of the scales; None where it is not known."""
-    if is_scalar(scale):
-        return exact_of(scale), ()
-    if isinstance(scale, np.ndarray) and scale.size:
-        exacts = [exact_of(each) for each in scale.ravel().tolist()]
-        known = [each for each in exacts if each is not None]
-        smallest = min(known, key=lambda each: each.sign * each.square, default=None)
-        return (smallest if len(known) == len(exacts) else None), scale.shape
-    if is_public(scale):
-        multiple = multiple_of(scale)
-        return None if multiple is None else multiple.factor, shape_of(scale) or ()
-    raise reader.refuse("the scale of noise is not followed")
-
-
-def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
+def _choice(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     """Return a choice: by a public law, or by the exponential mechanism."""
     if isinstance(given.get("a"), Records):
         return dp_sgd.sampled(reader, given["a"], given)
@@ -359,6 +313,14 @@ def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
         Charge("range", p.span, line, EXPONENTIAL, exponent=p.line, cell=p.cell, where=p.where)
     )
     return _candidate(given["a"])
+
+
+_OF_OWN: dict[str, Callable[[Interpreter, str, dict[str, Value]], Value]] = {
+    "choice": _choice,
+    "uniform": _uniform,
+    **dict.fromkeys(("whole", "logistic", "permutation"), _public),
+}
+"""The readers of laws that are not those of noise."""
 
 
 def _candidate(candidates: Value) -> Public:
@@ -397,9 +359,8 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     _note(reader, noise, f" on {x.says}")
     part = x.part
     factor = Fraction(0) if part is None else part.factor * rate
-    rule = _MECHANISMS[noise.law.removeprefix(ROUNDED)]
-    charge = Charge(law, cost, value.line, rule, part, factor, float(scale), x.where, x.sample)
-    return replace(charge, cell=x.cell)
+    rule, own = _MECHANISMS[noise.law.removeprefix(ROUNDED)], float(scale)
+    return Charge(law, cost, value.line, rule, part, factor, own, x.where, x.sample, cell=x.cell)
 
 
 _MECHANISMS = {
@@ -418,10 +379,8 @@ _FARTHEST = 2**60
 def released(value: Noisy) -> Public:
     """Return the public form of a released noisy value, with its size where that is known."""
     found, noise, size = value.noise.released, value.noise, value.statistic.size
-    alone = noise.alike and len(noise.draw) == 1  # else the smallest scale is known
-    alone = alone and not (
-        noise.shape and noise.moved
-    )  # by an array with infinite entries, perhaps
+    entries = noise.shape or len(noise.draw) > 1
+    alone = noise.alike and not (entries and noise.moved)  # by infinite entries, perhaps
     if not isinstance(found, PublicFloat) or size is None or not alone:
         return found
     far = _FARTHEST if noise.moved else FARTHEST_DRAW

@@ -21,7 +21,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import importlib.metadata
 import math
 import sys
 import types
@@ -38,7 +37,6 @@ from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
     Hidden,
-    Private,
     PublicFloat,
     Statistic,
     Value,
@@ -48,7 +46,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import Surd, exact_of, is_scalar, plain, root_above
 from dpcp_audit.proving.sources import is_space
-from dpcp_audit.proving.unchanged_code import changed_in, is_plain_of_c
+from dpcp_audit.proving.unchanged_code import home_of, is_plain_of_c, require_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,8 +134,7 @@ def _enable(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Val
 
 def _construct(called: str, reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Handle:
     """Return what a constructor makes."""
-    if reader.each_record:
-        raise reader.refuse("OpenDP's constructors are called for each record")
+    reader.require_once("OpenDP's constructors are called for each record")
     _check_library(reader)
     then, name = called.startswith("then_"), called.replace("then_", "make_", 1)
     names = [each for each in _ARGUMENTS[name] if not (then and each in _NOISE[:2])]
@@ -192,8 +189,7 @@ def measured(reader: Interpreter, made: Handle, args: list[Value], kw: dict[str,
         return chained(reader, "RShift", tuple(args), made)
     if made.then or made.scale is None or len(args) != 1 or kw:
         raise reader.refuse("a call of what OpenDP makes that is not followed")
-    if reader.each_record:
-        raise reader.refuse("noise of its own for each record is not followed")
+    reader.require_once("noise of its own for each record is not followed")
     _check_library(reader)
     real = _built(reader, made)
     reader.doubt("a generator of a library's own is drawn from")
@@ -217,8 +213,7 @@ def measured(reader: Interpreter, made: Handle, args: list[Value], kw: dict[str,
 
 def _statistic(reader: Interpreter, value: Value, numbers: str, *, vector: bool) -> Statistic:
     """Return a value that the measurement takes: any other raises an error."""
-    if isinstance(value, Private):
-        raise reader.refuse(value.reason, value.hint)
+    reader.require_followed(value)
     if not isinstance(value, Statistic) or len(value.shape) != vector or sum(value.shape) < 0:
         wanted = "a vector of numbers" if vector else "a number"
         raise reader.refuse(f"a measurement of {kind(value)}, which is not {wanted}")
@@ -324,14 +319,7 @@ def _check_library(reader: Interpreter) -> None:
     """Refuse a library of which anything means something else than in the installed one."""
     if "opendp" in reader.unchanged:  # a reading runs nothing that could change it
         return
-    try:
-        version = importlib.metadata.version("opendp")
-        place = importlib.metadata.distribution("opendp").locate_file("opendp")
-    except importlib.metadata.PackageNotFoundError:
-        raise reader.refuse("opendp is not installed, and yet in use") from None
-    if not version.startswith(_VERSION):
-        raise reader.refuse(f"OpenDP {version} is not known", f"it is known as {_VERSION[:-1]}")
-    home = Path(str(place)).resolve()
+    home = home_of(reader, "opendp", _VERSION)
     own = [importlib.import_module(f"opendp.{each}") for each in (*_HOMES, *_MODULES)]
     files = [str(each.__file__) for each in own] + [str(vars(own[-1])["lib_path"])]
     for each in files:
@@ -340,10 +328,7 @@ def _check_library(reader: Interpreter) -> None:
     arrays = sys.modules.get("numpy.ctypeslib._ctypeslib") or np.ctypeslib
     if vars(arrays).get("as_ctypes") is not np.ctypeslib.as_ctypes:
         raise reader.refuse("np.ctypeslib.as_ctypes is not what its file says")
-    for module in (*own, ctypes, arrays):
-        changed = changed_in(module)
-        if changed:
-            raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
+    require_unchanged(reader, *own, ctypes, arrays)
     held = [each for module in own for each in vars(module).values() if isinstance(each, type)]
     pointed = [each for each in held if issubclass(each, ctypes.Structure | ctypes.Union)]
     _check_kinds(reader, [ctypes.POINTER(each) for each in (*_NUMBERS, *pointed)])

@@ -30,7 +30,6 @@ from dpcp_audit.proving.distances import (
     Noise,
     Noisy,
     Origin,
-    Private,
     Public,
     PublicAnswer,
     PublicFloat,
@@ -38,7 +37,6 @@ from dpcp_audit.proving.distances import (
     Reference,
     Shifted,
     Statistic,
-    Suspect,
     Value,
     Weights,
     is_count,
@@ -52,7 +50,6 @@ from dpcp_audit.proving.distances import (
     require_doubles,
     require_one,
     shape_of,
-    statistic,
     tokens,
 )
 from dpcp_audit.proving.dp_sgd import poisson
@@ -95,9 +92,7 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return _identity(reading, name, a, b)
     if is_known(a) and is_known(b):
         return known_compare(reading, name, a, b)
-    for value in (a, b):
-        if isinstance(value, Private):
-            raise reading.refuse(value.reason, value.hint)
+    reading.require_followed(a, b)
     crossed = _crossed(reading, name, a, b)
     if crossed is not None:
         return crossed
@@ -170,11 +165,9 @@ def _beside_records(reading: Interpreter, other: Value) -> Value:
     """Return the public value that records are compared with."""
     other = reading.release(other)
     if is_data(other):
-        raise Suspect(
-            reading.line,
+        raise reading.suspect(
             f"records are compared with {kind(other)} without noise",
             "take a number that holds for all data, or add noise to it",
-            reading.file,
         )
     if not is_public(other):
         raise reading.refuse(f"records are compared with {kind(other)}, not with one number")
@@ -221,10 +214,8 @@ def known_compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     within = name in {"In", "NotIn"} or isinstance(a, tuple) or isinstance(b, tuple)
     if within and (_holds_nan(a) or _holds_nan(b)):
         raise reading.refuse("NaN is looked for, which equals itself only as one object")
-    try:
+    with reading.computing():
         return frozen(COMPARE[name](plain(a), plain(b)))
-    except Exception as error:
-        raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
 
 
 def _holds_nan(value: Value) -> bool:
@@ -235,8 +226,7 @@ def _holds_nan(value: Value) -> bool:
 
 def unary(reading: Interpreter, name: str, value: Value) -> Value:
     """Return the result of -, +, ~ on a value; ``not`` is the interpreter's."""
-    if isinstance(value, Private):
-        raise reading.refuse(value.reason, value.hint)
+    reading.require_followed(value)
     if is_known(value):
         return _known_unary(reading, name, value)
     if name == "UAdd" and not isinstance(value, Records):
@@ -267,11 +257,8 @@ def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
     }
     if name == "Invert" and reading.for_some:
         raise reading.refuse("~ of some records only, which may warn")
-    try:
-        with np.errstate(all="raise" if reading.for_some else "ignore"):
-            found = frozen(functions[name](plain(value)))
-    except Exception as error:
-        raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
+    with reading.computing():
+        found = frozen(functions[name](plain(value)))
     if isinstance(found, np.ndarray):
         return apply_to_array("neg", found, value) if name == "USub" else found
     exact = exact_of(value)
@@ -318,100 +305,78 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
     require_one(reader, a)
     require_doubles(reader, a)
     reader.note("order statistic", a.width)
-    size = max(abs(a.low), abs(a.high))
     says = Origin("an order statistic of the records", ranked=True)
-    return number(a.width, says, size=size, floats=a.floats)
+    return number(a.width, says, size=a.size, floats=a.floats)
 
 
-def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
-    """``min``: 1-Lipschitz in the largest distance."""
-    if len(values) == 2 and any(isinstance(each, dp_sgd.Norms) for each in values):
-        return (
-            NotImplemented if settings else dp_sgd.bounded_by_python(reader, *values, above=False)
-        )
-    if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
-        return NotImplemented if settings else _one_of(reader, smaller, *values)
-    return _of_python(reader, min, *values, **settings)
+def of_python(choose: Callable[..., Any]) -> Callable[..., Value]:
+    """Return the rule of ``min`` or ``max``, which gives an argument, in that one's type."""
 
-
-def largest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
-    """``max``: 1-Lipschitz in the largest distance; of n and a smaller number it is n."""
-    others = [each for each in values if not is_count(each)]
-    if len(others) < len(values) and all(type(each) is int and each <= 1 for each in others):
-        return NotImplemented if settings else COUNT
-    if len(values) == 2 and any(isinstance(each, dp_sgd.Norms) for each in values):
-        return NotImplemented if settings else dp_sgd.bounded_by_python(reader, *values, above=True)
-    if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
-        return NotImplemented if settings else _one_of(reader, larger, *values)
-    return _of_python(reader, max, *values, **settings)
-
-
-def _one_of(reader: Interpreter, which: Any, a: Value, b: Value) -> Value:
-    """Return the smaller or larger of two numbers of a record, of the type of either."""
-    found = which(reader, a, b)
-    return one_of(reader, found, a, b) if isinstance(found, Records) else found
-
-
-def _of_python(reader: Interpreter, which: Any, *values: Value, **settings: Value) -> Value:
-    """``min`` or ``max``, which gives one of its arguments, in that one's type."""
-    if len(values) != 1 or settings:
+    def chosen(reader: Interpreter, *values: Value) -> Value:
+        """1-Lipschitz in the largest distance; the larger of n and of a smaller number is n."""
+        others = [each for each in values if not is_count(each)]
+        small = all(type(each) is int and each <= 1 for each in others)
+        if choose is max and len(others) < len(values) and small:
+            return COUNT
+        if len(values) == 1:
+            array = isinstance(values[0], Records | Statistic)
+            gathered = array or isinstance(reader.gathered(values[0]), gaps.Gaps)
+            return _smallest_or_largest(reader, choose, values[0]) if gathered else NotImplemented
+        if len(values) == 2 and any(isinstance(each, dp_sgd.Norms) for each in values):
+            return dp_sgd.bounded_by_python(reader, *values, above=choose is max)
+        if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
+            found = _against(reader, *values, choose)
+            return one_of(reader, found, *values) if isinstance(found, Records) else found
         return NotImplemented
-    array = isinstance(values[0], Records | Statistic)
-    if array or isinstance(reader.gathered(values[0]), gaps.Gaps):
-        return _smallest_or_largest(reader, which, values[0])
-    return NotImplemented
+
+    return chosen
 
 
-def smallest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
-    """``np.min``, whose second argument is an axis."""
-    return _smallest_or_largest(reader, min, a) if axis is None else NotImplemented
+def of_all(choose: Callable[..., Any]) -> Callable[..., Value]:
+    """Return the rule of ``np.min`` or ``np.max``, whose second argument is an axis."""
+
+    def chosen(reader: Interpreter, a: Value, axis: Value = None) -> Value:
+        """1-Lipschitz in the largest distance."""
+        return _smallest_or_largest(reader, choose, a) if axis is None else NotImplemented
+
+    return chosen
 
 
-def largest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
-    """``np.max``, whose second argument is an axis."""
-    return _smallest_or_largest(reader, max, a) if axis is None else NotImplemented
+def of_each(choose: Callable[..., Any]) -> Callable[..., Value]:
+    """Return the rule of ``np.minimum`` or ``np.maximum``."""
+
+    def chosen(reader: Interpreter, a: Value, b: Value) -> Value:
+        """Entry by entry, 1-Lipschitz."""
+        if isinstance(a, dp_sgd.Norms) or isinstance(b, dp_sgd.Norms):
+            return dp_sgd.bounded(reader, a, b, above=choose is max)
+        return _against(reader, a, b, choose)
+
+    return chosen
 
 
-def _smallest_or_largest(reader: Interpreter, which: Any, a: Value) -> Value:
+def _smallest_or_largest(reader: Interpreter, choose: Any, a: Value) -> Value:
     if are_records(a):
         return order_statistic(reader, a)
     value = reader.gathered(a)
-    if isinstance(value, gaps.Gaps) and which is max:
+    if isinstance(value, gaps.Gaps) and choose is max:
         return gaps.common(value, "max")
     if isinstance(value, Statistic) and len(value.shape) == 1:
         says = value.says.made("the largest or smallest of")
-        found = number(value.linf, says, size=value.size, floats=value.floats)
-        peak = value.name if which is max else None
-        return replace(found, peak=peak, cell=value.cell, per=value.per)
+        peak = value.name if choose is max else None
+        return value.one(value.linf, says=says, integer=False, peak=peak)
     return NotImplemented
-
-
-def larger(reader: Interpreter, a: Value, b: Value) -> Value:
-    """``np.maximum``: entry by entry, 1-Lipschitz."""
-    if isinstance(a, dp_sgd.Norms) or isinstance(b, dp_sgd.Norms):
-        return dp_sgd.bounded(reader, a, b, above=True)
-    return _against(reader, a, b, max)
-
-
-def smaller(reader: Interpreter, a: Value, b: Value) -> Value:
-    """``np.minimum``: entry by entry, 1-Lipschitz."""
-    if isinstance(a, dp_sgd.Norms) or isinstance(b, dp_sgd.Norms):
-        return dp_sgd.bounded(reader, a, b, above=False)
-    return _against(reader, a, b, min)
 
 
 def _against(reader: Interpreter, a: Value, b: Value, choose: Any) -> Value:
     x, other = (a, b) if isinstance(a, Records | Statistic) else (b, a)
-    if isinstance(x, Records):
-        value = rational_of(other)
-        if value is None:
-            return NotImplemented
+    if isinstance(x, Statistic):
+        return _contracted(reader, x, other)
+    value = rational_of(other)
+    if isinstance(x, Records) and value is not None:
         low, high = choose(x.low, value), choose(x.high, value)
         ends = x.ends and tuple(choose(each, float(plain(other))) for each in x.ends)
         whole = x.whole and is_whole(other)
         return x.within(low, high, ordered=x.ordered, whole=whole, ends=ends)
-    if isinstance(x, Statistic):
-        return _contracted(reader, x, other)
     return NotImplemented
 
 
@@ -427,9 +392,7 @@ def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
         return NotImplemented
     sizes = [x.size, *(_largest(each) for each in bounds if each is not None)]
     size = None if None in sizes else max(each for each in sizes if each is not None)
-    kept: dict[str, Any] = {"says": x.says, "size": size, "floats": x.floats, "where": x.where}
-    found = statistic(x.shape, x.l1, x.l2_squared, x.linf, **kept)
-    return replace(found, cell=x.cell, per=x.per)
+    return x.changed(x.l1, x.l2_squared, x.linf, integer=False, size=size)
 
 
 def _largest(value: Value) -> Fraction | None:
@@ -483,12 +446,5 @@ def absolute(reader: Interpreter, a: Value) -> Value:
         ends = (abs(a.low), abs(a.high))
         return a.within(ZERO if a.low <= 0 <= a.high else min(ends), max(ends))
     if isinstance(a, Statistic):
-        kept: dict[str, Any] = {
-            "says": a.says,
-            "size": a.size,
-            "floats": a.floats,
-            "where": a.where,
-        }
-        found = statistic(a.shape, a.l1, a.l2_squared, a.linf, **kept)
-        return replace(found, cell=a.cell, per=a.per)
+        return a.changed(a.l1, a.l2_squared, a.linf, integer=False)
     return NotImplemented

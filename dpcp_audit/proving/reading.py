@@ -7,24 +7,30 @@ The parts of the interpreter are built on it, and the rules speak to it.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dpcp_audit.proving.charges import Rules
 from dpcp_audit.proving.distances import (
     Leak,
     Line,
     Noisy,
+    Private,
     Reference,
     Refusal,
+    Suspect,
     Value,
 )
 from dpcp_audit.proving.paths import UNEQUAL, Contents, Note, Path, ThresholdAnswers
+from dpcp_audit.proving.sources import NARROW, is_narrow
 from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from dpcp_audit.proving.charges import Charge
@@ -105,6 +111,35 @@ class Interpreter:
         """Return the refusal of data that is used without noise at the line that is read."""
         return Leak(self.line, reason, hint, self.file, unpaid=unpaid)
 
+    def suspect(self, reason: str, hint: str) -> Suspect:
+        """Return the refusal of what may be a defect of the line that is read."""
+        return Suspect(self.line, reason, hint, self.file)
+
+    def require_followed(self, *values: Value) -> None:
+        """Refuse values of which the distance is unknown."""
+        for value in values:
+            if isinstance(value, Private):
+                raise self.refuse(value.reason, value.hint)
+
+    def require_once(self, refused: str) -> None:
+        """Refuse what is done for each record."""
+        if self.each_record:
+            raise self.refuse(refused)
+
+    def require_wide(self, value: Any) -> None:
+        """Refuse a number or array of a narrow type, or such a type."""
+        if is_narrow(value):
+            raise self.refuse(NARROW)
+
+    @contextmanager  # pyright: ignore[reportDeprecated]
+    def computing(self) -> Iterator[None]:
+        """Compute what plain values give; refuse an error, and a warning of some records."""
+        try:
+            with np.errstate(all="raise" if self.for_some else "ignore"):
+                yield
+        except Exception as error:
+            raise self.refuse(f"raises {type(error).__name__}: {error}") from None
+
     def note(
         self,
         says: str,
@@ -125,8 +160,7 @@ class Interpreter:
 
     def charge(self, charge: Charge) -> None:
         """Put a use of noise on the account."""
-        if self.each_record:
-            raise self.refuse("noise is used once for each record")
+        self.require_once("noise is used once for each record")
         self.path.ledger = self.path.ledger.add(charge)
         if charge.rule:
             self.rules.add(charge.rule)

@@ -203,8 +203,7 @@ def _rounded_number(a: Statistic, of: Callable[[float], float]) -> Value:
     whole = a.integer and not a.floats
     moved = a.linf if whole else Fraction(math.ceil(a.linf + _NEARLY_WHOLE))
     floats = isinstance(of(0.5), float)
-    found = number(moved, a.says, integer=True, size=a.size + 1, floats=floats)
-    return replace(found, where=a.where, sample=a.sample, cell=a.cell)
+    return a.one(moved, integer=True, size=a.size + 1, floats=floats, per=0)
 
 
 def reshaped(reader: Interpreter, a: Value, *shape: Value) -> Value:
@@ -223,54 +222,38 @@ def reshaped(reader: Interpreter, a: Value, *shape: Value) -> Value:
 def _along(reader: Interpreter, a: Statistic, axis: int) -> Statistic:
     """Return the sums of a table along an axis: an entry of it is in one sum."""
     summed, entries = a.shape[axis], a.shape[1 - axis]
-    found = statistic(
-        (entries,),
-        a.l1,
-        min(a.l1 * a.l1, summed * a.l2_squared),
-        min(a.l1, summed * a.linf),
-        integer=a.integer,
-        says=a.says.made("sums of"),
-        size=None if a.size is None else a.size * summed,
-        floats=a.floats,
-    )
-    return in_range(reader, found)
+    size = None if a.size is None else a.size * summed
+    squares, largest = min(a.l1 * a.l1, summed * a.l2_squared), min(a.l1, summed * a.linf)
+    kept: dict[str, Any] = {"shape": (entries,), "says": a.says.made("sums of"), "size": size}
+    return in_range(reader, a.changed(a.l1, squares, largest, **kept))
 
 
 def _is_table(a: Value) -> bool:
     return isinstance(a, Statistic) and len(a.shape) == 2
 
 
-def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -> Value:
+def total(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
     if isinstance(a, dp_sgd.Rows):
-        return dp_sgd.summed(reader, a, axis) if start == 0 else NotImplemented
+        return dp_sgd.summed(reader, a, axis)
     if isinstance(a, Crossed):
-        return _each_counted(reader, a, axis) if is_scalar(start) and start == 0 else NotImplemented
-    along = _is_table(a) and type(axis) is int and axis in {0, 1, -1}
-    if along and is_scalar(start) and start == 0:
+        return _each_counted(reader, a, axis)
+    if _is_table(a) and type(axis) is int and axis in {0, 1, -1}:
         return _along(reader, a, axis % 2)
     if not whole_axis(axis):
         return NotImplemented
-    if are_records(a) and (start is None or is_scalar(start)):
-        distance = reader.one_record(a)
+    if are_records(a):
+        distance, size = reader.one_record(a), a.largest_sum(reader.n)
         reader.note("sum over records", distance)
-        found = number(
-            distance,
-            "a sum over records",
-            integer=(a.boolean or _constant(a)) and (not start or float(start).is_integer()),
-            size=a.largest_sum(reader.n) + _size(start),
-            floats=a.floats or is_double(start),
-        )
-        return found if start else replace(found, rise=a.rise)
+        whole = a.boolean or _constant(a)
+        given = {"integer": whole, "size": size, "floats": a.floats, "rise": a.rise}
+        return number(distance, "a sum over records", **given)
     a = reader.gathered(a)
     if isinstance(a, gaps.Gaps):
-        return gaps.common(a, "sum") if start == 0 else NotImplemented
-    if not is_known(start) or (is_scalar(start) and start != 0):
-        return NotImplemented
+        return gaps.common(a, "sum")
     if isinstance(a, Statistic) and len(a.shape) == 1:
         size = None if a.size is None else a.size * a.shape[0]
-        parts = {"integer": a.integer, "size": size, "floats": a.floats}
-        return in_range(reader, number(a.l1, a.says.made("a sum of"), **parts))
+        return in_range(reader, a.one(a.l1, says=a.says.made("a sum of"), size=size))
     if isinstance(a, Weights) and not a.total:
         return replace(a, total=True, shape=())
     return NotImplemented
@@ -278,14 +261,21 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
 
 def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
     """``sum``, whose first number is one of Python's."""
-    found = total(reader, a, start)
-    if isinstance(found, Statistic) and isinstance(a, Records):
-        require_one(reader, a)
-        if a.chosen:
-            require_of_start(reader, a, start)
-        if a.floats and a.chosen and not is_double(start):
-            return replace(found, floats=False, integer=False)  # of none, it is the whole number 0
-    return found
+    of_records = are_records(a)
+    if not is_scalar(start) or not (of_records or start == 0):
+        return NotImplemented
+    found = total(reader, a)
+    if not isinstance(found, Statistic) or not of_records:
+        return found
+    require_one(reader, a)
+    if a.chosen:
+        require_of_start(reader, a, start)
+    if a.floats and a.chosen and not is_double(start):
+        found = replace(found, floats=False, integer=False)  # of none, it is the whole number 0
+    floats = found.floats or is_double(start)
+    integer, size = found.integer and float(start).is_integer(), a.largest_sum(reader.n)
+    rise = 0 if start else found.rise
+    return replace(found, integer=integer, size=size + _size(start), floats=floats, rise=rise)
 
 
 def _size(value: Value) -> Fraction:
@@ -351,11 +341,11 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             return replace(found, says=Origin("a mean over records"))
         distance = reader.one_record(a) / n
         reader.note("mean over records", distance)
-        size = max(abs(a.low), abs(a.high))
-        return number(distance, "a mean over records", size=size, floats=True)
+        return number(distance, "a mean over records", size=a.size, floats=True)
     a = reader.gathered(a)
     if isinstance(a, Statistic) and len(a.shape) == 1 and a.shape[0]:
-        return number(a.l1 / a.shape[0], a.says.made("a mean of"), size=a.size, floats=True)
+        says = a.says.made("a mean of")
+        return a.one(a.l1 / a.shape[0], says=says, integer=False, floats=True)
     return NotImplemented
 
 
@@ -454,10 +444,8 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
         raise reader.leak("the bins of a histogram come from the data without noise", _RANGE)
     if not (is_known(bins) and is_known(range)):
         raise reader.refuse("the bins of the histogram are not known numbers", _RANGE)
-    try:
+    with reader.computing():
         edges = np.histogram(np.zeros(1), plain(bins), plain(range))[1]
-    except Exception as error:
-        raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
     if not np.all(edges[1:] >= edges[:-1]):  # NaN, beside which bins count records twice
         raise reader.refuse("the edges of a histogram's bins do not increase")
     return bins_of(reader, a, len(edges) - 1), frozen(edges)
@@ -522,20 +510,13 @@ def softmax(reader: Interpreter, x: Value, axis: Value = None) -> Value:
 
 def cumulated(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """Partial sums: each moves by at most the l1 distance."""
-    if isinstance(a, Statistic) and len(a.shape) == 1 and whole_axis(axis):
-        entries = a.shape[0]
-        found = statistic(
-            a.shape,
-            a.l1 * entries,
-            a.l1 * a.l1 * entries,
-            a.l1,
-            integer=a.integer,
-            says=a.says.made("partial sums of"),
-            size=None if a.size is None else a.size * entries,
-            floats=a.floats,
-        )
-        return in_range(reader, found)
-    return NotImplemented
+    if not isinstance(a, Statistic) or len(a.shape) != 1 or not whole_axis(axis):
+        return NotImplemented
+    entries = a.shape[0]
+    size = None if a.size is None else a.size * entries
+    says = a.says.made("partial sums of")
+    found = a.changed(a.l1 * entries, a.l1 * a.l1 * entries, a.l1, says=says, size=size)
+    return in_range(reader, found)
 
 
 def argmax(reader: Interpreter, a: Value, axis: Value = None) -> Value:
@@ -594,7 +575,6 @@ def _pooled(reader: Interpreter, parts: tuple[Records, ...]) -> Records:
 
 def printed(reader: Interpreter, *values: Value, **settings: Value) -> Value:
     """Release the values: printed output is public."""
-    if reader.each_record:
-        raise reader.refuse("something is printed for each record")
+    reader.require_once("something is printed for each record")
     for value in (*values, *settings.values()):
         reader.public(reader.opened(value), "what is printed")

@@ -48,7 +48,7 @@ from dpcp_audit.proving.exact_numbers import (
     with_logarithm,
 )
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_law, is_narrow
+from dpcp_audit.proving.sources import DIMENSIONLESS, NARROW, is_dimensionless, is_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,12 +114,14 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.quantile", order.order_statistic, "it lies within the range", "scalar"),
     Rule("np.percentile", order.order_statistic, "it lies within the range", "scalar"),
     Rule("np.median", order.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.min", order.smallest_of, _LIPSCHITZ, "scalar"),
-    Rule("np.max", order.largest_of, _LIPSCHITZ, "scalar"),
-    Rule("min", order.smallest, _LIPSCHITZ, "scalar"),
-    Rule("max", order.largest, _LIPSCHITZ, "scalar"),
-    Rule("np.maximum", order.larger, _LIPSCHITZ, _ENTRYWISE),
-    Rule("np.minimum", order.smaller, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.min", order.of_all(min), _LIPSCHITZ, "scalar"),
+    Rule("np.max", order.of_all(max), _LIPSCHITZ, "scalar"),
+    Rule("np.amin", order.of_all(min), _LIPSCHITZ, "scalar"),
+    Rule("np.amax", order.of_all(max), _LIPSCHITZ, "scalar"),
+    Rule("min", order.of_python(min), _LIPSCHITZ, "scalar"),
+    Rule("max", order.of_python(max), _LIPSCHITZ, "scalar"),
+    Rule("np.maximum", order.of_each(max), _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.minimum", order.of_each(min), _LIPSCHITZ, _ENTRYWISE),
     Rule("np.clip", order.clip, _LIPSCHITZ, _ENTRYWISE),
     Rule("np.abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
     Rule("abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
@@ -180,35 +182,27 @@ TABLE: tuple[Rule, ...] = (
 )
 
 
-def _modules() -> dict[str, Any]:
-    return {
-        "np": np,
-        "np.linalg": np.linalg,
-        "math": math,
-        "": builtins,
-        "scipy.special": sys.modules.get("scipy.special"),
-    }
-
-
 OPTIONAL = ("scipy.special",)
 """Modules whose functions are known as soon as they are loaded."""
-_HOMES = {
-    "np": "numpy",
-    "np.linalg": "numpy",
-    "math": "math",
-    "scipy.special": "scipy",
-    "": "builtins",
+_MODULES: dict[str, tuple[Any, str]] = {
+    "np": (np, "numpy"),
+    "np.linalg": (np.linalg, "numpy"),
+    "math": (math, "math"),
+    "": (builtins, "builtins"),
 }
+"""The modules of functions, and the names of their homes."""
 
 
 def _found() -> Iterator[tuple[Any, Rule]]:
-    modules = _modules()
+    loaded = [name for name in OPTIONAL if name in sys.modules]
+    modules = _MODULES | {each: (sys.modules[each], each.partition(".")[0]) for each in loaded}
     for rule in TABLE:
-        home, _, name = rule.name.removesuffix(".accumulate").rpartition(".")
-        if modules[home] is None:
+        place, _, name = rule.name.removesuffix(".accumulate").rpartition(".")
+        if place not in modules:
             continue  # not loaded: no function uses it
-        function = getattr(modules[home], name)
-        if _is_genuine(function, _HOMES[home]):  # else patched before this module was loaded
+        module, home = modules[place]
+        function = getattr(module, name)
+        if _is_genuine(function, home):  # else patched before this module was loaded
             yield function.accumulate if rule.name.endswith(".accumulate") else function, rule
 
 
@@ -225,10 +219,7 @@ def _is_genuine(function: Any, home: str) -> bool:
 
 def known_functions() -> dict[Any, Rule]:
     """Return the rule of each known function."""
-    found = dict(_found())
-    for alias, name in {"amin": "np.min", "amax": "np.max", "absolute": "np.abs"}.items():
-        found[getattr(np, alias)] = next(rule for rule in TABLE if rule.name == name)
-    return found
+    return dict(_found())
 
 
 def _owner(method: Any) -> Any:
@@ -319,8 +310,8 @@ def _check_result(reader: Interpreter, value: Any) -> None:
     each = value if isinstance(value, tuple | list) else (value,)
     if any(map(is_dimensionless, each)):
         raise reader.refuse(DIMENSIONLESS, "make it a number: float(...)")
-    if any(map(is_narrow, each)):
-        raise reader.refuse(NARROW)
+    for one in each:
+        reader.require_wide(one)
 
 
 def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Value]) -> Value:
@@ -329,11 +320,8 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
         raise reader.refuse(HELD_BEFORE)
     if any(isinstance(each, tuple) and not is_known(each) for each in args):
         raise AssertionError("only plain values are handed on")
-    try:
-        with np.errstate(all="raise" if reader.for_some else "ignore"):  # a warning of some records
-            value = target(*map(plain, args), **{name: plain(each) for name, each in kw.items()})
-    except Exception as error:
-        raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
+    with reader.computing():
+        value = target(*map(plain, args), **{name: plain(each) for name, each in kw.items()})
     _check_result(reader, frozen(value))
     entrywise = all(isinstance(each, np.ndarray) for each in (value, *args[:1]))
     entrywise = entrywise and len(args) == 1 and not kw

@@ -165,6 +165,7 @@ class Present(Hidden):
 class Shown(Hidden):
     """A noisy value where its counts are present, and a known number elsewhere."""
 
+    called = "noise where a count is above 0"
     noisy: Noisy
     present: Present
     other: Fraction

@@ -112,6 +112,7 @@ class Each(Hidden):
         Its name, of which norms are known.
     """
 
+    called = "a tensor for each record"
     shape: Shape
     size: Fraction
     steep: Fraction
@@ -133,6 +134,7 @@ class Each(Hidden):
 class TorchSource(Hidden):
     """A generator of PyTorch's that is made in the function."""
 
+    called = "a source"
     token: int
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 import ctypes
+import importlib.metadata
 import linecache
 import math
 import sys
@@ -28,6 +29,8 @@ from dpcp_audit.proving.sources import codes_in, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from dpcp_audit.proving.reading import Interpreter
 
 _OF_IMPORT = {
     "__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__name__", "__package__",
@@ -55,6 +58,26 @@ class _File:
     codes: list[types.CodeType]
     builtins: list[str]
     used: list[tuple[str, str]]
+
+
+def home_of(reader: Interpreter, name: str, version: str) -> Path:
+    """Return the folder of an installed library; refuse one of a version that is not known."""
+    try:
+        found = importlib.metadata.version(name)
+        place = importlib.metadata.distribution(name).locate_file(name)
+    except importlib.metadata.PackageNotFoundError:
+        raise reader.refuse(f"{name} is not installed, and yet in use") from None
+    if not found.startswith(version):
+        raise reader.refuse(f"{name} {found} is not known", f"it is known as {version.rstrip('.')}")
+    return Path(str(place)).resolve()
+
+
+def require_unchanged(reader: Interpreter, *modules: types.ModuleType) -> None:
+    """Refuse modules of which a name means something else than their files say."""
+    for module in modules:
+        changed = changed_in(module)
+        if changed:
+            raise reader.refuse(f"{changed} of {module.__name__} is not what its file says")
 
 
 def changed_in(module: types.ModuleType) -> str:

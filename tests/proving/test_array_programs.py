@@ -52,7 +52,7 @@ VECTORS = (
     "np.histogram({s}, bins=3, range=(0.0, 1.0))[0]", "np.array([{t}, {u}, 1.0])",
     "np.searchsorted(np.sort({a}), np.array([0.2, 0.4, 0.7]))",
     "np.array([np.sum({s} > x) for x in (0.2, 0.4, 0.9)])", "{v} * {c}", "{v} + {w}", "{v} - {w}",
-    "{v} + {t}", "{v} - {v}.max()", "np.cumsum({v})", "{v} * np.array([1.0, 2.0, -1.0])", "-{v}",
+    "{v} + {t}", "{v} - {v}.max()", "np.cumsum({v})", "-{v}",
     "np.clip({v}, 0, 1)", "{v}[::-1]", "{v}.astype(float)", "np.asarray({v})", "{v} + p",
     "np.array([{a}[:2].sum(), {a}[2:].sum(), {t}])", "{v} if p > 0 else {w}",
 )  # fmt: skip

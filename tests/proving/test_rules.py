@@ -58,7 +58,6 @@ OF_RECORDS = {
     "cumulated": lambda x: np.cumsum(np.histogram(x, EDGES)[0]),
     "list of counts": lambda x: np.array([np.sum(x <= t) for t in EDGES]),
     "utility": lambda x: -np.abs(np.searchsorted(np.sort(x), EDGES) - 3.5),
-    "scaled": lambda x: np.histogram(x, EDGES)[0] * np.array([1.0, 2, 3, -4, 5, 6, 7]),
     "shifted by a statistic": lambda x: np.histogram(x, EDGES)[0] - np.sum(x),
     "clipped statistic": lambda x: np.clip(np.histogram(x, EDGES)[0], 1, 2),
     "largest count": lambda x: np.max(np.histogram(x, EDGES)[0]),
@@ -68,7 +67,7 @@ OF_RECORDS = {
     "rows of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=1),
     "columns of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=0),
     "rows of scaled counts": lambda x: (
-        (np.histogram(x, EDGES)[0][1:] * np.array([2.0, 3, -4, 5, 6, 7])).reshape(3, 2).sum(axis=-1)
+        (np.histogram(x, EDGES)[0][1:] * -4.0).reshape(3, 2).sum(axis=-1)
     ),
     "column against numbers": lambda x: (x[:, None] <= EDGES).sum(axis=0),
     "numbers against a row": lambda x: (EDGES[:, None] < x[None, :]).sum(axis=-1),
