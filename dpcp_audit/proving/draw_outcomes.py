@@ -35,17 +35,19 @@ from dpcp_audit.proving.exact_numbers import (
     plain,
     rational_of,
 )
-from dpcp_audit.proving.interpreter import PathReader
+from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.local_values import ONE, Axis, Drawn, UniformDraw, draw, tabled
 from dpcp_audit.proving.sources import is_function
 from dpcp_audit.proving.table import GLOBAL_DRAWS
 from dpcp_audit.stats.enclosures import ball, lower, normal_cdf
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Iterable
 
     from dpcp_audit.proving.paths import Choices
     from dpcp_audit.proving.reading import Interpreter
+    from dpcp_audit.proving.statements import Ends
 
 _MOST = 2_000
 """Outcomes of one draw."""
@@ -63,8 +65,8 @@ _NONE: _Level = (0, ZERO)
 _ALL: _Level = (_DOUBLES, ONE)
 
 
-class DrawReader(PathReader):
-    """Reads along one path of outcomes of draws.
+class DrawReader(Reader):
+    """Reads along one path of outcomes of draws, on which the outcome of every condition is known.
 
     Parameters
     ----------
@@ -72,6 +74,7 @@ class DrawReader(PathReader):
         The ways that are taken where the path divides.
     """
 
+    ends_in_errors = False
     rarest = 2.0**-32
     """Chance below which a uniform double, a multiple of 2⁻⁵³, is not as good as a real number."""
 
@@ -109,7 +112,13 @@ class DrawReader(PathReader):
 
     def truth(self, value: Value) -> bool:
         """Return True if a condition holds on this path."""
-        return super().truth(self.settled(value))
+        known = super().truth(self.settled(value))
+        if known is None:
+            raise self.refuse("a condition whose outcome is not known")
+        return known
+
+    def _do_Try(self, node: ast.Try) -> Ends:
+        raise self.refuse("errors are caught, which may come from the data")
 
     def settled(self, value: Value) -> Value:
         """Return a drawn value as the number that it is on this path."""

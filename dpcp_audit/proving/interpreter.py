@@ -1,8 +1,7 @@
 """The interpreter: expressions, calls and what a call observes.
 
 ``Reader`` walks the source once. Branches on public values of unknown outcome are both followed
-and joined; anything that is not known here stops the reading, with its line. ``PathReader`` reads
-along one path, on which the outcome of every condition is known.
+and joined; anything that is not known here stops the reading, with its line.
 """
 
 # pyright: reportUnknownVariableType=false
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.proving.distances import Cell
     from dpcp_audit.proving.sources import FunctionSource
-    from dpcp_audit.proving.statements import Ends
 
 
 _DEEPEST = 40
@@ -406,19 +404,3 @@ def _is_straight(node: ast.FunctionDef | ast.Lambda) -> bool:
 
 def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-class PathReader(Reader):
-    """The part of a reading of one path that keeps it to one."""
-
-    ends_in_errors = False
-
-    def _do_Try(self, node: ast.Try) -> Ends:
-        raise self.refuse("errors are caught, which may come from the data")
-
-    def truth(self, value: Value) -> bool:
-        """Return True if a condition holds, which is known on the present path."""
-        known = super().truth(value)
-        if known is None:
-            raise self.refuse("a condition whose outcome is not known")
-        return known
