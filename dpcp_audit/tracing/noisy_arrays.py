@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.tracing.draws import NoiseVector
     from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.tracing.traced_numbers import Terms
 
 
 _CELL = np.dtype(
@@ -155,6 +156,29 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
         cells[out] = _cells_of(self.path, np.broadcast_to(other, cells.shape)[out])
         return NoisyArray(self.path, cells)
 
+    def total(self) -> Any:
+        """Return the sum of all entries; ``NotImplemented`` where that is not known."""
+        cells = self.cells.ravel()
+        if (cells["draw"] < _PLAIN).any():
+            return NotImplemented
+        noisy = cells[cells["draw"] != _PLAIN]
+        value, offset = cells["value"].sum(), cells["offset"].sum()
+        terms: Terms = {}
+        for draw, scale in zip(noisy["draw"].tolist(), noisy["scale"].tolist(), strict=True):
+            own = self.path.draws[draw]
+            terms[own] = terms.get(own, 0.0) + scale
+        left = {draw: scale for draw, scale in terms.items() if scale}
+        return Traced(self.path, value, float(offset), left) if left else offset
+
+    def chosen(self, condition: Any, first: Any, other: Any) -> Any:
+        """Return the entries of one array where a condition holds, and of another elsewhere."""
+        known = all(_is_noisy(each) or _finite(each) is not None for each in (first, other))
+        if _is_noisy(condition) or not known:
+            return NotImplemented
+        return self._wrapped(
+            np.where(condition, _cells_of(self.path, first), _cells_of(self.path, other))
+        )
+
     def moved(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Apply a function that only moves entries."""
         return self._wrapped(function(self.cells, *values_of(args), **kwargs))
@@ -210,6 +234,16 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
             return self.moved(np.copy)
         return self.objects() if np.dtype(dtype) == object else self.read().astype(dtype)
 
+    def sum(self, axis: Any = None, **kwargs: Any) -> Any:
+        """Return the sum, still traced."""
+        return np.add.reduce(cast("Any", self), axis=axis, **kwargs)
+
+    def mean(self, axis: Any = None, **kwargs: Any) -> Any:
+        """Return the mean, still traced."""
+        if axis is None and not kwargs:
+            return self.sum() / self.cells.size
+        return self.objects().mean(axis, **kwargs)
+
     def clip(self, low: Any = None, high: Any = None, **kwargs: Any) -> Any:
         """Return the entries between bounds."""
         return np.clip(cast("Any", self), low, high, **kwargs)
@@ -255,9 +289,13 @@ for _plain in (bool, float, int, complex, repr, str, format, operator.index):
     setattr(NoisyArray, f"__{_plain.__name__}__", _of_objects(_plain))
 
 
+def _is_noisy(value: Any) -> bool:
+    return isinstance(value, WholeArray | Traced | TracedArray)
+
+
 def _finite(value: Any) -> Any:
     """Return a plain number or array of finite numbers; None of anything else."""
-    if isinstance(value, WholeArray | Traced | TracedArray):
+    if _is_noisy(value):
         return None
     found = np.asarray(value)
     return found if found.dtype.kind in "biuf" and np.isfinite(found).all() else None

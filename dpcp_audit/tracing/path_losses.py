@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -476,6 +477,7 @@ def _number(offset: Any) -> float:
     return float(np.ravel(offset)[0])
 
 
+@cache
 def _is_symmetric(law: NoiseLaw) -> bool:
     z = np.array([0.5, 1.0, 2.0])
     return not law.discrete and np.allclose(law.log_point(z), law.log_point(-z))

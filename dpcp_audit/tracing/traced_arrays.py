@@ -142,8 +142,11 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
 def _of_whole(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
     """Apply a ufunc to arrays that are one object; to objects where that is not known."""
     whole = next(each for each in inputs if isinstance(each, WholeArray))
-    known = method == "__call__" and not kwargs
-    result = whole.ufunc(ufunc, inputs) if known else NotImplemented
+    result = NotImplemented
+    if method == "__call__" and not kwargs:
+        result = whole.ufunc(ufunc, inputs)
+    elif ufunc is np.add and method == "reduce" and kwargs == {"axis": None}:
+        result = whole.total()
     if result is not NotImplemented:
         return result
     objects = tuple(each.objects() if isinstance(each, WholeArray) else each for each in inputs)
@@ -179,10 +182,24 @@ def apply_function(  # noqa: PLR0911  (one return a kind of function)
     if name == "clip" and not kwargs and len(args) == 3:
         return _clipped(*args)
     if name in _MOVING:
-        if name in _SHIFTING and isinstance(args[0], WholeArray):
-            return args[0].moved(function, *args[1:], **kwargs)
+        found = _moved_whole(function, args, kwargs)
+        if found is not NotImplemented:
+            return found
         return _wrapped(function(*map(_bare, args), **{k: _bare(v) for k, v in kwargs.items()}))
     return function(*values_of(tuple(args)), **values_in(kwargs))
+
+
+def _moved_whole(function: Any, args: Any, kwargs: Any) -> Any:
+    """Move or add the entries of an array that is one object; else ``NotImplemented``."""
+    name = function.__name__
+    whole = next((each for each in args if isinstance(each, WholeArray)), None)
+    if whole is not None and name in _SHIFTING and whole is args[0]:
+        return whole.moved(function, *args[1:], **kwargs)
+    if whole is not None and name == "sum" and not kwargs and len(args) == 1:
+        return whole.total()
+    if whole is not None and name == "where" and len(args) == 3:
+        return whole.chosen(*args)
+    return NotImplemented
 
 
 def _clipped(numbers: Any, low: Any, high: Any) -> Any:

@@ -300,6 +300,14 @@ class WholeArray:
         """Apply a function of NumPy; ``NotImplemented`` where only objects can."""
         raise NotImplementedError
 
+    def total(self) -> Any:
+        """Return the sum of all entries; ``NotImplemented`` where only objects can."""
+        raise NotImplementedError
+
+    def chosen(self, condition: Any, first: Any, other: Any) -> Any:
+        """Return the entries of one array where a condition holds, and of another elsewhere."""
+        raise NotImplementedError
+
     def moved(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Apply a function that only moves entries."""
         raise NotImplementedError

@@ -80,6 +80,16 @@ def _of_two_calls(counts: Any, *, rng: Any) -> Any:
     return np.clip(noisy, 0, None)
 
 
+def _chosen(counts: Any, *, rng: Any) -> Any:
+    noisy = counts + rng.laplace(size=6)
+    return [np.where(noisy > 1, noisy, 0), np.where(counts > 100, 5, -noisy)]
+
+
+def _total(counts: Any, *, rng: Any) -> Any:
+    noisy = counts + rng.normal(size=6)
+    return [np.sum(noisy), noisy.mean()]
+
+
 def _sorted_in_place(counts: Any, *, rng: Any) -> Any:
     noisy = counts + rng.laplace(size=6)
     noisy.sort()
@@ -99,6 +109,8 @@ _FUNCTIONS = (
     _repeated,
     _one_seen_first,
     _of_two_calls,
+    _chosen,
+    _total,
     _sorted_in_place,
 )
 
