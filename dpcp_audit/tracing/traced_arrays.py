@@ -176,7 +176,8 @@ def apply_function(  # noqa: PLR0911  (one return a kind of function)
     if name in _SEARCHES and len(args) == 2 and _is_sought(args, _SEARCHES[name]):
         return _searched(name, args, kwargs)
     if name in _OWN and not isinstance(args[0], Traced):
-        return getattr(traced_array(args[0]), _OWN[name])(*args[1:], **kwargs)
+        own = args[0] if isinstance(args[0], WholeArray) else traced_array(args[0])
+        return getattr(own, _OWN[name])(*args[1:], **kwargs)
     if name in _LIKE:
         return function(np.zeros(_shape_of(args[0])), *args[1:], **kwargs)
     if name == "clip" and not kwargs and len(args) == 3:
@@ -190,13 +191,11 @@ def apply_function(  # noqa: PLR0911  (one return a kind of function)
 
 
 def _moved_whole(function: Any, args: Any, kwargs: Any) -> Any:
-    """Move or add the entries of an array that is one object; else ``NotImplemented``."""
+    """Move the entries of an array that is one object; else ``NotImplemented``."""
     name = function.__name__
     whole = next((each for each in args if isinstance(each, WholeArray)), None)
     if whole is not None and name in _SHIFTING and whole is args[0]:
         return whole.moved(function, *args[1:], **kwargs)
-    if whole is not None and name == "sum" and not kwargs and len(args) == 1:
-        return whole.total()
     if whole is not None and name == "where" and len(args) == 3:
         return whole.chosen(*args)
     return NotImplemented
@@ -403,12 +402,13 @@ _OWN = {
     "min": "min",
     "amin": "min",
     "mean": "mean",
+    "sum": "sum",
 }
 _LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "size"})
 _MOVES = """
 append array_split atleast_1d atleast_2d broadcast_to clip column_stack concatenate copy
 cumsum delete diff dot dstack expand_dims flip fliplr flipud hsplit hstack inner insert
-moveaxis outer ravel repeat reshape roll rollaxis split squeeze stack sum swapaxes take
+moveaxis outer ravel repeat reshape roll rollaxis split squeeze stack swapaxes take
 tensordot tile transpose vdot vsplit vstack where
 """
 _SHIFTS = """
