@@ -317,7 +317,7 @@ class ScorePairs(PairSpace):
         The target's miscoverage level where it is known: its rank is ⌈(1−α)(n+1)⌉.
     """
 
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: tuple[float, float] = (0.0, 1.0)  # pyright: ignore[reportIncompatibleMethodOverride]
     sizes: tuple[int, ...] = (500, *SMALL_SIZES)
     relation: Relation = Relation.SUBSTITUTION
     alpha: float | None = None
