@@ -48,6 +48,8 @@ GOOD: list[tuple[values.Value, object, object]] = [
     (values.Pair(), [-1, 2], (-1.0, 2.0)),
     (values.KeywordTable(), {"a": 1}, {"a": 1}),
     (values.Duration(), "1.5m", 90.0),
+    (values.Duration(), "2h", 7200.0),
+    (values.Duration(), "0.5 s", 0.5),
 ]
 BAD: list[tuple[values.Value, object, str]] = [
     (values.Text(), " ", "x must be a text, got ' '"),

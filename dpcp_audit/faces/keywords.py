@@ -18,7 +18,6 @@ from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of, split
 from dpcp_audit.words import options
-from dpcp_audit.words import options as tables
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import listening
 from dpcp_audit.words.errors import UsageError
@@ -174,7 +173,7 @@ def takes_options(*others: Option, **defaults: object) -> Callable[[F], F]:
     return decorate
 
 
-def run_settings_of(options: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
+def run_settings_of(given: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the keywords of the check as they are, and those of the run, read.
 
     Examples
@@ -182,13 +181,13 @@ def run_settings_of(options: Mapping[str, object]) -> tuple[dict[str, Any], dict
     >>> run_settings_of({"n": 20, "strict": True, "rng": 7})
     ({'n': 20}, {'strict': True, 'seed': 7})
     """
-    given = dict(options)
-    names = {each.name for each in RUN_OPTIONS}
-    run = {name: given.pop(name) for name in options if name in names}
-    rng = given.pop("rng", None)
+    of_run = {"rng", *(each.name for each in RUN_OPTIONS)}
+    own = {name: value for name, value in given.items() if name not in of_run}
+    run = {name: value for name, value in given.items() if name in of_run}
+    rng = run.pop("rng", None)
     if rng is not None:
         run["seed"] = seed_of(run.get("seed"), rng)
-    return given, tables.read(RUN_OPTIONS, run)
+    return own, options.read(RUN_OPTIONS, run)
 
 
 def seed_of(seed: object, rng: object) -> Any:
@@ -265,6 +264,7 @@ class _InProcess(TargetSpec):
         )
 
 
+@options.hinted(_ADVICE)
 def spec_of(
     function: Callable[..., Any] | str,
     guarantees: Sequence[Guarantee],
@@ -300,28 +300,7 @@ def spec_of(
     ValueError
         If an option or the function cannot be used; the message says which, and why.
     """
-    with options.hinted(_ADVICE):
-        return _spec_of(
-            *(function, guarantees, _known(given)),
-            file=file,
-            draws=draws,
-            detect=detect,
-            forced_draws=forced_draws,
-            claimed=claimed,
-        )
-
-
-def _spec_of(
-    function: Callable[..., Any] | str,
-    guarantees: Sequence[Guarantee],
-    given: dict[str, Any],
-    *,
-    file: str,
-    draws: int | None,
-    detect: float | None,
-    forced_draws: int | None,
-    claimed: bool,
-) -> CheckSpec:
+    given = _known(given)
     if claimed:
         _require_guarantees(guarantees)
     require_one_effort(given)
@@ -340,6 +319,7 @@ def _spec_of(
     return plan_here(spec)
 
 
+@options.hinted(_ADVICE)
 def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> CheckSpec:
     """Return the check of any target of a kind, with its draws planned; it cannot run.
 
@@ -348,15 +328,14 @@ def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> 
     ValueError
         If the option is invalid; the message names it.
     """
-    with options.hinted(_ADVICE):
-        given = _known(given) | {"kind": kind}
-        _require_guarantees([guarantee])
-        place = f"any:{kind}"
-        target = target_of(given, _InProcess, spell=options.plain, target=place, function=closed)
-        spec = CheckSpec.of(target, [guarantee], {"name": kind} | given, spell=options.plain)
-        if spec.privacy:
-            require_pairs(spec)
-        return planned(spec, {})
+    given = _known(given) | {"kind": kind}
+    _require_guarantees([guarantee])
+    place = f"any:{kind}"
+    target = target_of(given, _InProcess, spell=options.plain, target=place, function=closed)
+    spec = CheckSpec.of(target, [guarantee], {"name": kind} | given, spell=options.plain)
+    if spec.privacy:
+        require_pairs(spec)
+    return planned(spec, {})
 
 
 def telling_calls(row: Row, tell: Callable[[str], object]) -> AbstractContextManager[None]:

@@ -10,7 +10,7 @@ import threading
 import time
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.engine import cell_template
 from dpcp_audit.engine import journal as journals
@@ -537,24 +537,15 @@ def _termination_as_interrupt() -> Generator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class Show(Protocol):
-    """Prints results for people."""
-
-    def __call__(
-        self, document: dict[str, Any], *, stream: TextIO, results: Path | None, display: Display
-    ) -> None:
-        """Print them; ``results`` is the results file that was written, if there is one."""
-        ...
-
-
 def publish(
     results: dict[str, Any],
     writers: tuple[Writer, ...],
     options: argparse.Namespace,
-    show: Show | None = None,
+    show: Callable[..., None] | None = None,
 ) -> None:
     """Write the reports; what ``show`` prints, a summary unless given, goes to stdout.
 
+    It is called as ``print_summary`` is, with the results file that was written, if there is one.
     Of a quiet run it is the sum alone. Where a report goes to stdout, it goes to stderr. Of a run
     that was stopped the reports have no figures, since whoever stopped it waits; ``dpcp-audit
     report`` draws them from the results.

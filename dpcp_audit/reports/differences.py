@@ -16,6 +16,7 @@ from rich.text import Text
 
 from dpcp_audit.engine.run_settings import end_of_run
 from dpcp_audit.reports.formats.html import page_environment
+from dpcp_audit.reports.formats.markdown import inline, rows_of
 from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.summary import run_facts
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import PlainData
 
 
-_SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~|$#"})
 _P_VALUE = "p, adjusted"
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -220,19 +220,20 @@ def render_markdown(data: Mapping[str, Any]) -> str:
     changed = [row for row in data["changes"] if row["changed"]]
     rows = [cells_of(row) for row in changed]
     if rows:
-        heads = [name if name == _P_VALUE else name.capitalize() for name in columns_of(data)]
-        rule = ["--:" if name == _P_VALUE else ":--" for name in heads]
-        lines += [f"| {' | '.join(heads)} |", f"|{'|'.join(rule)}|"]
-        lines += [f"| {' | '.join(map(_escape, row))} |" for row in rows]
+        heads = {
+            name if name == _P_VALUE else name.capitalize(): "--:" if name == _P_VALUE else ":--"
+            for name in columns_of(data)
+        }
+        lines += rows_of(heads, (map(inline, row) for row in rows))
         lines += [
             "",
-            *(f"- {_escape(row['id'])}: {_escape(ground_of(row))}" for row in changed),
+            *(f"- {inline(row['id'])}: {inline(ground_of(row))}" for row in changed),
             "",
         ]
-    lines += [f"Compared {data['finished']}: {_escape(data['command'])}", ""]
+    lines += [f"Compared {data['finished']}: {inline(data['command'])}", ""]
     for name, facts in zip(titles_of(data), data["origins"], strict=False):
         lines += [f"<details><summary>{html.escape(name)}</summary>", ""]
-        lines += [*(f"- {key}: {_escape(value)}" for key, value in facts.items()), "", "</details>"]
+        lines += [*(f"- {key}: {inline(value)}" for key, value in facts.items()), "", "</details>"]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -249,10 +250,6 @@ def ground_of(row: Mapping[str, Any]) -> str:
     side: Mapping[str, Any] = row["new"] or next(filter(None, reversed(sides_of(row))))
     assumed = f" Assumes: {side['assumptions']}." if side["assumptions"] else ""
     return f"{side['sentence']}{assumed}"
-
-
-def _escape(text: str) -> str:
-    return html.escape(" ".join(text.split()), quote=False).translate(_SPECIAL)
 
 
 _FOLDED = {"quantity", "remark"}

@@ -208,8 +208,6 @@ class Entry:
         The line that spends the loss, or where the claim is made, with its text; "" if unknown.
     worse : str
         The way in which it got worse than in an earlier session; "" where it did not.
-    power : str
-        The smallest violation that would have been refuted, in a sentence; "" where it is unknown.
     factor : float or None
         The smallest violation that would have been refuted, as a multiple of the promise.
     breach : Breach
@@ -246,7 +244,6 @@ class Entry:
     source: str
     place_in_code: str
     note: str
-    power: str
     factor: float | None
     error: str
     replay: str
@@ -314,13 +311,13 @@ class Entry:
         return self.standing not in OWN
 
     @property
-    def rank(self) -> tuple[bool, int, bool, int, float, int]:
+    def rank(self) -> tuple[bool, int, bool, bool, float, int]:
         """The sort key: contradictions, verdict, standing, promise, how much worse."""
         return (
             not self.contradicts,
             WORST_FIRST.index(self.verdict),
             self.apart and self.refuted,
-            self.breach.promise if self.refuted else 0,
+            self.refuted and not self.breach.guarantee,
             -self.breach.times if self.refuted else 0.0,
             self.place,
         )
@@ -375,7 +372,6 @@ def _entry(
         source=printable("\n".join(source_listing(source_of(finding)))),
         place_in_code=_location(finding),
         note=printable(note_of(finding)),
-        power=power_of(finding),
         factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
         error=printable(HINT.join(filter(None, (finding.get(k) for k in ("error", "hint"))))),
         replay=printable(finding.get("replay") or ""),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.entry import STANDINGS, entries_of, overall_of
 from dpcp_audit.reports.formats.html import page_environment
-from dpcp_audit.reports.formats.markdown import escaped
+from dpcp_audit.reports.formats.markdown import escaped, rows_of
 from dpcp_audit.words.formatting import DASH
 from dpcp_audit.words.results import Standing, Verdict
 
@@ -125,9 +125,9 @@ def render_markdown(data: Mapping[str, Any]) -> str:
     if ledger.missing:
         parts += ["\nInstalled, and not in these runs:\n"]
         parts += [f"- `{name}`: {escaped(summary)}" for name, summary in ledger.missing]
-    head = ("claim", "standing", "verdict", "measured", "claimed")
+    head = dict.fromkeys(("claim", "standing", "verdict", "measured", "claimed"), ":--")
     for paper, entries in ledger.papers.items():
-        parts += [f"\n## {escaped(paper)}\n", *_lines(head, map(_row, entries))]
+        parts += [f"\n## {escaped(paper)}\n", *rows_of(head, map(_row, entries))]
     return "\n".join(parts) + "\n"
 
 
@@ -145,12 +145,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    return _lines(rows[0], (tuple(map(escaped, row)) for row in rows[1:]))
-
-
-def _lines(head: Sequence[str], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    written = [f"| {' | '.join(row)} |" for row in rows]
-    return [f"| {' | '.join(head)} |", f"|{':--|' * len(head)}", *written]
+    return rows_of(dict.fromkeys(rows[0], ":--"), (map(escaped, row) for row in rows[1:]))
 
 
 def render_page(data: Mapping[str, Any]) -> str:

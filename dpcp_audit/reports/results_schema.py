@@ -163,7 +163,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _typed(kind: Any, data: object, place: str) -> Any:
+def typed(kind: Any, data: object, place: str) -> Any:
     """Return plain data as the type, which must fit without any conversion."""
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -195,7 +195,7 @@ def read_results(document: Mapping[str, Any]) -> Results:
     ValueError
         If a key that this tool reads is missing or of another kind; others are ignored.
     """
-    results: Results = _typed(Results, document, "")
+    results: Results = typed(Results, document, "")
     return results
 
 
@@ -209,7 +209,7 @@ def read_overview(overview: object) -> Overview:
     """
     if not is_record(overview) or not {"figures", "tables"} <= overview.keys():
         raise ValueError("overview must hold figures and tables")
-    found: Overview = _typed(Overview, overview, "overview")
+    found: Overview = typed(Overview, overview, "overview")
     try:
         _require_lengths(found.figures)
     except ValueError as error:

@@ -25,7 +25,7 @@ from dpcp_audit.words.formatting import (
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
+from dpcp_audit.words.quantities import Bound, Quantity, Scale
 from dpcp_audit.words.results import (
     EvidenceKind,
     SourceLocation,
@@ -89,8 +89,11 @@ def unproved_sentence(finding: Mapping[str, Any]) -> str:
         return ""
     location = unproved.get("location")
     place = f"{location['file']}:{location['line']}: " if location else ""
-    hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
-    return f"Not proved for every input: {place}{unproved['reason']}.{hint}"
+    return f"Not proved for every input: {place}{unproved['reason']}.{_hint(unproved)}"
+
+
+def _hint(unproved: Mapping[str, Any]) -> str:
+    return f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
 
 
 def undecided_by_proof(finding: Mapping[str, Any]) -> bool:
@@ -367,14 +370,27 @@ def _broken(finding: Mapping[str, Any]) -> str:
     shows = _event(witness["event"], outside=outside)
     if named := witness.get("output"):
         shows = f"{'an output other than' if outside else 'the output'} {named}"
-    times = (
-        f"makes {shows} about {_ratio(likelier / rarer, evidence)} times as likely "
-        f"({share(likelier)} against {share(rarer)})"
-        if rarer
-        else f"makes {shows} possible ({share(likelier)} against none in "
-        f"{number(counts[0]['trials'])} calls)"
-    )
-    return f"{change} {times}; {_allowed(evidence)}. {_certified(evidence)}".rstrip()
+    more = _likelier(shows, (likelier, rarer), evidence, trials=counts[0]["trials"])
+    return f"{change} {more}; {_allowed(evidence)}. {_certified(evidence)}".rstrip()
+
+
+def _likelier(
+    outputs: str, chances: tuple[float, float], evidence: Mapping[str, Any], *, trials: int
+) -> str:
+    """Return that one input makes outputs likelier, or possible, and their chances on both.
+
+    ``trials`` are the calls that did not return them; 0 where the chances are computed.
+    """
+    likelier, rarer = chances
+    if rarer:
+        return (
+            f"makes {outputs} about {_ratio(likelier / rarer, evidence)} times as likely "
+            f"({share(likelier)} against {share(rarer)})"
+        )
+    if trials:
+        none = f"{share(likelier)} against none in {number(trials)} calls"
+        return f"makes {outputs} possible ({none})"
+    return f"makes {outputs} possible ({share(likelier)})"
 
 
 def _tells_more_outside(event: object, likelier: float, rarer: float) -> bool:
@@ -405,16 +421,10 @@ def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
     likelier, rarer = max(first, second), min(first, second)
     event = odds.get("event")
     output = _event(event, outside=False) if event else f"the output {_output(odds['output'])}"
-    trials = odds.get("trials")
-    shows = (
-        f"makes {output} about {_ratio(likelier / rarer, evidence)} times as likely "
-        f"({share(likelier)} against {share(rarer)})"
-        if rarer
-        else f"makes {output} possible ({share(likelier)} against none in {number(trials)} calls)"
-        if trials
-        else f"makes {output} possible ({share(likelier)}), which was "
-        f"{'as good as ' if event else ''}impossible"
-    )
+    trials = odds.get("trials") or 0
+    shows = _likelier(output, (likelier, rarer), evidence, trials=trials)
+    if not rarer and not trials:
+        shows += f", which was {'as good as ' if event else ''}impossible"
     if trials:
         return f"{change} {shows}; {_allowed(evidence)}. {_certified_otherwise(finding)}"
     quantity = Quantity(evidence["quantity"])
@@ -618,7 +628,7 @@ def _found(finding: Mapping[str, Any]) -> str:
         ends = "(exact, on one pair; others may lose more)" if one and undecided else "(exact)"
     one_sided = quantity.is_loss and "≥" in ends and not math.isfinite(to_float(shown["upper"]))
     between = f" {ends}".rstrip()
-    of = shown.get("detail") if quantity.promise is Promise.STATEMENT else ""
+    of = shown.get("detail") if not quantity.is_guarantee else ""
     detail = f", {of}" if of else ""
     at = _at(shown)
     named = "" if quantity.unit else f"{quantity.label} "
@@ -720,8 +730,7 @@ def _too_dear(finding: Mapping[str, Any]) -> str:
     if len(drawn) == 1:
         ((law, scale),) = drawn
         start = f"{where} adds {_LAWS.get(law, law)} noise of scale {scale:.6g}, and "
-    hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
-    return f"Undecided: {start}{unproved['reason']}.{hint}"
+    return f"Undecided: {start}{unproved['reason']}.{_hint(unproved)}"
 
 
 def _refutes_nothing(finding: Mapping[str, Any]) -> str:
@@ -780,9 +789,8 @@ def _stopped_by(finding: Mapping[str, Any]) -> str:
     line that uses it.
     """
     unproved: PlainData = finding.get("unproved") or {}
-    hint = f" Hint: {unproved['hint']}." if unproved.get("hint") else ""
     if _stopped_at_its_line(finding):
-        return f"{unproved['reason']}.{hint}"
+        return f"{unproved['reason']}.{_hint(unproved)}"
     place, used = finding.get("location") or {}, unproved.get("location") or {}
     draws, costs = (
         any(
@@ -791,7 +799,8 @@ def _stopped_by(finding: Mapping[str, Any]) -> str:
         )
         for what, where in (("noise", place), ("cost", used))
     )
-    return f"line {used['line']}: {unproved['reason']}.{hint}" if draws and costs else ""
+    said = f"line {used.get('line')}: {unproved.get('reason')}.{_hint(unproved)}"
+    return said if draws and costs else ""
 
 
 def _spending_line(finding: Mapping[str, Any]) -> LineLoss | None:

@@ -7,7 +7,6 @@ how many times worse than promised a value is.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from dpcp_audit.words.formatting import (
     telling_digits,
     to_float,
 )
-from dpcp_audit.words.quantities import Bound, Promise, Quantity
+from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import AnnotatedLine, EvidenceKind, Verdict
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Breach:
         claim; 1 where the evidence does not exclude the claim.
     """
 
-    promise: Promise
+    guarantee: bool
     consequence: str
     promised: str
     found: str
@@ -69,7 +68,7 @@ class Breach:
 
 
 _NOTHING = Breach(
-    promise=Promise.STATEMENT,
+    guarantee=False,
     consequence="",
     promised=DASH,
     found=DASH,
@@ -91,10 +90,9 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
         return _NOTHING
     quantity, bound = Quantity(evidence["quantity"]), bound_of(evidence)
     digits = telling_digits(evidence)
-    nearest = evidence["lower" if bound is Bound.AT_MOST else "upper"]
-    claimed = evidence.get("claimed")
+    claimed, times = evidence.get("claimed"), times_of(evidence)
     return Breach(
-        promise=quantity.promise,
+        guarantee=quantity.is_guarantee,
         consequence=quantity.consequence(bound),
         promised=DASH if claimed is None else amount(quantity, claimed, bound.sign, digits=digits),
         found=_nearest(evidence, quantity, digits)
@@ -102,7 +100,7 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
         else amount(quantity, evidence["value"], digits=digits),
         quantity="" if quantity.unit else named(evidence),
         surety=_surety(evidence, quantity, digits),
-        times=1.0 if claimed is None else _times(quantity, nearest, claimed, bound),
+        times=1.0 if times is None else max(1.0, times[1 if bound is Bound.AT_MOST else 2]),
     )
 
 
@@ -164,11 +162,6 @@ def _nearest(evidence: Mapping[str, Any], quantity: Quantity, digits: int) -> st
     """Return the end of the interval that is nearest to the claim, with its sign."""
     nearest, sign = certified_end(evidence)
     return amount(quantity, nearest, sign, digits=digits)
-
-
-def _times(quantity: Quantity, nearest: object, claimed: object, bound: Bound) -> float:
-    times = quantity.times_worse(to_float(nearest), to_float(claimed), bound)
-    return 1.0 if math.isnan(times) else max(1.0, times)
 
 
 _LONGEST_WITNESS = 4000

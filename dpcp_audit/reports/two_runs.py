@@ -21,12 +21,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.document import agree
+from dpcp_audit.reports.results_schema import typed
 from dpcp_audit.stats.samples import Shift, comparable, compare_samples
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.errors import require_package
 from dpcp_audit.words.formatting import to_float
 from dpcp_audit.words.quantities import Bound
-from dpcp_audit.words.results import ROUNDING, Count, EvidenceKind, Measure, Sample, Verdict
+from dpcp_audit.words.results import ROUNDING, EvidenceKind, Sample, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,26 +130,12 @@ def _above(first: float | str, second: float | str) -> bool:
 
 
 def _sample(evidence: Mapping[str, Any]) -> Sample | None:
+    """Return the counts or the variance behind a number, where they can be believed."""
     data = evidence.get("sample")
     if data is None:
         return None
-    low, high = (to_float(end) for end in data.get("range", (0.0, 1.0)))
-    sample = Sample(
-        measure=Measure(data["measure"]),
-        counts=tuple(
-            Count(
-                of=count["of"],
-                hits=count["hits"],
-                trials=count["trials"],
-                undecided=count.get("undecided", 0),
-                any_time=count.get("any_time", False),
-            )
-            for count in data.get("counts", ())
-        ),
-        trials=data.get("trials", 0),
-        variance=to_float(data.get("variance", 0.0)),
-        range=(low, high),
-    )
+    sample: Sample = typed(Sample, data, "sample")
+    low, high = sample.range
     believable = 0 <= sample.variance < math.inf and math.isfinite(high - low) and low < high
     return sample if believable else None
 

@@ -229,18 +229,6 @@ def _shown(character: str) -> str:
     return " " if character.isspace() else "\ufffd"
 
 
-def gist(text: str, limit: int) -> str:
-    """Return a text's first sentence.
-
-    Examples
-    --------
-    >>> gist("The mean is 0.9, of 20 runs. More.", 40)
-    'The mean is 0.9, of 20 runs.'
-    """
-    head, stop, _ = text.strip().partition(". ")
-    return clipped(head + stop.rstrip(), limit)
-
-
 def wrapped(text: str, width: int, **settings: Any) -> list[str]:
     """Return a text in lines; no line ends between a number and its sign or unit.
 

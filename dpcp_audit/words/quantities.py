@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from dpcp_audit.words.formatting import number
@@ -36,15 +36,6 @@ class Bound(StrEnum):
         return Bound.AT_LEAST if self is Bound.AT_MOST else Bound.AT_MOST
 
 
-class Promise(IntEnum):
-    """The subject of a promise: privacy, coverage and so on, in the order of the reports."""
-
-    GUARANTEE = 0
-    """Privacy, or coverage."""
-    STATEMENT = 1
-    """A bound, an estimate or an observation on the way to a guarantee."""
-
-
 class Scale(StrEnum):
     """The format and comparison of a quantity's values."""
 
@@ -62,7 +53,7 @@ class Scale(StrEnum):
 class _Kind:
     label: str
     unit: str = ""
-    promise: Promise = Promise.STATEMENT
+    guarantee: bool = False
     scale: Scale = Scale.NUMBER
     bound: Bound = Bound.AT_MOST
     worse: str = "Not true as stated"
@@ -127,9 +118,9 @@ class Quantity(StrEnum):
         return _KINDS[self].unit
 
     @property
-    def promise(self) -> Promise:
-        """True if a claim about it is a guarantee."""
-        return _KINDS[self].promise
+    def is_guarantee(self) -> bool:
+        """True of privacy and coverage; False of a bound, an estimate or an observation."""
+        return _KINDS[self].guarantee
 
     @property
     def scale(self) -> Scale:
@@ -188,7 +179,7 @@ def _privacy(
     return _Kind(
         label=label,
         unit=unit,
-        promise=Promise.GUARANTEE,
+        guarantee=True,
         scale=scale,
         worse=worse or "Leaks more than promised",
         loss=loss,
@@ -213,30 +204,30 @@ _KINDS: dict[Quantity, _Kind] = {
     Quantity.LOSS_RATIO: _privacy("privacy loss over the claim", scale=Scale.TIMES),
     Quantity.COVERAGE: _Kind(
         label="coverage",
-        promise=Promise.GUARANTEE,
+        guarantee=True,
         scale=Scale.SHARE,
         bound=Bound.AT_LEAST,
         worse=_LESS,
         other=_MORE,
     ),
     Quantity.MISCOVERAGE: _Kind(
-        label="miscoverage", promise=Promise.GUARANTEE, scale=Scale.SHARE, worse=_LESS, other=_MORE
+        label="miscoverage", guarantee=True, scale=Scale.SHARE, worse=_LESS, other=_MORE
     ),
     Quantity.COVERAGE_FAILURE: _Kind(
         label="failure probability of the coverage",
-        promise=Promise.GUARANTEE,
+        guarantee=True,
         scale=Scale.RUNS,
         worse="Misses its coverage bound",
     ),
     Quantity.OVER_COVERAGE: _Kind(
         label="probability that the coverage exceeds its upper bound",
-        promise=Promise.GUARANTEE,
+        guarantee=True,
         scale=Scale.RUNS,
         worse=_MORE,
     ),
     Quantity.SET_SIZE: _Kind(
         label="mean set size",
-        promise=Promise.GUARANTEE,
+        guarantee=True,
         worse="Sets are larger than promised",
         other="Sets are smaller than promised",
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, TypeGuard, TypeVar, cast
 
@@ -27,7 +28,6 @@ _LARGEST_INTEGER = 2**63 - 1
 
 _FINITE = "drop missing and infinite entries first: x[np.isfinite(x)]"
 _ENDS = "such as (0.0, 1.0)"
-_SEED = "give a seed, such as rng=0"
 
 
 def is_array(value: object) -> TypeGuard[NDArray[Any]]:
@@ -152,23 +152,26 @@ def _no_integer(value: Any, at_least: int, at_most: int | None) -> str:
 
 def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
     """Return (a, b), finite with a < b."""
-    try:
-        low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise _fail(name, "be a pair (a, b) of numbers", value, _ENDS) from None
+    low, high = _ends(value, name)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise _fail(name, "be finite with a < b", value, _ENDS)
     return low, high
 
 
-def interval(value: object, *, name: str = "bounds") -> tuple[float, float]:
-    """Return (a, b) with a < b; either end may be infinite."""
+def interval(value: object) -> tuple[float, float]:
+    """Return (a, b) with a < b; either end may be infinite. The argument is called bounds."""
+    low, high = _ends(value, "bounds")
+    if not low < high:
+        raise _fail("bounds", "be a pair with a < b", value, _ENDS)
+    return low, high
+
+
+def _ends(value: Any, name: str) -> tuple[float, float]:
+    """Return a pair of numbers."""
     try:
-        low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
+        low, high = (_number(name, end) for end in value)
     except (TypeError, ValueError):
         raise _fail(name, "be a pair (a, b) of numbers", value, _ENDS) from None
-    if not low < high:
-        raise _fail(name, "be a pair with a < b", value, _ENDS)
     return low, high
 
 
@@ -234,8 +237,9 @@ def scores(
     return result
 
 
-def probabilities(value: object, *, name: str = "probabilities") -> FloatArray:
+def probabilities(value: object) -> FloatArray:
     """Return a (n, k) array of class probabilities; every row sums to 1 within 1e-6."""
+    name = "probabilities"
     result = array(value, name=name, ndim=2)
     if ((result < 0) | (result > 1)).any():
         outside = result[(result < 0) | (result > 1)][:3]
@@ -271,11 +275,10 @@ def labels(
     return result.astype(np.int64, copy=False)
 
 
-def generator(rng: object, *, name: str = "rng") -> np.random.Generator:
+def generator(rng: Any) -> np.random.Generator:
     """Return a Generator from a Generator, a seed or None, as SPEC 7 asks of ``rng``."""
-    if isinstance(rng, bool | float | str):
-        raise _fail(name, "be a numpy Generator, an integer seed or None", rng, _SEED)
-    try:
-        return np.random.default_rng(rng)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise _fail(name, "be a numpy Generator, an integer seed or None", rng, _SEED) from None
+    if not isinstance(rng, bool | float | str):
+        with suppress(TypeError, ValueError):
+            return np.random.default_rng(rng)
+    must = "be a numpy Generator, an integer seed or None"
+    raise _fail("rng", must, rng, "give a seed, such as rng=0")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import os
 import re
 import sys
 from pathlib import Path
@@ -12,23 +11,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks.check_options import claims_with
-from dpcp_audit.words.errors import HINT, UsageError, shown
+from dpcp_audit.words.errors import HINT
 from dpcp_audit.words.options import (
     REMOVED,
     RUN_OPTIONS,
     Group,
+    Option,
     dashed,
     described,
     flag_of,
     parser_of,
 )
 from dpcp_audit.words.results import Verdict
-from dpcp_audit.words.values import Duration, is_whole, whole_of
+from dpcp_audit.words.values import Duration, Probability, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dpcp_audit.words.options import Option
+    from dpcp_audit.words.values import Value
 
 
 class Commands(Protocol):
@@ -154,30 +154,19 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
     )
 
 
-def add_profile(parser: Parser, *, default: str | None = "ci") -> None:
-    """Add ``--profile``."""
+def add_settings(parser: Parser) -> None:
+    """Add the settings of a suite's run; None is what is left out, which a journal may settle."""
     parser.add_argument(
         "--profile",
         choices=("smoke", "ci", "full"),
-        default=default,
         help="how much effort to spend (default: ci)",
     )
-
-
-def add_seed(parser: Parser, *, default: int | None = 0) -> None:
-    """Add ``--seed``; ``default`` None tells what a file may settle."""
-    _add_typed(parser, "seed", default=default)
-
-
-def add_jobs(parser: Parser, *, default: int | None = os.cpu_count()) -> None:
-    """Add ``--jobs``."""
-    parser.add_argument(
-        "--jobs",
-        type=whole(1, _MOST_JOBS),
-        default=default,
-        metavar="N",
-        help="worker processes; results do not depend on it (default: all cores)",
-    )
+    for each in sorted(RUN_OPTIONS, key=lambda row: row.name != "seed"):
+        settings = each.value.arguments(default=False)
+        if each.metavar:
+            settings |= {"metavar": each.metavar, "type": parser_of(each)}
+        flag = f"--{dashed(each.name)}"
+        parser.add_argument(flag, dest=each.name, help=described(each), **settings)
 
 
 def add_run_options(parser: Parser, *, budget: bool = True) -> None:
@@ -185,7 +174,12 @@ def add_run_options(parser: Parser, *, budget: bool = True) -> None:
 
     Without ``budget``, ``--budget`` is left to the command, and checks have the default limit.
     """
-    add_jobs(parser, default=None)
+    parser.add_argument(
+        "--jobs",
+        type=_reader("jobs", Whole(at_most=_MOST_JOBS)),
+        metavar="N",
+        help="worker processes; results do not depend on it (default: all cores)",
+    )
     parser.add_argument(
         "--engine",
         default="local",
@@ -198,7 +192,7 @@ def add_run_options(parser: Parser, *, budget: bool = True) -> None:
         parser.add_argument(
             "--budget",
             dest="time_limit",
-            type=duration,
+            type=_reader("budget", Duration()),
             default=DEFAULT_SECONDS,
             metavar="TIME",
             help="stop a check after this time, such as 60s, 5m or 2h (default: 1h)",
@@ -223,23 +217,6 @@ def add_run_options(parser: Parser, *, budget: bool = True) -> None:
     )
     parser.add_argument(
         "--log", type=Path, metavar="PATH", help="append each event to this file, one on a line"
-    )
-
-
-def add_false_alarm(parser: Parser, *, default: float | None = 1e-3) -> None:
-    """Add ``--false-alarm`` and ``--strict``; ``default`` None tells what a file may settle."""
-    _add_typed(parser, "false_alarm", default=default)
-    _add_typed(parser, "strict", default=False)
-
-
-def _add_typed(parser: Parser, name: str, *, default: object) -> None:
-    """Add an option of a run, parsed and with a default."""
-    (row,) = (each for each in RUN_OPTIONS if each.name == name)
-    settings = row.value.arguments(default=default)
-    if row.metavar:
-        settings |= {"metavar": row.metavar, "type": parser_of(row)}
-    parser.add_argument(
-        f"--{dashed(name)}", dest=name, default=default, help=described(row), **settings
     )
 
 
@@ -283,28 +260,9 @@ def add_display(parser: Parser) -> None:
     )
 
 
-def whole(at_least: int, at_most: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers between two bounds, both included."""
-
-    def parse(text: str) -> int:
-        value = whole_of(text)
-        if not is_whole(value) or not at_least <= value <= at_most:
-            raise argparse.ArgumentTypeError(
-                f"must be an integer from {at_least} to {at_most}, got {shown(text, 60)}"
-            )
-        return value
-
-    return parse
-
-
-def duration(text: str) -> float:
-    """Parse a positive time, such as 90, 90s, 1.5m or 2h, as seconds."""
-    try:
-        return Duration().read(text, "TIME")
-    except UsageError:
-        raise argparse.ArgumentTypeError(
-            f"must be positive, such as 60s, 5m or 2h, got {text!r}"
-        ) from None
+def _reader(name: str, value: Value) -> Callable[[str], Any]:
+    """Return the parser of an option that no table has."""
+    return parser_of(Option(name=name, value=value, help=""))
 
 
 def memory(text: str) -> int:
@@ -321,8 +279,5 @@ def memory(text: str) -> int:
     return max(1, int(value))
 
 
-def probability(text: str) -> float:
-    """Parse a probability in (0, 1)."""
-    (row,) = (each for each in RUN_OPTIONS if each.name == "false_alarm")
-    value: float = parser_of(row)(text)
-    return value
+probability = _reader("false-alarm", Probability())
+"""The parser of a probability in (0, 1)."""

@@ -173,10 +173,14 @@ _NEGATIVE = re.compile(r"^-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
 
 
 class HintingParser(argparse.ArgumentParser):
-    """A parser whose errors have a second line, and which knows all negative numbers as such."""
+    """A parser whose errors have a second line, and which knows all negative numbers as such.
+
+    Its help keeps the lines of its texts, and options are not abbreviated, unless it is told so.
+    """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+        as_written = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+        super().__init__(*args, **as_written | {"allow_abbrev": False} | settings)
         self._negative_number_matcher = _NEGATIVE  # argparse takes -1e-3 for an option
 
     def error(self, message: str) -> NoReturn:
@@ -201,8 +205,6 @@ def parser_of_commands(given: str | None = None) -> argparse.ArgumentParser:
         prog="dpcp-audit",
         description="Test the promises of private conformal predictors.",
         epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"dpcp-audit {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

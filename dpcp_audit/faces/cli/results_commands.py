@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable
 
     from dpcp_audit.engine.run_settings import RunSettings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def add_report(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser("report", allow_abbrev=False)
+    parser = commands.add_parser("report")
     arguments.add_results(parser)
     arguments.add_report(parser, required=True)
     parser.set_defaults(execute=execute_report)
@@ -68,8 +68,6 @@ def add_compare(commands: Commands) -> None:
         "compare",
         description=_COMPARE,
         epilog=_COMPARE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("old", type=Path, metavar="OLD.json", help="results of the oldest run")
     parser.add_argument(
@@ -150,8 +148,6 @@ def add_replay(commands: Commands) -> None:
         "replay",
         description=_REPLAY,
         epilog=_REPLAY_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("finding_id", metavar="FINDING-ID", help="the id of a finding")
     arguments.add_results(parser)
@@ -281,8 +277,6 @@ def add_ledger(commands: Commands) -> None:
         "ledger",
         description=_LEDGER,
         epilog=_LEDGER_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "results",
@@ -388,7 +382,7 @@ def _run_of(suite: str, folder: Path) -> dict[str, Any]:
 
 def add_schema(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser("schema", allow_abbrev=False)
+    parser = commands.add_parser("schema")
     parser.set_defaults(execute=execute_schema)
 
 

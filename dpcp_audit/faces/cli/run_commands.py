@@ -15,12 +15,11 @@ from dpcp_audit.faces.cli.main import EXIT_CODES
 from dpcp_audit.words.values import is_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TextIO
 
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.arguments import Commands, Parser
-    from dpcp_audit.faces.runs import Show
     from dpcp_audit.theorems.catalogue import NamedTheorem
     from dpcp_audit.words.options import Option
     from dpcp_audit.words.results import Claim
@@ -31,8 +30,6 @@ def add_run(commands: Commands) -> None:
     parser = commands.add_parser(
         "run",
         epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     arguments.add_selection(parser, default_suite=None)
     add_suite_options(parser)
@@ -46,9 +43,7 @@ def add_run(commands: Commands) -> None:
 
 def add_suite_options(parser: Parser) -> None:
     """Add what every suite is run with; what is left out has its default, or is resumed."""
-    arguments.add_profile(parser, default=None)
-    arguments.add_seed(parser, default=None)
-    arguments.add_false_alarm(parser, default=None)
+    arguments.add_settings(parser)
     arguments.add_run_options(parser)
     arguments.add_report(parser)
     arguments.add_display(parser)
@@ -66,7 +61,7 @@ def run_suite(
     *,
     fixed: Mapping[str, Any] | None = None,
     only: Sequence[str] = (),
-    show: Show | None = None,
+    show: Callable[..., None] | None = None,
 ) -> dict[str, Any]:
     """Run a suite, or go on with a run of it, publish and return the results.
 
@@ -138,7 +133,7 @@ _LONGEST_CELL = 400
 
 def add_list(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser("list", allow_abbrev=False)
+    parser = commands.add_parser("list")
     arguments.add_selection(parser)
     parser.add_argument(
         "--suites",
@@ -265,8 +260,6 @@ def add_theorem(commands: Commands) -> None:
         description=_THEOREM,
         usage="%(prog)s NAME [OPTION]...   (--list shows the names)",
         epilog=_THEOREM_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--list", action="store_true", help="list the theorems, with statements and parameters"
@@ -345,8 +338,6 @@ def parser_of(named: NamedTheorem) -> argparse.ArgumentParser:
         prog=f"dpcp-audit theorem {named.name}",
         usage=f"%(prog)s --pool FILE.npz|NAME {required} [OPTION]...",
         description="\n\n".join(textwrap.fill(line, _WIDTH) for line in told),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     groups = arguments.groups_of(parser)
     arguments.add_options(groups, _options(named))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -10,6 +9,7 @@ from dpcp_audit.words.errors import UsageError, write_whole
 from dpcp_audit.words.results import stem_of
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from dpcp_audit.faces.cli.arguments import Commands
@@ -20,7 +20,7 @@ _TEMPLATE = Path(__file__).with_name("new_claim.txt")
 
 def add_new_claim(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser("new-claim", allow_abbrev=False)
+    parser = commands.add_parser("new-claim")
     parser.add_argument(
         "file", type=Path, metavar="FILE.py", help="the file to write; it must not exist yet"
     )
@@ -68,8 +68,6 @@ def add_completion(commands: Commands) -> None:
     parser = commands.add_parser(
         "completion",
         epilog=_COMPLETION_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("shell", choices=SHELLS, help="whose script")
     parser.set_defaults(execute=execute_completion)

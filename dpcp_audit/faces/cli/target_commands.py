@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import textwrap
@@ -17,6 +16,7 @@ from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.options import RUN_OPTIONS, Group, dashed, read
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpcp_audit.faces.cli.arguments import Commands, Parser
     from dpcp_audit.faces.runs import Plan
     from dpcp_audit.proving.proof_result import ProofResult
+    from dpcp_audit.reports.document import Writer
     from dpcp_audit.reports.terminal import Display
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.config_file import Config
@@ -94,8 +95,6 @@ def _declared(
         description=description,
         usage=f"%(prog)s TARGET --kind KIND {claims} [OPTION]...   (--help lists them all)",
         epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(execute=execute, **defaults)
     return arguments.groups_of(parser)
@@ -183,15 +182,7 @@ def execute_check(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.run_commands import refuse_others
-    from dpcp_audit.faces.runs import (
-        exit_code,
-        publish,
-        require_outputs,
-        resumed,
-        share_imports,
-        time_limit,
-        watch,
-    )
+    from dpcp_audit.faces.runs import require_outputs, resumed, share_imports
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
@@ -212,9 +203,24 @@ def execute_check(options: argparse.Namespace) -> int:
             _announce(rows, settings, decided)
     if len(decided) < len(rows):
         share_imports()
+    return _run(rows, settings, options, writers, decided=decided)
+
+
+def _run(
+    rows: Sequence[Row],
+    settings: RunSettings,
+    options: argparse.Namespace,
+    writers: tuple[Writer, ...],
+    show: Callable[..., None] | None = None,
+    *,
+    decided: Sequence[Finding] = (),
+) -> int:
+    """Check the rows of targets, publish the results and return the exit code."""
+    from dpcp_audit.faces.runs import exit_code, publish, time_limit, watch
+
     options.time_limit = max(map(time_limit, settings.targets), default=options.time_limit)
     results = watch(rows, settings, options, decided)
-    publish(results, writers, options)
+    publish(results, writers, options, show)
     return exit_code(results)
 
 
@@ -463,7 +469,7 @@ def add_trace(commands: Commands) -> None:
 def execute_trace(options: argparse.Namespace) -> int:
     """Load the target, trace it and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.faces.runs import exit_code, plan, publish, time_limit, watch
+    from dpcp_audit.faces.runs import plan
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.loss_rows import rows_of_traces, without_coverage
 
@@ -476,10 +482,8 @@ def execute_trace(options: argparse.Namespace) -> int:
         options={"scope": options.scope},
         **values_of(options, RUN_OPTIONS),
     )
-    options.time_limit = max(map(time_limit, settings.targets))
-    results = watch(rows_of_traces(settings.targets, options.scope), settings, options)
-    publish(results, writers, options, show=_show_lines)
-    return exit_code(results)
+    rows = rows_of_traces(settings.targets, options.scope)
+    return _run(rows, settings, options, writers, _show_lines)
 
 
 _ESTIMATE = """\
@@ -521,7 +525,7 @@ def add_estimate(commands: Commands) -> None:
 def execute_estimate(options: argparse.Namespace) -> int:
     """Load the target, estimate its loss and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.faces.runs import exit_code, plan, publish, time_limit, watch
+    from dpcp_audit.faces.runs import plan
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.loss_rows import (
         ESTIMATE_OPTIONS,
@@ -540,8 +544,5 @@ def execute_estimate(options: argparse.Namespace) -> int:
         options=values_of(options, ESTIMATE_OPTIONS),
         **defaults | values_of(options, RUN_OPTIONS),
     )
-    options.time_limit = max(map(time_limit, settings.targets))
     rows = rows_of_estimates(settings.targets, **settings.options)
-    results = watch(rows, settings, options)
-    publish(results, writers, options, show=_show_tables)
-    return exit_code(results)
+    return _run(rows, settings, options, writers, _show_tables)

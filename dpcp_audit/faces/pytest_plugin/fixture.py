@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 import pytest
 
-from dpcp_audit.engine.tasks import one_thread, plain_data
+from dpcp_audit.engine.tasks import one_thread, plain_data, plain_record
 from dpcp_audit.faces.keywords import coverage_of, label, spec_of, takes_options, telling_calls
 from dpcp_audit.faces.pytest_plugin.audit_session import (
     COMPARED,
@@ -305,7 +305,7 @@ class DPAudit:
             _fail(f"{where} could not be audited: {finding.failure}")
         if outcome.verdict is Verdict.REFUTED:
             said = failure(where, finding.claim, outcome, self.session.share, audited.replay)
-            more = [*_wrapped("note", _note(outcome)), *_witness(outcome.witness)]
+            more = [*_wrapped("note", note_of(_plain(outcome))), *_witness(outcome.witness)]
             more += _source(outcome)
             fold = _wrapped("more", "-v shows how it was found, and the witness")
             _fail("\n".join([said, *(more if self.session.verbose else fold)]))
@@ -318,7 +318,7 @@ class DPAudit:
         if written := outcome.witness.get("representation"):
             warnings.warn(f"{where}: {written}", RepresentationWarning, stacklevel=4)
         if outcome.verdict is Verdict.INCONCLUSIVE:
-            found: Any = plain_data(asdict(outcome))
+            found = _plain(outcome)
             stopped = unproved_sentence(found)
             words = (
                 f"{where}: inconclusive. {stopped} {_calls(audited.spec)} draws cannot detect "
@@ -423,7 +423,7 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
     replay : str
         The command that runs the test again.
     """
-    found: Any = plain_data(asdict(outcome))
+    found = _plain(outcome)
     evidence = found["evidence"]
     surety = "computed, without samples"
     if evidence["n_samples"] is not None:
@@ -441,17 +441,16 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
     return "\n".join(lines)
 
 
-def _note(outcome: Outcome) -> str:
-    found: Any = plain_data(asdict(outcome))
-    return note_of(found)
+def _plain(outcome: Outcome) -> PlainData:
+    """Return an outcome as the sentences of reports read it."""
+    return plain_record(asdict(outcome))
 
 
 def _not_proved(where: str, claim: Claim, outcome: Outcome) -> str:
     """Return the lines of the failure of a claim that must be proved and is not."""
-    found: Any = plain_data(asdict(outcome))
     return "\n".join(
         [
-            *_head(where, f": {unproved_sentence(found)}", claim),
+            *_head(where, f": {unproved_sentence(_plain(outcome))}", claim),
             *_line(outcome),
             *_source(outcome),
         ]

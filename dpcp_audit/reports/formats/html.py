@@ -11,7 +11,7 @@ from dpcp_audit.reports.families import TICKS, position
 from dpcp_audit.reports.summary import ORIGIN, SIGN_OFF, SIGNED, read, run_facts
 from dpcp_audit.reports.terminal import lines, numeric
 from dpcp_audit.words.errors import require_package
-from dpcp_audit.words.formatting import clipped, counted, gist, printable
+from dpcp_audit.words.formatting import clipped, counted, printable
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def page_environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = environment.filters
-    filters |= {each.__name__: each for each in (clipped, counted, gist, position, printable)}
+    filters |= {each.__name__: each for each in (clipped, counted, position, printable)}
     return environment
 
 

@@ -38,8 +38,12 @@ _COLUMNS = {
     "Measured": "--:",
     "Kind": ":--",
 }
-_BROKEN_HEAD = "| Refuted, worst first | What breaks | Promised | Found |"
-_BROKEN_RULE = "|:--|:--|--:|--:|"
+_BROKEN = {
+    "Refuted, worst first": ":--",
+    "What breaks": ":--",
+    "Promised": "--:",
+    "Found": "--:",
+}
 # Characters, but for the number of refuted claims up to which each is detailed.
 _CELL, _PARAGRAPH, _BLOCK, _TABLE, _FOLDED_TABLE = 240, 1500, 4000, 16_000, 24_000
 _MOST_DETAILED = 10
@@ -68,8 +72,8 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     """
     reading = read(document)
     known = dict(run_facts(document))
-    facts = "\n".join(f"- {name}: {_inline(value)}" for name, value in known.items())
-    origin = "; ".join(f"{name}: {_inline(known[name])}" for name in ORIGIN if name in known)
+    facts = "\n".join(f"- {name}: {inline(value)}" for name, value in known.items())
+    origin = "; ".join(f"{name}: {inline(known[name])}" for name in ORIGIN if name in known)
     run = f"<details><summary>This run</summary>\n\n{facts}\n\n</details>"
     tables = [
         run,
@@ -190,19 +194,18 @@ def _broken(reading: Reading) -> str:
     rows = [row for family in reading.broken for row in _promises(family)]
     rows += [row for each in reading.apart for row in _promises(each, " (counted separately)")]
     rows += [row for family in reading.controls for row in _promises(family, " (a control)")]
-    return _shortened([_BROKEN_HEAD, _BROKEN_RULE, *rows], _TABLE)
+    return _shortened(rows_of(_BROKEN, rows), _TABLE)
 
 
-def _promises(family: Family, remark: str = "") -> Iterator[str]:
+def _promises(family: Family, remark: str = "") -> Iterator[tuple[str, ...]]:
     """Yield a row for each broken promise."""
     for entry in family.broken:
-        cells = (
+        yield (
             f"**{_cell(family.name)}**{remark}",
             f"{entry.breach.consequence}: {_cell(entry.statement)}{_tried(entry)}",
             f"{entry.breach.promised}<br>{_cell(entry.breach.quantity)}".removesuffix("<br>"),
             f"**{entry.breach.found}**, {entry.breach.surety}",
         )
-        yield f"| {' | '.join(cells)} |"
 
 
 def _tried(entry: Entry) -> str:
@@ -228,22 +231,23 @@ def _folded_table(id_: str, table: Mapping[str, Any]) -> str:
 def markdown_table(table: Mapping[str, Any]) -> list[str]:
     """Return the lines of a table of the document."""
     columns = table["columns"]
-    rule = "|" + "|".join("--:" if numeric(column) else ":--" for column in columns) + "|"
-    return [_line(column["name"] for column in columns), rule, *map(_line, lines(table))]
+    heads = {inline(column["name"]): "--:" if numeric(column) else ":--" for column in columns}
+    return rows_of(heads, (map(inline, row) for row in lines(table)))
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_inline, cells))} |"
+def rows_of(heads: Mapping[str, str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the lines of a table, of escaped cells; ``heads`` has the side that each is set to."""
+    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
+    lines.insert(1, f"|{'|'.join(heads.values())}|")
+    return lines
 
 
 def _table(entries: Sequence[Entry], most: int = _TABLE) -> str:
     """Return the table of entries; where nothing is expected, without that column."""
     expected = any(entry.expected for entry in entries)
-    names = [name for name in _COLUMNS if expected or name != "Expected"]
-    head, rule = f"| {' | '.join(names)} |", f"|{'|'.join(_COLUMNS[name] for name in names)}|"
+    heads = {name: side for name, side in _COLUMNS.items() if expected or name != "Expected"}
     rows = [dict(zip(_COLUMNS, _row(entry), strict=True)) for entry in entries]
-    lines = [f"| {' | '.join(row[name] for name in names)} |" for row in rows]
-    return _shortened([head, rule, *lines], most)
+    return _shortened(rows_of(heads, ([row[name] for name in heads] for row in rows)), most)
 
 
 def _shortened(lines: Sequence[str], most: int) -> str:
@@ -329,10 +333,10 @@ def _paragraph(text: str) -> str:
 
 def escaped(text: object) -> str:
     """Escape a text so that Markdown and HTML print it as it is, on one line."""
-    return _LINE_START.sub(r"\1\\\2", _inline(text))
+    return _LINE_START.sub(r"\1\\\2", inline(text))
 
 
-def _inline(text: object) -> str:
+def inline(text: object) -> str:
     """Escape a text that stands within a line."""
     flat = " ".join(printable(text).split())
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""Times and sizes as they are written on a command line."""
+"""Sizes and negative numbers as they are written on a command line."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ import pytest
 
 from dpcp_audit.faces.cli import arguments
 from dpcp_audit.faces.cli.main import HintingParser
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("60s", 60), ("1.5m", 90), ("2h", 7200), ("0.5 s", 0.5)]
-)
-def test_times_are_read(text: str, seconds: float) -> None:
-    assert arguments.duration(text) == seconds
 
 
 @pytest.mark.parametrize(
