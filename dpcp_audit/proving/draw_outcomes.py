@@ -5,7 +5,7 @@ not; each with its chance. Of laws of many outcomes, such as rounded noise, the 
 not enumerated, as the far tail is, are left out and counted as nothing.
 """
 
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownLambdaType=false
 from __future__ import annotations
 
 import math

@@ -67,7 +67,7 @@ class Interpreter:
         self.notes: dict[tuple[str, int], list[Note]] = {}
         self.rules = Rules()
         self.unchanged: set[str] = set()
-        self.steps = 0
+        self.steps: int = 0
         self.doubted: Refusal | None = None
         self.reset(ThresholdAnswers() if answers is None else answers)
 
