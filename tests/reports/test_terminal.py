@@ -132,12 +132,6 @@ def test_what_a_target_is_called_moves_no_cursor(document: dict[str, Any]) -> No
     assert not any(line.startswith("REFUTED c") for line in text.splitlines())
 
 
-def test_without_a_verdict_there_is_no_table(document: dict[str, Any]) -> None:
-    text = summary(document | {"findings": []})
-    assert text.splitlines()[0] == "no check was finished: there is no verdict"
-    assert "quantity" not in text
-
-
 def shown(document: dict[str, Any], stream: io.StringIO, **display: Any) -> str:
     print_summary(document, stream=stream, display=Display(**display))
     return stream.getvalue()
@@ -151,23 +145,6 @@ def test_an_id_is_whole_at_every_width(
     monkeypatch.setenv("TERM", "dumb")
     for text in (shown(computed, Terminal()), shown(computed, io.StringIO())):
         assert all(id_ in text for id_ in (*IDS[1:], LONG))
-
-
-def test_where_no_table_fits_a_finding_has_its_own_lines(
-    computed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERM", "dumb")
-    lines = shown(computed, Terminal()).splitlines()
-    place = lines.index("REFUTED histlap.privacy[scale=1/epsilon]")
-    assert lines[place + 1] == "    Practice. Found ε = 2 (exact); promised ε ≤ 1."
-
-
-def test_a_long_id_is_whole_in_a_file(computed: dict[str, Any]) -> None:
-    finding = computed["findings"][0] | {"id": "x" * 200}
-    lines = shown(computed | {"findings": [finding]}, io.StringIO()).splitlines()
-    assert lines[0].split()[:2] == ["PROVED", "x" * 200]
-    assert lines[1].endswith("Proved for every case, by closed form.")
 
 
 def test_quiet_is_the_sum_alone(computed: dict[str, Any]) -> None:

@@ -65,9 +65,6 @@ def test_the_heat_map_is_drawn(tmp_path: Path) -> None:
     [
         ([*WORDS, "--report", "json=x.json"], "--report applies to one case"),
         ([*WORDS, "--profile", "smoke"], "--profile applies to one case"),
-        (["theorem", "ldpcp-3", "--n=10,20"], "k must be given for ldpcp-3, or a pool"),
-        (["theorem", "ldpcp-4", "--n=5,20"], "n must be an integer >= 10, got 5"),
-        (["theorem", "ldpcp-4", "--n=9..1"], "n must be a range a..b with 0 < a < b"),
     ],
 )
 def test_mistakes_are_named(words: list[str], told: str, capsys) -> None:

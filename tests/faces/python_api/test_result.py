@@ -114,11 +114,6 @@ def test_a_long_sentence_keeps_the_hint_at_its_end(result) -> None:
     assert all("Hint: add noise." in " ".join(each.split()) for each in shown)
 
 
-def test_a_text_that_does_not_fit_is_seen() -> None:
-    assert not fits("x" * 81)
-    assert not fits("\n".join("x" * 25))
-
-
 class Rows(html.parser.HTMLParser):
     """Counts the rows of a table, and the tags that are left open."""
 

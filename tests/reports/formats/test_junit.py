@@ -50,37 +50,6 @@ def test_the_shape_is_the_common_one(complete: bool) -> None:
     check_shape(parsed(document(finding("a", "PROVED", "PROVED"), complete=complete)))
 
 
-def test_verdicts_become_states() -> None:
-    root = parsed(document())
-    assert {a: root.get(a) for a in ("tests", *COUNTS)} == {
-        "tests": "6",
-        "failures": "1",
-        "errors": "1",
-        "skipped": "1",
-    }
-    (said,) = case(document(), "krr")
-    assert said.tag == "system-out"
-    assert said.text is not None
-    assert said.text.startswith("PROVED: ")
-    assert [c.tag for c in case(document(), "slow")] == ["skipped"]
-    assert [c.tag for c in case(document(), "broken")] == ["error"]
-
-
-def test_the_facts_of_the_run_are_properties() -> None:
-    found = {each.get("name"): each.get("value") for each in parsed(document()).iter("property")}
-    assert found["Seed"] == "0"
-    assert "False-alarm probability" in found
-
-
-def test_an_expected_refutation_passes_and_speaks() -> None:
-    (out,) = case(document(), "histlap[scale=1/epsilon]")
-    assert out.tag == "system-out"
-    assert out.text is not None
-    assert "REFUTED: Found ε ≥ 1.5; promised ε ≤ 1." in out.text
-    assert "Witness: {" in out.text
-    assert "dpcp-audit replay" in out.text
-
-
 @pytest.mark.parametrize(
     ("verdict", "expected"),
     [("REFUTED", "CONSISTENT"), ("PROVED", "REFUTED"), ("INCONCLUSIVE", "PROVED")],

@@ -161,15 +161,6 @@ def check_shape(log: dict[str, Any]) -> None:
                 check_message(notice["message"])
 
 
-def test_what_asks_for_attention_is_a_result() -> None:
-    run = run_of(document())
-    found = {result["properties"]["id"][:7]: result["level"] for result in run["results"]}
-    assert found == {"a-hosti": "error", "histlap": "note"}
-    (notice,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert notice["message"]["text"].startswith("broken: ERROR")
-    assert run["invocations"][0]["executionSuccessful"] is False
-
-
 def test_what_github_refuses_is_found() -> None:
     """Each rule is broken once, in a log that keeps them all."""
     breaks: dict[str, Any] = {

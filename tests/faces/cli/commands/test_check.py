@@ -137,10 +137,8 @@ def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None
     [
         ([], "TARGET must be given"),
         (["mine.py:nan"], "kind is missing"),
-        (["mine.py:leaky", "--kind", "median", "--pure-dp", "1"], "kind must be one of"),
         (["mine.py:leaky", *QUANTILE], "nothing is claimed"),
         (["mine.py:leaky", *QUANTILE, "--pure-dp", "-1"], "pure-dp: epsilon"),
-        (["mine.py:leaky", *QUANTILE, "--pure-dp", "x"], "pure-dp must be a number, got 'x'"),
         (["mine.py:leaky", *QUANTILE, "--local-dp", "1"], "local-dp applies to a randomizer"),
         (["mine.py", *QUANTILE, "--pure-dp", "1"], "target must be"),
         (["mine.py:leeky", *QUANTILE, "--pure-dp", "1"], "leaky"),
@@ -149,19 +147,11 @@ def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None
         (["mine.py:number", *QUANTILE, "--pure-dp", "1"], "number"),
         (["mine.py:two", *QUANTILE, "--pure-dp", "1"], "two"),
         (["mine.py:krr", "--kind", "randomizer", "--local-dp", "1"], "domain must be given"),
-        (["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--n", "ten"], "n must be a whole number"),
-        (["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--n", "0"], "n must be a whole number"),
-        (["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--budget", "soon"], "budget must be"),
         (["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--bounds", "1", "0"], "bounds"),
-        (
-            ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--neighbours", "near"],
-            "neighbours must be one of",
-        ),
         (
             ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--neighbours", "one-label"],
             "a quantile has no labels",
         ),
-        (["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--option", "x"], "NAME=VALUE"),
         (
             ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--config", "c.toml"],
             "--config cannot be combined",
