@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -82,9 +82,10 @@ class PrivacyGuarantee(ABC):
     """True if it is a promise to each user, of the report that leaves their device."""
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, float]:
-        """The parameters by name, as the constructor takes them."""
+        """The parameters by name, as the constructor takes them: the fields of the dataclass."""
+        own: Any = self
+        return asdict(own)
 
     @abstractmethod
     def power(self, fpr: ArrayLike) -> FloatArray:
@@ -149,11 +150,6 @@ class PureDP(PrivacyGuarantee):
     def __post_init__(self) -> None:
         _validate.positive(epsilon=self.epsilon)
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The claimed ε."""
-        return {"epsilon": self.epsilon}
-
     def power(self, fpr: ArrayLike) -> FloatArray:
         """Return min(e^ε q, 1 − e^(−ε)(1 − q))."""
         return _linear_power(fpr, self.epsilon, 0.0)
@@ -191,11 +187,6 @@ class ApproxDP(PrivacyGuarantee):
     def __post_init__(self) -> None:
         _validate.non_negative(epsilon=self.epsilon)
         _validate.closed_unit(delta=self.delta)
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The claimed ε and δ."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
 
     def power(self, fpr: ArrayLike) -> FloatArray:
         """Return min(1, e^ε q + δ, 1 − e^(−ε)(1 − δ − q))."""
@@ -260,11 +251,6 @@ class ZCDP(_RenyiBounded):
     def __post_init__(self) -> None:
         _validate.positive(rho=self.rho)
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The claimed ρ."""
-        return {"rho": self.rho}
-
     def _limits(self) -> tuple[FloatArray, FloatArray]:
         return _ORDERS, self.rho * _ORDERS
 
@@ -287,11 +273,6 @@ class RenyiDP(_RenyiBounded):
             )
         _validate.non_negative(epsilon=self.epsilon)
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The order α and the claimed ε."""
-        return {"alpha": self.alpha, "epsilon": self.epsilon}
-
     def _limits(self) -> tuple[FloatArray, FloatArray]:
         return np.array([self.alpha]), np.array([self.epsilon])
 
@@ -306,11 +287,6 @@ class GaussianDP(PrivacyGuarantee):
 
     def __post_init__(self) -> None:
         _validate.positive(mu=self.mu)
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The claimed μ."""
-        return {"mu": self.mu}
 
     def power(self, fpr: ArrayLike) -> FloatArray:
         """Return Φ(Φ⁻¹(q) + μ)."""
