@@ -125,7 +125,8 @@ def render_markdown(data: Mapping[str, Any]) -> str:
     if ledger.missing:
         parts += ["\nInstalled, and not in these runs:\n"]
         parts += [f"- `{name}`: {escaped(summary)}" for name, summary in ledger.missing]
-    head = dict.fromkeys(("claim", "standing", "verdict", "measured", "claimed"), ":--")
+    columns = ("claim", "standing", "verdict", "measured", "claimed")
+    head: dict[str, str] = dict.fromkeys(columns, ":--")
     for paper, entries in ledger.papers.items():
         parts += [f"\n## {escaped(paper)}\n", *rows_of(head, map(_row, entries))]
     return "\n".join(parts) + "\n"
