@@ -169,8 +169,17 @@ class HistLap:
 
         It is b where no count is positive.
         """
-        values = _validate.array(histograms, name="histograms", ndim=2)
-        return self._thresholds(values)
+        cumulative = np.cumsum(np.maximum(histograms, 0.0), axis=1)
+        total = cumulative[:, -1:]
+        level = (1 - self.alpha) * total
+        at = np.minimum(np.sum(cumulative < level, axis=1, keepdims=True), self.n_bins - 1)
+        upper = np.take_along_axis(cumulative, at, axis=1)
+        lower = np.where(at > 0, np.take_along_axis(cumulative, np.maximum(at - 1, 0), axis=1), 0)
+        empty = total == 0
+        inside = (level - lower) / np.where(empty, 1.0, upper - lower)
+        low, high = self.bounds
+        result = low + (high - low) * (at + inside) / self.n_bins
+        return np.where(empty, high, np.minimum(result, high))[:, 0]
 
     def trials(
         self,
@@ -193,22 +202,9 @@ class HistLap:
         parts: list[FloatArray] = []
         for start in range(0, trials, rows):
             counts = generator.multinomial(n, mass, size=min(rows, trials - start))
-            parts.append(self._thresholds(self._noisy(counts, generator)))
+            parts.append(self.threshold(self._noisy(counts, generator)))
         threshold = np.concatenate(parts)
         return ThresholdTrials(threshold, population.cdf(threshold))
-
-    def _thresholds(self, values: FloatArray) -> FloatArray:
-        cumulative = np.cumsum(np.maximum(values, 0.0), axis=1)
-        total = cumulative[:, -1:]
-        level = (1 - self.alpha) * total
-        at = np.minimum(np.sum(cumulative < level, axis=1, keepdims=True), values.shape[1] - 1)
-        upper = np.take_along_axis(cumulative, at, axis=1)
-        lower = np.where(at > 0, np.take_along_axis(cumulative, np.maximum(at - 1, 0), axis=1), 0)
-        empty = total == 0
-        inside = (level - lower) / np.where(empty, 1.0, upper - lower)
-        low, high = self.bounds
-        result = low + (high - low) * (at + inside) / self.n_bins
-        return np.where(empty, high, np.minimum(result, high))[:, 0]
 
     def _noisy(self, counts: IntArray, rng: np.random.Generator) -> FloatArray:
         return counts + rng.laplace(scale=self.noise_scale, size=counts.shape)

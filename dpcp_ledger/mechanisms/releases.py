@@ -30,9 +30,8 @@ from dpcp_audit.extensions.claims import (
     Quantity,
     Relation,
 )
-from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.laws import FinitePair
-from dpcp_audit.extensions.mechanisms import Normaliser, conformal_rank
+from dpcp_audit.extensions.mechanisms import PCOQS, Normaliser
 from dpcp_audit.extensions.statistics import all_at_most, at_most, ball, exact
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from dpcp_audit.extensions.audits import Sampler
     from dpcp_audit.extensions.claims import BoolArray, FloatArray, PrivacyGuarantee
     from dpcp_audit.extensions.mechanisms import (
-        PCOQS,
         BinaryRandomizedResponse,
         LDPCPLabels,
         LDPCPScores,
@@ -441,7 +439,8 @@ def histlap_threshold(
     mechanism: HistLap, *, n: int, n_samples: int = 40_000
 ) -> MembershipInference:
     """Attack HistLap's threshold: the balanced pair of P-COQS, which moves the target rank."""
-    scores, neighbour_scores = balanced_pair(n, alpha=mechanism.alpha, bounds=mechanism.bounds)
+    search = PCOQS(alpha=mechanism.alpha, rho=1.0, bounds=mechanism.bounds)
+    scores, neighbour_scores = search.worst_pair(n)
     return MembershipInference(
         sample=mechanism.sample,
         guarantee=mechanism.guarantee,
@@ -461,7 +460,7 @@ def conformal_threshold(
     mechanism: SplitConformal, *, n: int, claim: PrivacyGuarantee, n_samples: int = 40_000
 ) -> MembershipInference:
     """Attack the threshold without privacy: the positive control of the attacks."""
-    scores, neighbour_scores = balanced_pair(n, alpha=mechanism.alpha)
+    scores, neighbour_scores = PCOQS(alpha=mechanism.alpha, rho=1.0).worst_pair(n)
     return MembershipInference(
         sample=partial(_without_noise, mechanism),
         guarantee=claim,
@@ -507,20 +506,6 @@ def score_answer(mechanism: LDPCPScores, *, n_samples: int = 40_000) -> Membersh
         n_samples=n_samples,
         witness={"epsilon": mechanism.epsilon, "point": _ASKED},
     )
-
-
-def balanced_pair(
-    n: int, *, alpha: float, bounds: tuple[float, float] = (0.0, 1.0)
-) -> tuple[FloatArray, FloatArray]:
-    """Return n scores whose rank-r one is at one bound, and a neighbour's at the other.
-
-    r = ⌈(1−α)(n+1)⌉ scores at a and the rest at b, against one score fewer at a.
-    """
-    rank, (low, high) = conformal_rank(n, alpha=alpha), _validate.bounds(bounds)
-    if rank > n:
-        raise ValueError(f"n must be at least 1/alpha - 1 at alpha = {alpha!r}, got {n}")
-    places = np.arange(n)
-    return np.where(places < rank, low, high), np.where(places < rank - 1, low, high)
 
 
 def _substituted(scores: FloatArray, neighbour_scores: FloatArray) -> Neighbours[FloatArray]:

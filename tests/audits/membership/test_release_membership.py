@@ -22,9 +22,7 @@ from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.words.results import EvidenceKind, Verdict
-from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.releases import (
-    balanced_pair,
     labels_in_sets,
     pcoqs_threshold,
 )
@@ -127,18 +125,6 @@ def test_sets_show_only_which_queries_they_hold() -> None:
     assert sample(None, 3, rng=np.random.default_rng(0)).tolist() == [0.0, 1.0, 2.0]
 
 
-def test_the_balanced_pair_differs_in_one_score_and_moves_the_threshold() -> None:
-    scores, neighbour_scores = balanced_pair(50, alpha=0.1)
-    assert (scores != neighbour_scores).sum() == 1
-    conformal = SplitConformal(alpha=0.1)
-    assert conformal.threshold(scores) == 0.0
-    assert conformal.threshold(neighbour_scores) == 1.0
-    every = balanced_pair(3, alpha=0.25)  # the largest score is that of rank ⌈3/4·4⌉
-    assert [each.tolist() for each in every] == [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
-    with pytest.raises(ValueError, match="n must be at least 1/alpha - 1"):
-        balanced_pair(2, alpha=0.25)
-
-
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
@@ -157,8 +143,6 @@ def test_odd_arguments_are_refused() -> None:
         replace(check, attacks=())
     with pytest.raises(ValueError, match="n_samples must be an integer >= 400"):
         replace(check, n_samples=100)
-    with pytest.raises(ValueError, match="n must be at least 1/alpha - 1"):
-        balanced_pair(5, alpha=0.1)
 
 
 @pytest.mark.parametrize(("level", "side"), [(0.25, False), (0.75, True)])
