@@ -340,12 +340,6 @@ def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Ski
     return Runs(method=chosen, case=case, thresholds=thresholds, parameter=calibrated.parameter)
 
 
-def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> ComparisonRow | SkippedMethod:
-    """Run a method on a case and sum up (see ``perform``)."""
-    runs = perform(chosen, case, trials=trials, seed=seed)
-    return runs if isinstance(runs, SkippedMethod) else runs.row()
-
-
 def cases(grid: Grid, keys: Sequence[str], epsilon: float) -> Iterator[tuple[Method, Case]]:
     """Yield some methods on all of the grid's cases at one ε."""
     budget = ApproxDP(epsilon, grid.delta)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -71,12 +71,9 @@ class Model:
             return f"needs diffprivlib, pip install 'dpcp-audit[targets]' ({error})"
         return ""
 
-    def fit(
-        self, features: FloatArray, labels: IntArray, *, random_state: int
-    ) -> _FittedClassifier:
+    def fit(self, features: FloatArray, labels: IntArray, *, random_state: int) -> Any:
         """Fit the classifier; ``random_state`` is a private model's noise and a forest's trees."""
-        fitted: _FittedClassifier = self._unfitted(random_state).fit(features, labels)
-        return fitted
+        return self._unfitted(random_state).fit(features, labels)
 
     def _unfitted(self, random_state: int) -> Any:
         if self.kind is ModelKind.NAIVE_BAYES:
@@ -99,14 +96,6 @@ class Model:
         return models.RandomForestClassifier(
             n_estimators=127, max_depth=7, classes=np.array([0, 1]), **private
         )
-
-
-class _FittedClassifier(Protocol):
-    """A fitted classifier."""
-
-    def predict_proba(self, features: FloatArray, /) -> FloatArray:
-        """Return class probabilities, shape (m, 2)."""
-        ...
 
 
 class HistogramSeed(IntEnum):
@@ -206,7 +195,7 @@ class Scored:
     accuracy: float
 
     @classmethod
-    def of(cls, model: _FittedClassifier, data: _TrialSample) -> Scored:
+    def of(cls, model: Any, data: _TrialSample) -> Scored:
         """Score a trial's calibration and test points."""
         cal_x, cal_y = data.calibrate
         test_x, test_y = data.test

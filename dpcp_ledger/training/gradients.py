@@ -52,18 +52,14 @@ class FlatModel:
         return tuple(sizes.values())
 
     def initial(self, replicas: int) -> Tensor:
-        """Return freshly drawn parameters, shape (replicas, d), from torch's global generator.
-
-        Raises
-        ------
-        ValueError
-            If a layer has parameters and no ``reset_parameters`` that draws them.
-        """
+        """Return freshly drawn parameters, shape (replicas, d), from torch's global generator."""
         fresh = copy.deepcopy(self.module)
         drawn: list[Tensor] = []
         for _ in range(replicas):
             for part in reversed(list(fresh.modules())):  # a whole after its parts
-                _reset(part)
+                reset = getattr(part, "reset_parameters", None)
+                if callable(reset):
+                    reset()
             drawn.append(torch.cat([p.detach().reshape(-1) for p in fresh.parameters()]))
         return torch.stack(drawn)
 
@@ -101,17 +97,6 @@ class FlatModel:
         of_replicas: Any = vmap(of_examples, in_dims=(0, 0, 0), randomness="different")
         gradients: Tensor = of_replicas(flat, inputs, labels)
         return gradients
-
-
-def _reset(part: nn.Module) -> None:
-    reset = getattr(part, "reset_parameters", None)
-    if callable(reset):
-        reset()
-    elif any(True for _ in part.parameters(recurse=False)):
-        raise ValueError(
-            f"initial must be given where a layer cannot draw its parameters: "
-            f"{type(part).__name__} of module has no reset_parameters"
-        )
 
 
 def clip_factors(norms: Tensor, limit: float) -> Tensor:

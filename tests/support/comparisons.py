@@ -10,6 +10,13 @@ from dpcp_ledger.comparison.method import SkippedMethod, subject
 
 if TYPE_CHECKING:
     from dpcp_ledger.comparison.calibrator_study import Grid
+    from dpcp_ledger.comparison.method import Case, Method
+
+
+def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> ComparisonRow | SkippedMethod:
+    """Run a method on a case and sum up."""
+    runs = calibrator_study.perform(chosen, case, trials=trials, seed=seed)
+    return runs if isinstance(runs, SkippedMethod) else runs.row()
 
 
 def compare(grid: Grid) -> Comparison:
@@ -18,7 +25,7 @@ def compare(grid: Grid) -> Comparison:
     skipped = {}
     for keys, epsilon in calibrator_study.tasks(grid):
         for chosen, case in calibrator_study.cases(grid, keys, epsilon):
-            found = calibrator_study.measure(chosen, case, trials=grid.trials, seed=grid.seed)
+            found = measure(chosen, case, trials=grid.trials, seed=grid.seed)
             if isinstance(found, SkippedMethod):
                 skipped[chosen.key, found.reason] = None
             else:

@@ -81,29 +81,6 @@ def test_every_quotation_stands_in_the_source() -> None:
     assert wrong == {}
 
 
-@pytest.mark.skipif(FOLDER is None, reason="the papers' texts are not beside the checkout")
-def test_both_readings_of_the_final_version_have_every_quotation_but_half_a_sentence() -> None:
-    """The other text of LDP-CP is the preprint's; what is quoted of it alone is not asked for."""
-    assert FOLDER is not None
-    texts = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
-    final = [
-        letters(re.sub(r"\$[^$]*\$", " ", text))
-        for text in texts
-        if "Editor:" in text[:2_000].replace("**", "")
-    ]
-    assert len(final) == 2
-    apart = {
-        fragment
-        for paper, quotation in quotations()
-        if paper == "LDP-CP"
-        for fragment in fragments(quotation)
-        if len({fragment in text for text in final}) == 2
-    }
-    assert apart == set()
-    lost = letters("and (3) LDP-CP- with coverage guarantee")
-    assert [lost in text for text in final].count(True) == 1
-
-
 def within(text: str, place: str) -> list[str]:
     """Return what stands under a heading such as "5.1", its subsections too, letters alone."""
     number = re.compile(r"Abstract|References|(?:\d+|[A-E])(?=[.\s*])(?:\.\d+)*")

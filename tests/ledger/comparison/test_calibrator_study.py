@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.absences import output_without
-from support.comparisons import compare
+from support.comparisons import compare, measure
 
 from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool, hps
 from dpcp_audit.mechanisms.calibrators import calibrators
@@ -18,7 +18,6 @@ from dpcp_audit.words.guarantees import ApproxDP
 from dpcp_ledger.comparison import calibrator_study
 from dpcp_ledger.comparison.calibrator_study import (
     Grid,
-    measure,
     method,
     methods,
     released_one_by_one,

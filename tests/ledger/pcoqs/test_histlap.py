@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.laws.populations import Beta, Pool, Uniform
-from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.mechanisms.histlap import HistLap
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0}
@@ -71,10 +71,3 @@ def test_one_full_bin_is_no_warning() -> None:
     mechanism = HistLap(alpha=0.1, epsilon=100.0)
     with np.errstate(all="raise"):
         assert mechanism.trials(Pool([0.5], "one"), n=100, trials=3, rng=0).threshold.shape == (3,)
-
-
-def test_neighbours_name_their_relation() -> None:
-    pair = Neighbours(relation=Relation.ADD_REMOVE, value=[0.1, 0.2], neighbour=[0.1])
-    assert pair.neighbour == [0.1]
-    with pytest.raises(ValueError, match=r"^relation must be one of"):
-        Neighbours(relation="swap", value=0, neighbour=1)

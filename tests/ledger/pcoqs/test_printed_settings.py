@@ -67,11 +67,6 @@ def outcome(id_: str) -> Outcome:
     return row.check(Context(seed=0, name=id_, significance=1e-6))
 
 
-def test_ids_are_unique_and_private_models_stand_apart() -> None:
-    rows = [*published_tables.paper.rows, *published_tables.models.rows]
-    assert len({row.claim.id for row in rows}) == len(rows) == 10
-
-
 @pytest.mark.known_bad
 @pytest.mark.parametrize(
     ("id_", "table"),

@@ -9,7 +9,7 @@ import pytest
 
 from dpcp_audit.words.errors import UsageError
 from dpcp_ledger.reproduce import experiments, pcoqs_experiments, simulation
-from dpcp_ledger.reproduce.simulation import Condition, Demand, Model, ModelKind
+from dpcp_ledger.reproduce.simulation import Model, ModelKind
 from dpcp_ledger.reproduce.table_cells import (
     Form,
     Printed,
@@ -127,8 +127,3 @@ def test_a_model_that_cannot_be_fitted_is_left_out_and_said(
         "needs diffprivlib, pip install 'dpcp-audit[targets]' (models)"
     }
     assert not Model(kind=ModelKind.NAIVE_BAYES).missing
-
-
-def test_demands_hash_by_value() -> None:
-    model = Model(kind=ModelKind.NAIVE_BAYES)
-    assert len({Demand(model, 100, Condition()), Demand(model, 100, Condition())}) == 1

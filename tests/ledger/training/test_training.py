@@ -199,14 +199,6 @@ class TestRandomness:
 
 
 class TestTheCallersNetwork:
-    def test_what_becomes_of_it_later_does_not_matter(self) -> None:
-        module = head()
-        trained = train(module, DATA, settings(), rng=0)
-        before = trained.logits(DATA.inputs)
-        module.double()
-        module[0] = nn.Identity()
-        np.testing.assert_array_equal(trained.logits(DATA.inputs), before)
-
     def test_its_parameters_and_modes_stay(self) -> None:
         module = networks.head(FEATURES, CLASSES).eval()
         module[2].train()
@@ -224,18 +216,6 @@ class TestTheCallersNetwork:
         large = FlatModel(nn.Linear(400, 300)).initial(2)
         assert not torch.equal(large[0], large[1])
         assert float(large.abs().max()) <= 1 / math.sqrt(400)
-
-    def test_a_whole_draws_after_its_parts(self) -> None:
-        class Zeroed(nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                self.inner = nn.Linear(2, 2)
-
-            def reset_parameters(self) -> None:
-                nn.init.zeros_(self.inner.weight)
-                nn.init.zeros_(self.inner.bias)
-
-        assert not FlatModel(Zeroed()).initial(1).any()
 
 
 def test_divergence_is_an_error() -> None:

@@ -13,7 +13,6 @@ from dpcp_audit.mechanisms.local_scores import (
     LDPCPScores,
     hoeffding_width,
 )
-from dpcp_audit.words.guarantees import LocalDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +27,6 @@ def on_scores(**fields: Any) -> LDPCPScores:
 def on_labels(**fields: Any) -> LDPCPLabels:
     defaults = {"alpha": 0.1, "epsilon": 4.0, "k": 10, "rounds": 10, "window_width": 0.05}
     return LDPCPLabels(**defaults | fields)
-
-
-def test_guarantees_are_local() -> None:
-    assert on_scores(epsilon=2.0).guarantee == LocalDP(2.0)
-    assert on_labels(epsilon=3.0).guarantee == LocalDP(3.0)
 
 
 def test_noiseless_labels_cover_as_split_conformal_does() -> None:

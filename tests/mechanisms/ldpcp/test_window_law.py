@@ -176,6 +176,15 @@ def test_a_level_that_no_ball_tells_from_f_fails_in_the_upper_end_alone() -> Non
     assert found.contains(1)
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_fewer_rounds(rounds: int) -> None:
+    mechanism = replace(SEARCH, rounds=rounds)
+    with ctx.workprec(128):
+        expected = masses(tree(enclosed(mechanism, Uniform(), rounds)))
+    law = gathered(threshold_law(mechanism, Uniform(), n=rounds, prune=0.0))
+    assert law == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("population", [Beta(5, 0.2), Beta(0.2, 5)], ids=lambda p: p.name)
 def test_far_tails_keep_their_relative_accuracy(population: Population) -> None:
     """Masses below 1e-30 on either side."""
@@ -202,6 +211,12 @@ def test_pruned_mass_is_slack(prune: float, population: Population) -> None:
         assert low <= exact + 1e-12
         assert exact <= low + pruned.slack + 1e-12
     assert prune < 1e-6 or pruned.slack > 0
+
+
+def test_everything_may_be_pruned() -> None:
+    law = threshold_law(SEARCH, Uniform(), n=300, prune=1.0)
+    assert law.mass.sum() + law.slack == pytest.approx(1.0)
+    assert not law.missed.any()
 
 
 @pytest.mark.parametrize("prune", [-1.0, 1.1, float("nan")])
