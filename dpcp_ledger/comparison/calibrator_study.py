@@ -29,7 +29,6 @@ from dpcp_ledger.comparison.method import (
     Method,
     PrivateCalibrator,
     SkippedMethod,
-    Trust,
     subject,
 )
 from dpcp_ledger.libraries.adapters import diffprivlib_quantile, opendp_quantile
@@ -102,18 +101,12 @@ THIRD_PARTY = (
     Method(
         key="diffprivlib",
         label="diffprivlib",
-        family="diffprivlib",
-        trust=Trust.CURATOR,
-        promise="",
         privacy="proved on paper: pure ε (exponential mechanism over intervals)",
         build=partial(_per_release, package="diffprivlib", prepare=_diffprivlib),
     ),
     Method(
         key="opendp",
         label="OpenDP",
-        family="opendp",
-        trust=Trust.CURATOR,
-        promise="",
         privacy="proved by its authors: pure ε, also in floating point",
         build=partial(_per_release, package="opendp", prepare=_opendp),
     ),
@@ -162,7 +155,7 @@ def _registered(entry: EntryPoint, taken: set[str]) -> Method:
     """Return the method of an entry point; where its name is taken it is that of its object."""
     key = entry.name if entry.name not in taken else entry.value
     taken.add(key)
-    made = partial(Method, key=key, family=key)
+    made = partial(Method, key=key)
     try:
         found: object = entry.load()
     except Exception as error:  # noqa: BLE001  (a package may raise anything)
@@ -182,9 +175,7 @@ def _unusable(made: partial[Method], entry: EntryPoint, why: str) -> Method:
     def skipped(case: Case) -> SkippedMethod:  # noqa: ARG001  (of every case)
         return SkippedMethod(f"{entry.value} {why}")
 
-    return made(
-        label=entry.name, trust=Trust.CURATOR, promise="", privacy="not known", build=skipped
-    )
+    return made(label=entry.name, privacy="not known", build=skipped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -296,8 +296,6 @@ class Method:
     ----------
     key, label : str
         Short name, and name for readers.
-    family : str
-        Methods of one family share what is costly to compute of a budget.
     trust : Trust
         Whom the people in the data must trust.
     promise : str
@@ -314,13 +312,17 @@ class Method:
 
     key: str
     label: str
-    family: str
-    trust: Trust
-    promise: str
     privacy: str
     build: Callable[[Case], Calibrated | SkippedMethod]
+    trust: Trust = Trust.CURATOR
+    promise: str = ""
     relation: Relation = Relation.SUBSTITUTION
     private: bool = True
+
+    @property
+    def family(self) -> str:
+        """Its name without a star: both share what is costly to compute of a budget."""
+        return self.key.removesuffix("*")
 
 
 _MOST_CANDIDATES = 2000
@@ -525,8 +527,6 @@ OWN = (
     Method(
         key="split",
         label="split conformal",
-        family="split",
-        trust=Trust.CURATOR,
         promise=MEAN_COVERAGE,
         privacy="none: the reference",
         build=_split,
@@ -536,8 +536,6 @@ OWN = (
         Method(
             key=f"pcoqs-{noise}{'*' * starred}",
             label=f"P-COQS{'*' * starred}, {noise} noise",
-            family=f"pcoqs-{noise}",
-            trust=Trust.CURATOR,
             promise=_COROLLARY if starred else "",
             privacy=privacy,
             build=partial(build, starred=starred),
@@ -551,17 +549,12 @@ OWN = (
     Method(
         key="pcoqs-coarse",
         label="P-COQS, proven noise, Δ = 1/n",
-        family="pcoqs-coarse",
-        trust=Trust.CURATOR,
-        promise="",
         privacy=_GAME,
         build=_pcoqs_coarse,
     ),
     Method(
         key="exponq",
         label="ExponQ",
-        family="exponq",
-        trust=Trust.CURATOR,
         promise=MEAN_COVERAGE,
         privacy="proved: pure ε, of which it spends about half",
         build=_exponq,
@@ -569,8 +562,6 @@ OWN = (
     Method(
         key="exponq-full",
         label="ExponQ, full budget",
-        family="exponq",
-        trust=Trust.CURATOR,
         promise=MEAN_COVERAGE,
         privacy="proved: pure ε, by its bound on log-ratios",
         build=_exponq_full,
@@ -579,8 +570,6 @@ OWN = (
         Method(
             key=f"{name}-proved{'*' * starred}",
             label=f"{label}{'*' * starred}",
-            family=f"{name}-proved",
-            trust=Trust.CURATOR,
             promise=_MOST_SETS if starred else MEAN_COVERAGE,
             privacy=privacy,
             build=partial(_proved, kind=kind, starred=starred),
@@ -594,9 +583,6 @@ OWN = (
     Method(
         key="histlap",
         label="HistLap",
-        family="histlap",
-        trust=Trust.CURATOR,
-        promise="",
         privacy="proved: pure ε (Laplace noise of scale 2/ε)",
         build=_histlap,
     ),
@@ -604,7 +590,6 @@ OWN = (
         Method(
             key=f"ldpcp-s{'-shuffled' * shuffled}{'*' * starred}",
             label=f"LDP-CP-S{'*' * starred}{', shuffled' * shuffled}",
-            family=f"ldpcp-s{'-shuffled' * shuffled}",
             trust=Trust.SHUFFLER if shuffled else Trust.NOBODY,
             promise=_STARRED if starred else "",
             privacy="proved: privacy blanket of a block" if shuffled else "exact: local ε",
@@ -617,7 +602,6 @@ OWN = (
         Method(
             key=f"ldpcp-l{'*' * starred}",
             label=f"LDP-CP-L{'*' * starred} (labels only)",
-            family="ldpcp-l",
             trust=Trust.NOBODY,
             promise=_STARRED if starred else "",
             privacy="exact: local ε of the label; features are in the clear",
