@@ -157,7 +157,9 @@ def linear_layers(module: nn.Module) -> tuple[nn.Module, ...] | None:
     """Return the layers of a network that is linear but for ReLU and dropout, else None."""
     layers = tuple(module) if isinstance(module, nn.Sequential) else (module,)
     known = (
-        layer.bias is not None if isinstance(layer, nn.Linear) else type(layer) in _POINTWISE
+        cast("Tensor | None", layer.bias) is not None
+        if isinstance(layer, nn.Linear)
+        else type(layer) in _POINTWISE
         for layer in layers
     )
     return layers if all(known) and any(isinstance(each, nn.Linear) for each in layers) else None
