@@ -541,7 +541,7 @@ def one_gradient(scores, *, rng):
     return (clipped(gradients(scores))[0] + noise(rng)).numpy()
 
 
-@attack("averaged", neighbours=Relation.ADD_REMOVE)
+@attack("a mean over a number of records", neighbours=Relation.ADD_REMOVE)
 def private_mean(scores, *, rng):
     return (clipped(gradients(scores)).mean(dim=0) + noise(rng)).numpy()
 
