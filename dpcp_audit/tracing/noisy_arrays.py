@@ -12,6 +12,7 @@ arrays. Whatever else is done with such an array is done with an array of object
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -185,7 +186,8 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
 
     def _wrapped(self, found: Any) -> Any:
         if isinstance(found, np.void):
-            return self._number(*found.item())
+            cell: Any = found.item()
+            return self._number(*cell)
         if isinstance(found, list | tuple):
             return type(found)(self._wrapped(each) for each in cast("list[Any]", found))
         return NoisyArray(self.path, found)
@@ -225,7 +227,7 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
         if name in _IN_PLACE:
             raise UnfollowableError(f"noise is changed in place by {name}", target_line())
         if name in _MOVES:
-            return lambda *args, **kwargs: self.moved(getattr(np.ndarray, name), *args, **kwargs)
+            return partial(self.moved, getattr(np.ndarray, name))
         return getattr(self.objects(), name)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -367,7 +367,8 @@ def _replayed(
         )
     if len(path.events) < len(path.transcript):
         unseen = path.transcript[len(path.events)].one_by_one()[0]
-        drawn = [path.draws[each].line for each in unseen.draws if each < len(path.draws)]
+        indices: tuple[int, ...] = unseen.draws
+        drawn = [path.draws[each].line for each in indices if each < path.count]
         line = drawn[0] if drawn else unseen.line
         says = "the noise of this line is not seen"
         return _Divergence(departure=_Departure.WAY, says=says, line=line, blames=False)
@@ -439,7 +440,7 @@ def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:
 
 
 def _listed(value: Any) -> list[Any]:
-    return value.ravel().tolist() if isinstance(value, np.ndarray) else [value]
+    return cast("Any", value).ravel().tolist() if isinstance(value, np.ndarray) else [value]
 
 
 def _noisy_numbers(
@@ -455,7 +456,8 @@ def _noisy_numbers(
     before = list(accumulate(numbers, initial=0))
     found: list[NoisyNumber] = []
     for place, (first, second) in zip(places, pairs, strict=True):
-        law = path.draws[first.draws[0]].law if len(first.draws) == 1 else None
+        indices: tuple[int, ...] = first.draws
+        law = path.draws[indices[0]].law if len(indices) == 1 else None
         scales = first.scale, second.scale
         centres = _number(first.offset), _number(second.offset)
         sized = all(0 < each < math.inf for each in scales) and all(map(math.isfinite, centres))
