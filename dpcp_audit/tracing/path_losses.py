@@ -565,8 +565,9 @@ def _sizes(path: PathRun, other: PathRun) -> tuple[np.ndarray, ...]:
         draws, moves, scales, others = map(np.array, zip(*rows, strict=True))
         alike = np.abs(scales - others) <= SAME * np.maximum(scales, others)
         scale[draws], move[draws], shift[draws] = scales, 0.0, 0.0
-        np.maximum.at(move, draws, moves)
-        np.maximum.at(shift, draws, np.where(alike, moves / scales, math.nan))
+        with np.errstate(invalid="ignore"):
+            np.maximum.at(move, draws, moves)
+            np.maximum.at(shift, draws, np.where(alike, moves / scales, math.nan))
     return scale, move, shift, observed
 
 
