@@ -326,6 +326,8 @@ class Statements(Interpreter):
 
     def _do_Return(self, node: ast.Return) -> Ends:
         value = None if node.value is None else self.read(node.value)
+        if self.depth == 1 and self.ends_in_errors and isinstance(value, Noise | Noisy):
+            value = self.release(value)  # now, as another branch may end in an error
         if self.depth == 1 and not is_public(value):
             self.returning = node.lineno
             self.shown = self.shown or self._without_noise(node, value)

@@ -50,6 +50,12 @@ def guarded(scores, *, rng):
     return np.mean(scores) + rng.laplace(0, 1 / max(len(scores), 1))
 
 
+def refused_below_ten(scores, *, rng):
+    if len(scores) < 10:
+        raise ValueError("too few scores")
+    return np.sum(scores) + rng.laplace()
+
+
 def ranked(scores, *, rng):
     n, grid = len(scores), np.linspace(0, 1, 11)
     counts = np.array([np.count_nonzero(scores <= g) for g in grid])
@@ -71,6 +77,7 @@ RIGHT = [
     (largest_share, dp.PureDP(1.0)),
     (exponential_of_shares, dp.PureDP(1.0)),
     (guarded, dp.PureDP(1.0)),
+    (refused_below_ten, dp.PureDP(1.0)),
     (ranked, dp.PureDP(1.0)),
     (gaussian_mean, dp.ZCDP(1.0)),
 ]
