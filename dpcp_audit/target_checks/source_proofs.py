@@ -122,7 +122,7 @@ class SourceProof:
         if unfit(spec, guarantee, target):
             return None
         assert isinstance(target.caller, FunctionCaller)  # noqa: S101  (it is fit)
-        given = inputs_of(spec) | {"options": spec.target.options}
+        given: dict[str, Any] = inputs_of(spec) | {"options": spec.target.options}
         function, sizes = target.caller.function, _sizes(spec)
         results: list[ProofResult] = []
         try:

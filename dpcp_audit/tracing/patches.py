@@ -143,10 +143,10 @@ def _array(plain: Callable[..., Any]) -> Callable[..., Any]:
     def array(first: Any, *args: Any, **kwargs: Any) -> Any:
         asked = args[0] if args else kwargs.get("dtype")
         others = len(args) > 1 or kwargs.keys() - {"dtype", "copy"}
-        if isinstance(first, WholeArray) and not others and _is_float(asked):
+        floats = not others and _is_float(asked)
+        if floats and isinstance(first, WholeArray):
             return first if plain is _asarray else first.moved(np.copy)
-        listed = isinstance(first, list | tuple) and not others and _is_float(asked)
-        if listed and next(traced_in(first), None) is not None:
+        if floats and isinstance(first, list | tuple) and next(traced_in(first), None) is not None:
             return traced_array(list(first))
         return plain(first, *args, **kwargs)
 

@@ -39,8 +39,8 @@ def verdict(
 ) -> Verdict:
     given = {"vectorised": True, "trace": False, "n": [100]}
     spec = plan_here(spec_of(twins(correct), (CLAIM,), given, file=None))
-    assert spec.calls(CLAIM) == 2**18
     audit = TargetPrivacy(spec=spec, guarantee=CLAIM)
+    assert audit.planned_calls == 2**18
     return audit(Context(seed=seed, name="rare", significance=level)).verdict
 
 
