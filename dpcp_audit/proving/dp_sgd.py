@@ -341,7 +341,7 @@ def sampled(reader: Interpreter, records: Records, given: dict[str, Value]) -> R
     size = given.get("size")
     some = n is not None and not records.single and not records.chosen
     if not some or n is None or type(size) is not int or not 1 <= size <= n:
-        raise reader.refuse("a sample of the records whose size, or theirs, is not public")
+        raise reader.refuse("a sample of the records whose size, or theirs, is not known")
     if given.get("replace", True) is not False or given.get("p") is not None:
         raise reader.refuse(
             "one record may be more than once in a sample of the records", "give replace=False"

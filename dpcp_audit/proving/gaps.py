@@ -157,7 +157,7 @@ def between(reader: Interpreter, low: Value, records: Records, high: Value) -> E
     """Return the sorted records between two public ends."""
     known = [rational_of(each) for each in (low, high)]
     if records.single or records.chosen or reader.n is None:
-        raise reader.refuse("gaps between records whose number is not public")
+        raise reader.refuse("gaps between records whose number is not known")
     if not records.ordered:
         raise reader.refuse("gaps between records that are not sorted", "sort them: np.sort(...)")
     if is_data(low) or is_data(high):

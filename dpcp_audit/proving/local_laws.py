@@ -153,7 +153,7 @@ class RecordReports:
     Raises
     ------
     Refusal
-        If they are not, or their number is not public.
+        If they are not, or their number is not known.
     """
 
     def __init__(self, reader: Reader, records: Records, target: ast.expr) -> None:
@@ -161,7 +161,7 @@ class RecordReports:
         plainly = records.placed and records.floats and records.sample is None
         if n is None or not plainly or records.chosen or records.single or reader.each_record:
             raise reader.refuse(
-                "reports of records that are not each at their own place, their number public"
+                "reports of records that are not each at their own place, their number known"
             )
         self.reader, self.records, self.target, self.n = reader, records, target, n
         self.start = reader.path

@@ -68,6 +68,9 @@ class ProofResult:
         How two neighbours differ, a clause: "one is replaced by another".
     domain : int or None
         The number of values that one user may have; None of a function of records.
+    other_n : str
+        Where the proof is for ``n`` alone, what stops one for every number of records: the place
+        and the reason. Else "".
     """
 
     name: str
@@ -83,6 +86,7 @@ class ProofResult:
     differing: str = ""
     changes: str = ""
     domain: int | None = None
+    other_n: str = ""
 
     @property
     def proved(self) -> bool:
@@ -183,6 +187,12 @@ class ProofResult:
             return self.stop.reason
         over = self._exceeded()
         return None if over is None else exceeded(over)
+
+    @property
+    def stopped(self) -> str:
+        """The place and the reason why the claims are not proved; "" where they are."""
+        where = f"{self.place}: " if self.place else ""
+        return "" if self.reason is None else f"{where}{self.reason}"
 
     @property
     def bound(self) -> float | None:
@@ -391,9 +401,10 @@ def _head(result: ProofResult) -> list[str]:
     if result.proved:
         shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
         found = [f"PROVED: {said} ({shown})"]
+        if result.other_n:
+            found.append(f"  not for every n: {result.other_n}")
         return [*found, f"  remark: {result.remark}"] if result.remark else found
-    where = f"{result.place}: " if result.place else ""
-    found = [f"not proved: {said}", f"  {where}{result.reason}"]
+    found = [f"not proved: {said}", f"  {result.stopped}"]
     return [*found, f"  hint: {result.hint}"] if result.hint else found
 
 

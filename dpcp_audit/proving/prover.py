@@ -160,11 +160,13 @@ def prove(
         group=group,
         shuffle_n=shuffle_n,
     )
+    other_n = ""
     if every_n and domain is None and clients is None:
         found = _found(ProofAttempt(function, claims, replace(inputs, n=None), named))
         if found.proved or inputs.n is None:
             return found
-    return _found(ProofAttempt(function, claims, inputs, named))
+        other_n = found.stopped
+    return replace(_found(ProofAttempt(function, claims, inputs, named)), other_n=other_n)
 
 
 def _found(attempt: ProofAttempt) -> ProofResult:

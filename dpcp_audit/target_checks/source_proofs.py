@@ -222,6 +222,8 @@ class SourceProof:
             fixed = {"n": list(self.sizes), "bounds": list(self.spec.target.bounds)}
             assumed[0] = _differs(self.spec, self.results[0].changes)
         spent = ", ".join(f"{line} spends {worst.unit} = {c:.6g}" for line, c in account.items())
+        other_n = self.results[0].other_n
+        told = f" Not for every n: {other_n}." if other_n else ""
         proof = Proof(
             method=ProofMethod.ARGUMENT,
             argument=(
@@ -241,7 +243,7 @@ class SourceProof:
             verdict=Verdict.PROVED,
             evidence=self._evidence(worst),
             proof=proof,
-            note=f"{spent or 'No private value is released'}.",
+            note=f"{spent or 'No private value is released'}.{told}",
         )
 
     def undecided(self) -> Outcome:

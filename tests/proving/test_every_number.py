@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,6 +56,24 @@ def test_sizes_that_cancel_are_proved_for_every_number(function, claim) -> None:
     assert "of every n ≥ 1" in repr(found)
     for n in (1, 2, 3, 50):
         assert dp.prove(function, claim, n=n, every_n=False).total <= found.total * (1 + ROUNDING)
+
+
+def but_for_seven(scores: Any, *, rng: Any) -> Any:
+    if len(scores) == 7:
+        return scores[0]
+    return np.mean(scores) + rng.laplace(0, 1 / len(scores))
+
+
+def test_a_proof_for_one_number_says_what_stops_it_for_others() -> None:
+    found = dp.prove(but_for_seven, dp.PureDP(1.0), n=100)
+    assert found.proved
+    assert found.n == 100
+    assert found.other_n.endswith(": one record is taken out")
+    assert f"\n  not for every n: {found.other_n}\n" in repr(found)
+    assert not dp.prove(but_for_seven, dp.PureDP(1.0), n=100, every_n=False).other_n
+    checked = dp.audit(but_for_seven, dp.PureDP(1.0), n=100)[0]
+    assert checked.verdict is dp.Verdict.PROVED
+    assert f"Not for every n: {found.other_n}." in checked.finding.outcome.note
 
 
 @pytest.mark.parametrize(
