@@ -62,7 +62,7 @@ from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import DIMENSIONLESS, is_dimensionless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dpcp_audit.proving.reading import Interpreter
 
@@ -374,10 +374,18 @@ def _size(value: Value) -> Fraction | None:
     return None if exact is None else exact.size_above
 
 
+def _of_one_law(noises: Sequence[Noise]) -> bool:
+    """Return True of draws of one law, or of laws whose scales are all at least those of one.
+
+    Gumbel noise chooses by weight if all scales are the same, and are known to be.
+    """
+    laws = {(each.law, each.scale, each.alike, each.per) for each in noises}
+    return len(laws) == 1 and all(each.alike or each.law != "gumbel" for each in noises)
+
+
 def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
     """Return fresh draws of one law as one vector; they cannot be used one by one after that."""
-    laws = {(each.law, each.scale, each.alike, each.per) for each in items}
-    if len(laws) > 1 or len({each.draw for each in items}) < len(items):
+    if not _of_one_law(items) or len({each.draw for each in items}) < len(items):
         for each in items:
             reader.release(each)
         return Public((len(items),))
@@ -391,14 +399,13 @@ def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
 def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None:
     """Return numbers with a fresh draw each as one vector, if none of the draws was used."""
     noises = [each.noise for each in items]
-    laws = {(each.law, each.scale, each.alike, each.per) for each in noises}
     draws = [each.draw for each in noises]
     key = tuple((each.token, each.noise.scale, each.noise.sign) for each in items)
     used = reader.path.used
     if key in reader.vectors and all(used.get(d) == reader.vectors[key][0] for d in draws):
         return reader.vectors[key][1]
     fresh = all(map(reader.path.is_fresh, draws))
-    if len(laws) > 1 or not fresh or len(set(draws)) < len(draws):
+    if not _of_one_law(noises) or not fresh or len(set(draws)) < len(draws):
         return None
     moved = next(tokens)
     for draw in draws:

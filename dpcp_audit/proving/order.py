@@ -112,13 +112,13 @@ def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     return SCALAR if name in {"In", "NotIn"} else _of_public(name, a, b)
 
 
-def _of_public(name: str, a: Value, b: Value) -> Public | bool:
+def _of_public(name: str, a: Value, b: Value) -> Public:
     """Return a comparison of public values: known, where their difference is."""
     known = decided_by_difference(name, a, b)
     if known is not None:
         return PublicAnswer((), known)
     if is_count(a) and type(b) in {int, float} and (b < 1 or (b == 1 and name in {"Lt", "GtE"})):
-        return name in {"Gt", "GtE", "NotEq"}
+        return PublicAnswer((), name in {"Gt", "GtE", "NotEq"})
     return Public(broadcast(shape_of(a), shape_of(b)))
 
 

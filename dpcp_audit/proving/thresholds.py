@@ -77,11 +77,14 @@ class Difference(Hidden):
 
 
 def difference(reader: Interpreter, a: Value, b: Value) -> Difference | None:
-    """Return a - b, where one is a noisy query and the other a noisy threshold."""
+    """Return a - b, where one is a noisy query and the other a noisy threshold of known scale.
+
+    A threshold times the number of records would be shifted by as many times its draw's shift.
+    """
     for query, threshold, sign in ((a, b, 1), (b, a, -1)):
         if not isinstance(query, Noisy) or not isinstance(threshold, Noise):
             continue
-        one = query.noise.shape == threshold.shape == ()
+        one = query.noise.shape == threshold.shape == () and threshold.alike
         if one and query.noise.law == threshold.law == "laplace":
             reader.answers.met = True
             return Difference(query, threshold, sign) if reader.answers.side else None

@@ -150,6 +150,26 @@ def mean_of_fewer(scores, *, rng):
     return few.sum() / max(len(few), 1) + rng.laplace(0, 1 / len(scores))
 
 
+def threshold_times_the_size(scores, *, rng):
+    n, threshold = len(scores), rng.laplace(0, 2)
+    for cut in np.linspace(0.1, 0.9, 30):
+        if np.count_nonzero(scores <= cut) + rng.laplace(0, 8) > threshold:
+            return 1
+    above = np.count_nonzero(scores > 0.5) + rng.laplace(0, 8) > threshold * n
+    return 2 if above else 3
+
+
+def type_of_a_comparison(scores, *, rng):
+    some = len(scores) * np.int64(1) > 0
+    counted = sum([1 if s > 0.2 else some * 1 for s in scores])
+    return counted + rng.laplace(0, 1)
+
+
+def gumbel_of_two_scales(scores, *, rng):
+    n, shares = len(scores), [np.mean(scores < t) for t in (0.2, 0.8)]
+    return np.argmax([shares[0] + rng.gumbel(0, 2) * n / n, shares[1] + rng.gumbel(0, 2) / n])
+
+
 ATTACKS = [
     (leaks_at_seven, dp.PureDP(1.0)),
     (exact_sum_at_seven, dp.PureDP(1.0)),
@@ -179,4 +199,6 @@ ATTACKS = [
     (shown_for_many, dp.ApproxDP(10.0, 1e-3)),
     (loop_of_the_size, dp.PureDP(1.0)),
     (mean_of_fewer, dp.PureDP(1.0)),
+    (threshold_times_the_size, dp.PureDP(1.0)),
+    (type_of_a_comparison, dp.PureDP(100.0)),
 ]

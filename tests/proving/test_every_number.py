@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proving.attack_functions_numbers import ATTACKS
+from proving.attack_functions_numbers import (
+    ATTACKS,
+    gumbel_of_two_scales,
+    type_of_a_comparison,
+)
 from proving.correct_functions import CORRECT
 from proving.correct_functions_benchmarks import BENCHMARKS
 from proving.correct_functions_numbers import RIGHT
@@ -82,3 +86,14 @@ def test_a_proof_for_one_number_says_what_stops_it_for_others() -> None:
 @pytest.mark.parametrize("n", [1, 7, 100])
 def test_what_leaks_at_some_number_is_not_proved_for_every_one(function, claim, n) -> None:
     assert proved_for_all(function, claim, n=n) is None
+
+
+def test_gumbel_draws_whose_scales_may_differ_are_not_proved_for_every_number() -> None:
+    assert proved_for_all(gumbel_of_two_scales, dp.ZCDP(0.125)) is None
+    assert proved_for_all(gumbel_of_two_scales, dp.PureDP(1.0)) is None
+
+
+def test_a_comparison_with_the_size_has_the_type_that_python_gives_it() -> None:
+    rng = np.random.default_rng(0)
+    types = {type(type_of_a_comparison(np.full(3, score), rng=rng)) for score in (0.1, 0.5)}
+    assert types == {float, np.float64}
