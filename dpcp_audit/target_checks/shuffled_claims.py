@@ -47,7 +47,11 @@ _MERGED = " Some reports were merged: counted apart, they may show a larger loss
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledClaim(PrivacyClaim):
-    """A claim of privacy on what n users report in random order."""
+    """A claim of privacy on what n users report in random order.
+
+    It is proved from the source or enumerated where that is possible, else decided by
+    ``BlackBoxPrivacy``.
+    """
 
     @property
     def fewest(self) -> int:
