@@ -49,8 +49,8 @@ _MERGED = " Some reports were merged: counted apart, they may show a larger loss
 class ShuffledClaim(PrivacyClaim):
     """A claim of privacy on what n users report in random order.
 
-    It is proved from the source or enumerated where that is possible, else decided by
-    ``BlackBoxPrivacy``.
+    It is proved from the source, or enumerated. Where that is not possible, it is
+    decided by ``BlackBoxPrivacy``.
     """
 
     @property
