@@ -65,9 +65,11 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
         return cls(path, cells)
 
     def objects(self) -> TracedArray:
-        """Return the entries as objects."""
+        """Return the entries as objects; nothing is written there, as it would be lost."""
         numbers = [self._number(*each) for each in self.cells.ravel().tolist()]
-        return traced_array(np.fromiter(numbers, object, self.cells.size).reshape(self.shape))
+        found = traced_array(np.fromiter(numbers, object, self.cells.size).reshape(self.shape))
+        found.flags.writeable = False
+        return found
 
     def _number(self, value: float, offset: float, scale: float, draw: int, pure: bool) -> Any:  # noqa: FBT001  (a record)
         if draw == _PLAIN:
@@ -160,7 +162,7 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
     def total(self) -> Any:
         """Return the sum of all entries; ``NotImplemented`` where that is not known."""
         cells = self.cells.ravel()
-        if (cells["draw"] < _PLAIN).any():
+        if (cells["draw"] < _PLAIN).any() or not np.isfinite(cells["offset"]).all():
             return NotImplemented
         noisy = cells[cells["draw"] != _PLAIN]
         value, offset = cells["value"].sum(), cells["offset"].sum()
@@ -200,8 +202,10 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, *, copy: Any = None) -> Any:
         if dtype is None or np.dtype(dtype) == object:
-            return self.objects().view(np.ndarray)
-        return self.read().astype(dtype)
+            return self.objects().copy() if copy else self.objects()
+        found = self.read().astype(dtype)
+        found.flags.writeable = bool(copy) or found.dtype != float
+        return found
 
     @property
     def dtype(self) -> Any:
@@ -213,6 +217,11 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
         """The shape, as NumPy has it."""
         found: tuple[int, ...] = self.cells.shape
         return found
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self.cells = self.cells.view()
+        self.cells.shape = shape
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -232,9 +241,10 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the values, read, in another type; floats stay traced."""
-        if np.dtype(dtype) == float and not args and not kwargs:
-            return self.moved(np.copy)
-        return self.objects() if np.dtype(dtype) == object else self.read().astype(dtype)
+        if np.dtype(dtype) == float and not args and not kwargs.keys() - {"copy"}:
+            return self.moved(np.copy) if kwargs.get("copy", True) else self
+        found = self.objects() if np.dtype(dtype) == object else self.read()
+        return found.astype(dtype, *args, **kwargs)
 
     def sum(self, axis: Any = None, **kwargs: Any) -> Any:
         """Return the sum, still traced."""
@@ -246,9 +256,9 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
             return self.sum() / self.cells.size
         return self.objects().mean(axis, **kwargs)
 
-    def clip(self, low: Any = None, high: Any = None, **kwargs: Any) -> Any:
+    def clip(self, min: Any = None, max: Any = None, **kwargs: Any) -> Any:  # noqa: A002  (as NumPy)
         """Return the entries between bounds."""
-        return np.clip(cast("Any", self), low, high, **kwargs)
+        return np.clip(cast("Any", self), min, max, **kwargs)
 
     def sort(self, *args: Any, **kwargs: Any) -> None:
         """Sort in place; the values are read."""
@@ -268,7 +278,7 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
         return len(self.cells)
 
     def __iter__(self) -> Any:
-        return iter(self.objects())
+        return map(self.__getitem__, range(len(self)))
 
     def __copy__(self) -> Any:
         return self.moved(np.copy)
@@ -344,4 +354,4 @@ _BOUNDS: dict[Any, Ordering] = {
 """Functions that keep a number which compares with a bound in this way."""
 _FINITE = frozenset({np.isnan, np.isinf, np.isfinite})
 _MOVES = frozenset({"reshape", "ravel", "flatten", "transpose", "squeeze", "swapaxes", "copy"})
-_IN_PLACE = frozenset({"put", "partition", "resize", "setfield", "byteswap", "flat", "data"})
+_IN_PLACE = frozenset({"put", "partition", "resize", "setfield", "byteswap", "data"})

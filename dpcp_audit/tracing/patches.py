@@ -145,7 +145,8 @@ def _array(plain: Callable[..., Any]) -> Callable[..., Any]:
         others = len(args) > 1 or kwargs.keys() - {"dtype", "copy"}
         floats = not others and _is_float(asked)
         if floats and isinstance(first, WholeArray):
-            return first if plain is _asarray else first.moved(np.copy)
+            own = plain is _asarray or not kwargs.get("copy", True)
+            return first if own else first.moved(np.copy)
         if floats and isinstance(first, list | tuple) and next(traced_in(first), None) is not None:
             return traced_array(list(first))
         return plain(first, *args, **kwargs)

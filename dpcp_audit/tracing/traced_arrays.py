@@ -43,7 +43,9 @@ class TracedArray(np.ndarray):
         """Return the values, read, in another type; objects stay traced, and floats."""
         if np.dtype(dtype) == object:
             return super().astype(dtype, *args, **kwargs)
-        if np.dtype(dtype) == float and not args and not kwargs:
+        if np.dtype(dtype) == float and not args and not kwargs.keys() - {"copy"}:
+            if not kwargs.get("copy", True) and _shadow(self.view(np.ndarray)).dtype == float:
+                return self
             listed = [_float(each) for each in self.ravel().tolist()]
             return traced_array(np.fromiter(listed, object, self.size).reshape(self.shape))
         return values_of(self).astype(dtype, *args, **kwargs)
@@ -180,14 +182,25 @@ def apply_function(  # noqa: PLR0911  (one return a kind of function)
         return getattr(own, _OWN[name])(*args[1:], **kwargs)
     if name in _LIKE:
         return function(np.zeros(_shape_of(args[0])), *args[1:], **kwargs)
-    if name == "clip" and not kwargs and len(args) == 3:
-        return _clipped(*args)
+    if name == "clip" and not kwargs.keys() - {"out"} and len(args) == 3:
+        clipped, out = _clipped(*args), kwargs.get("out")
+        return clipped if out is None else _stored(clipped, (out,))
     if name in _MOVING:
         found = _moved_whole(function, args, kwargs)
         if found is not NotImplemented:
             return found
         return _wrapped(function(*map(_bare, args), **{k: _bare(v) for k, v in kwargs.items()}))
-    return function(*values_of(tuple(args)), **values_in(kwargs))
+    return function(
+        *(_lent(each) for each in args), **{key: _lent(each) for key, each in kwargs.items()}
+    )
+
+
+def _lent(value: Any) -> Any:
+    """Return plain data to be read alone: what is written there, or to a view, would be lost."""
+    found = values_of(value)
+    if found is not value and isinstance(found, np.ndarray):
+        found.flags.writeable = False
+    return found
 
 
 def _moved_whole(function: Any, args: Any, kwargs: Any) -> Any:
@@ -412,8 +425,8 @@ moveaxis outer ravel repeat reshape roll rollaxis split squeeze stack swapaxes t
 tensordot tile transpose vdot vsplit vstack where
 """
 _SHIFTS = """
-array_split atleast_1d atleast_2d broadcast_to copy delete expand_dims flip fliplr flipud moveaxis
-ravel repeat reshape roll rollaxis split squeeze swapaxes take tile transpose
+array_split atleast_1d atleast_2d broadcast_to copy delete dsplit expand_dims flip fliplr flipud
+hsplit moveaxis ravel repeat reshape roll rollaxis split squeeze swapaxes take tile transpose vsplit
 """
 _SHIFTING = frozenset(_SHIFTS.split())
 """Functions that move the elements of one array."""

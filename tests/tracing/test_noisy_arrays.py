@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcp_audit.tracing.draws import UnfollowableError
 from dpcp_audit.tracing.noisy_arrays import NoisyArray
-from dpcp_audit.tracing.path_losses import path_loss
+from dpcp_audit.tracing.path_losses import path_loss, require_replay
 from dpcp_audit.tracing.path_runs import PathRun, SampledRun
 from dpcp_audit.tracing.path_tree import ForcedRun
 from dpcp_audit.tracing.target_calls import TracedTarget
@@ -96,7 +97,50 @@ def _sorted_in_place(counts: Any, *, rng: Any) -> Any:
     return noisy
 
 
+def _rows_in_place(counts: Any, *, rng: Any) -> Any:
+    noisy = rng.laplace(size=(2, 3))
+    for row, own in zip(noisy, counts.reshape(2, 3), strict=True):
+        row += own  # noqa: PLW2901  (the row is a view)
+    first, other = noisy
+    other[0] = first[1]
+    return noisy
+
+
+def _prefix_sums_by_iteration(counts: Any, *, rng: Any) -> Any:
+    noisy = counts + rng.laplace(size=6)
+    for place, number in enumerate(noisy[:5]):
+        noisy[place + 1] += number
+    return noisy
+
+
+def _parts_in_place(counts: Any, *, rng: Any) -> Any:
+    noisy = counts + rng.laplace(size=6)
+    first, other = np.hsplit(noisy, 2)
+    first += 1
+    np.clip(other, 0, 1, out=other)
+    return noisy
+
+
+def _the_same_array(counts: Any, *, rng: Any) -> Any:
+    noisy = counts + rng.laplace(size=6)
+    noisy.astype(float, copy=False)[1] = 0
+    np.array(noisy, copy=None)[2] = 1  # pyright: ignore[reportArgumentType]  (NumPy takes it)
+    np.asarray(noisy)[3] = 2
+    return noisy
+
+
+def _clipped_below(counts: Any, *, rng: Any) -> Any:
+    noisy = counts + rng.laplace(size=6)
+    noisy.shape = (2, 3)
+    return noisy.clip(min=1)
+
+
 _FUNCTIONS = (
+    _rows_in_place,
+    _prefix_sums_by_iteration,
+    _parts_in_place,
+    _the_same_array,
+    _clipped_below,
     _bounded,
     _bound_first,
     _clipped,
@@ -182,3 +226,81 @@ def test_it_passes_for_an_array_of_numpy() -> None:
     assert (noisy.shape, noisy.ndim, noisy.size, len(noisy)) == ((6,), 1, 6, 6)
     assert noisy.dtype == np.float64
     assert not hasattr(noisy, "detach")
+
+
+def _view(noisy: Any) -> None:
+    noisy.view()[0] = 1
+
+
+def _flat(noisy: Any) -> None:
+    noisy.flat[0] = 1
+
+
+def _real(noisy: Any) -> None:
+    noisy.real[0] = 1
+
+
+def _any_array(noisy: Any) -> None:
+    np.asanyarray(noisy)[0] = 1
+
+
+def _turned(noisy: Any) -> None:
+    np.rot90(noisy.reshape(2, 3))[0, 0] = 1
+
+
+def _copied_to(noisy: Any) -> None:
+    np.copyto(noisy, np.zeros(6))
+
+
+def _put(noisy: Any) -> None:
+    np.put(noisy, [0], 1)
+
+
+def _cumulated(noisy: Any) -> None:
+    np.cumsum(noisy, out=noisy)
+
+
+def _not_a_number(noisy: Any) -> None:
+    np.nan_to_num(noisy, copy=False)
+
+
+_CHANGES = (
+    _view,
+    _flat,
+    _real,
+    _any_array,
+    _turned,
+    _copied_to,
+    _put,
+    _cumulated,
+    _not_a_number,
+)
+
+
+@pytest.mark.parametrize("change", _CHANGES)
+@pytest.mark.parametrize("by_arrays", [True, False])
+def test_a_change_in_place_is_kept_or_refused(
+    change: Any, by_arrays: bool, monkeypatch: Any
+) -> None:
+    def changed(counts: Any, *, rng: Any) -> Any:
+        noisy = counts + rng.laplace(size=6)
+        change(noisy)
+        return noisy
+
+    monkeypatch.setattr(SampledRun, "by_arrays", by_arrays)
+    target = TracedTarget.of(changed, {})
+    try:
+        traced = target.outputs(_COUNTS, SampledRun(), np.random.default_rng(3))
+    except UnfollowableError:
+        return
+    plain = target.plainly(_COUNTS, 3)
+    assert [e for e in traced if isinstance(e, float)] == [e for e in plain if isinstance(e, float)]
+
+
+def test_a_sum_that_is_not_a_number_reads_nothing() -> None:
+    def undefined(counts: Any, *, rng: Any) -> Any:
+        noisy = counts + rng.laplace(size=6)
+        noisy[0] = np.nan
+        return noisy.sum()
+
+    require_replay(TracedTarget.of(undefined, {}), _COUNTS, 0)
