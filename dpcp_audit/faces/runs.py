@@ -165,7 +165,7 @@ def _rate(check: TargetClaim, target: Target, context: Context, seconds: float) 
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedChecks:
     """Checks with their calls.
 
     Parameters
@@ -188,7 +188,7 @@ class Plan:
         ]
 
 
-def plan(specs: Sequence[CheckSpec], *, proves: bool = False) -> Plan:
+def plan(specs: Sequence[CheckSpec], *, proves: bool = False) -> PlannedChecks:
     """Return the checks with the calls that each claim is to be tested with.
 
     They follow from the claim and from what is to be detected (``calls_for``). Every target is
@@ -213,7 +213,7 @@ def plan(specs: Sequence[CheckSpec], *, proves: bool = False) -> Plan:
         for spec, told in zip(specs, found, strict=True)
         for each in told.get("decided", [None] * len(spec.guarantees))
     ]
-    return Plan(tuple(map(planned, specs, found)), tuple(decided))
+    return PlannedChecks(tuple(map(planned, specs, found)), tuple(decided))
 
 
 def share_imports() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.arguments import Commands, Parser
-    from dpcp_audit.faces.runs import Plan
+    from dpcp_audit.faces.runs import PlannedChecks
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.reports.document import Writer
     from dpcp_audit.reports.terminal import Display
@@ -224,7 +224,7 @@ def _run(
     return exit_code(results)
 
 
-def _planned(specs: Sequence[CheckSpec]) -> Plan:
+def _planned(specs: Sequence[CheckSpec]) -> PlannedChecks:
     """Prove or plan the claims of the checks, with a sign of life on a terminal."""
     from rich.console import Console
 
