@@ -231,6 +231,8 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name in {"size", "ndim"}:
             return getattr(self.cells, name)
+        if name == "real":
+            return self[...]
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(name)
         if name in _IN_PLACE:
@@ -245,6 +247,10 @@ class NoisyArray(WholeArray, NDArrayOperatorsMixin):
             return self.moved(np.copy) if kwargs.get("copy", True) else self
         found = self.objects() if np.dtype(dtype) == object else self.read()
         return found.astype(dtype, *args, **kwargs)
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the same entries; of another type, what is read alone."""
+        return self.objects().view(*args, **kwargs) if args or kwargs else self[...]
 
     def sum(self, axis: Any = None, **kwargs: Any) -> Any:
         """Return the sum, still traced."""

@@ -145,7 +145,7 @@ def _array(plain: Callable[..., Any]) -> Callable[..., Any]:
         others = len(args) > 1 or kwargs.keys() - {"dtype", "copy"}
         floats = not others and _is_float(asked)
         if floats and isinstance(first, WholeArray):
-            own = plain is _asarray or not kwargs.get("copy", True)
+            own = plain in _AS_ARRAY or not kwargs.get("copy", True)
             return first if own else first.moved(np.copy)
         if floats and isinstance(first, list | tuple) and next(traced_in(first), None) is not None:
             return traced_array(list(first))
@@ -154,7 +154,7 @@ def _array(plain: Callable[..., Any]) -> Callable[..., Any]:
     return array
 
 
-_asarray = np.asarray
+_AS_ARRAY = (np.asarray, np.asanyarray)
 
 
 def _is_float(dtype: Any) -> bool:
@@ -171,6 +171,7 @@ def replaced_extremes() -> list[tuple[Any, str, Any]]:
         (builtins, "min", _extreme(builtins.min, largest=False)),
         (np, "array", _array(np.array)),
         (np, "asarray", _array(np.asarray)),
+        (np, "asanyarray", _array(np.asanyarray)),
         *((np, name, _of_lists(getattr(np, name))) for name in _FUNCTIONS),
     ]
 

@@ -126,6 +126,9 @@ def _the_same_array(counts: Any, *, rng: Any) -> Any:
     noisy.astype(float, copy=False)[1] = 0
     np.array(noisy, copy=None)[2] = 1  # pyright: ignore[reportArgumentType]  (NumPy takes it)
     np.asarray(noisy)[3] = 2
+    np.asanyarray(noisy)[4] = 3
+    noisy.view()[5] += 4
+    noisy.real[0] -= 1
     return noisy
 
 
@@ -228,20 +231,12 @@ def test_it_passes_for_an_array_of_numpy() -> None:
     assert not hasattr(noisy, "detach")
 
 
-def _view(noisy: Any) -> None:
-    noisy.view()[0] = 1
-
-
 def _flat(noisy: Any) -> None:
     noisy.flat[0] = 1
 
 
-def _real(noisy: Any) -> None:
-    noisy.real[0] = 1
-
-
-def _any_array(noisy: Any) -> None:
-    np.asanyarray(noisy)[0] = 1
+def _in_a_row(noisy: Any) -> None:
+    np.ascontiguousarray(noisy)[0] = 1
 
 
 def _turned(noisy: Any) -> None:
@@ -265,10 +260,8 @@ def _not_a_number(noisy: Any) -> None:
 
 
 _CHANGES = (
-    _view,
     _flat,
-    _real,
-    _any_array,
+    _in_a_row,
     _turned,
     _copied_to,
     _put,
