@@ -172,7 +172,7 @@ def test_what_cannot_be_used_is_refused_before_the_target_is_loaded(
 def test_an_interruption_before_the_first_call_says_that_no_report_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(specs: object) -> None:
+    def interrupted(specs: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runs, "plan", interrupted)
