@@ -512,7 +512,7 @@ def _event(event: object, *, outside: bool) -> str:
     low, high = map(to_float, parts[0])
     if kind in _COUNTS:
         count = _count([low, high], outside=outside)
-        return _COUNTS[kind].format(count=count, steps=_steps(feature))
+        return _COUNTS[kind].format(count=count, steps=feature.get("rounds"))
     outputs = _FEATURES[kind].format(**feature) if feature else ""
     return _interval_of(outputs, low, high, outside=outside)
 
@@ -561,21 +561,13 @@ def _count(ends: list[float], *, outside: bool) -> str:
     return f"{least} to {most}" if below else f"at most {most}"
 
 
-def _steps(feature: PlainData) -> str:
-    """Return the number of a bisection's steps that a feature counts, and which ones."""
-    if feature.get("kind") != "ones":
-        return ""
-    start, stop = feature["start"], feature["stop"] or feature["rounds"]
-    return f"{stop}" if not start else f"{stop - start} (numbers {start + 1} to {stop})"
-
-
 def _end_of_a_bisection(feature: PlainData, event: object) -> list[float]:
     """Return the interval of outputs where all of the first bits, or none, are ones; else []."""
-    if feature.get("kind") != "ones" or feature["start"]:
+    if feature.get("kind") != "ones":
         return []
     parts = event if is_list(event) and len(event) == 1 else [[0, 0]]
     (low, high), (start, end) = map(to_float, parts[0]), map(to_float, feature["bounds"])
-    bits = feature["stop"] or feature["rounds"]
+    bits = feature["rounds"]
     if math.isinf(low) and 0 <= high < 1:
         return [-math.inf, start + (end - start) / 2**bits]
     if not (math.isinf(high) and bits - 1 <= low < bits):

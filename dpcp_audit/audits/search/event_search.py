@@ -324,6 +324,8 @@ def feature_from_data(data: Mapping[str, Any]) -> Feature:
         for name, value in data.items()
         if name != "kind"
     }
+    if make is Ones and (rest.pop("start", 0) or rest.pop("stop", 0)):  # of files until 0.2
+        raise ValueError(f"data must count all bits of a bisection, got {dict(data)}")
     if "bounds" in rest:
         low, high = rest["bounds"]
         rest["bounds"] = (low, high)

@@ -225,6 +225,13 @@ def test_a_feature_survives_json(feature: Feature) -> None:
     assert again(outputs).tolist() == feature(outputs).tolist()
 
 
+def test_the_bits_of_a_bisection_are_read_from_files_of_earlier_versions() -> None:
+    kept = feature_as_data(Ones(bounds=(0.0, 2.0), rounds=5))
+    assert feature_as_data(feature_from_data(kept | {"start": 0, "stop": 0})) == kept
+    with pytest.raises(ValueError, match="must count all bits of a bisection"):
+        feature_from_data(kept | {"start": 2})
+
+
 def test_an_event_and_its_intervals_agree() -> None:
     event = Event(np.array([0.0, 1.0, 2.0]), np.array([True, False, True, True]))
     outputs = np.array([-5.0, 0.0, 0.5, 1.0, 1.5, 2.0, 7.0])
