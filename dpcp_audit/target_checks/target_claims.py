@@ -351,9 +351,10 @@ _AUDITS = (
     "theorems.row_laws",
     "target_checks.trace_search",
 )
+"""The modules that make calls; what a source proves is told without them."""
 _CAUSE = "cause"
-_BITS = "The proof is of ideal numbers; the last bits were sampled, too, and do not refute it."
 """The key of a witness that says what keeps the noise the same in every call."""
+_BITS = "The proof is of ideal numbers; the last bits were sampled, too, and do not refute it."
 _ONLY_HERE = (
     "On this pair every call on one input returned the same output, though outputs vary on other "
     "inputs: here the noise does not reach the output."
