@@ -185,22 +185,25 @@ def test_a_branch_as_unlikely_as_rounding_is_said_to_be_left_out() -> None:
     assert law.missed == pytest.approx(5e-16, rel=1e-9, abs=0)
 
 
+LATE = 9 * 10**18
+
+
 def by_module(value, *, rng) -> int:
-    """Return the value at some instants, else noise."""
+    """Return the value from the year 2255 on, else noise: no run of the tests sees it do so."""
     noise = int(rng.integers(3))
-    return int(value) if time.perf_counter_ns() % 997 == 0 else noise
+    return int(value) if time.time_ns() > LATE else noise
 
 
 def by_name(value, *, rng) -> int:
     """Return the same, by a function that was imported by name."""
     noise = int(rng.integers(3))
-    return int(value) if time_ns() % 997 == 0 else noise
+    return int(value) if time_ns() > LATE else noise
 
 
 @pytest.mark.known_bad
 @pytest.mark.parametrize("function", [by_module, by_name])
 def test_code_that_reads_a_clock_has_no_law(function) -> None:
-    """What it does at rare instants no enumeration of its draws would show."""
+    """What it does at other instants no enumeration of its draws would show."""
     with pytest.raises(NotFiniteError, match="a clock is read"):
         enumerated(function, 1, 2)
     assert time.time_ns is time_ns
