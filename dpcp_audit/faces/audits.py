@@ -234,22 +234,21 @@ def checked_here(
     rows: Sequence[Row],
     keys: Sequence[str],
     settings: RunSettings,
-    share: float | None = None,
     *,
     replayable: bool = True,
 ) -> Result:
-    """Check the rows of a run in this process, and return what became of them.
+    """Check all rows of a run in this process, and return what became of them.
+
+    The sampled ones share its false-alarm probability equally.
 
     Parameters
     ----------
     keys : sequence of str
         The key of each claim in the result.
-    share : float, optional
-        Share of the run's false-alarm probability for each sampled check.
     replayable : bool
         True if the settings say all that the command line needs to check the rows again.
     """
-    significance = runner.share(settings, rows) if share is None else share
+    significance = settings.false_alarm / max(1, sum(row.check.sampled for row in rows))
     started = time.perf_counter()
     findings: list[Finding] = []
     for row in rows:
@@ -408,9 +407,8 @@ def check_calibrator(
     spec = spec_of(estimator, claims, {"n": _N} | given, file="__main__")
     rows = [*rows_of_targets([spec]), *duty_rows(spec, label(estimator), at_least=at_least)]
     settings = RunSettings(suite="targets", targets=(spec,), **said)
-    share = settings.false_alarm / max(1, sum(row.check.sampled for row in rows))
     keys = [*keys_of(claims), *DUTIES]
-    return checked_here(rows, keys, settings, share, replayable=False)
+    return checked_here(rows, keys, settings, replayable=False)
 
 
 def _require_fitted(estimator: object, kind: object) -> None:

@@ -320,5 +320,5 @@ def _shown(
     settings: RunSettings,
 ) -> LossEstimates:
     row = Row(claim=made, check=_Found(outcome))
-    result = checked_here([row], [made.id], settings, settings.false_alarm, replayable=False)
+    result = checked_here([row], [made.id], settings, replayable=False)
     return LossEstimates(pair=found, claim=claim, result=result)

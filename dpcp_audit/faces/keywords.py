@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from dpcp_audit.engine.runner import planned_calls
 from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
-from dpcp_audit.faces.runs import plan_here, planned, require_pairs
+from dpcp_audit.faces.planning import plan_within_budget, planned
 from dpcp_audit.target_checks.check_options import claims_with, key_of, target_of
 from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
+from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.target_checks.target_claims import closed
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.fitted_objects import kind_of
@@ -276,7 +277,7 @@ def spec_of(
     forced_draws: int | None = None,
     claimed: bool = True,
 ) -> CheckSpec:
-    """Return the check of a function, with its draws planned.
+    """Return the check of a function; its draws are planned where a budget limits them.
 
     Parameters
     ----------
@@ -315,8 +316,11 @@ def spec_of(
     name = {} if isinstance(function, str) else {"name": label(function)}
     spec = CheckSpec.of(target, guarantees, name | given, spell=options.plain)
     if spec.privacy or not claimed:
-        require_pairs(spec)
-    return plan_here(spec)
+        pair_space(spec)  # refused where no neighbours can be searched
+    if spec.budget is not None and spec.draws is None:
+        return plan_within_budget(spec)
+    with spec.target.open() as opened:  # its calls are planned where they are made
+        return replace(spec, location=opened.source)
 
 
 @options.hinted(_ADVICE)
@@ -334,7 +338,7 @@ def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> 
     target = target_of(given, _InProcess, spell=options.plain, target=place, function=closed)
     spec = CheckSpec.of(target, [guarantee], {"name": kind} | given, spell=options.plain)
     if spec.privacy:
-        require_pairs(spec)
+        pair_space(spec)
     return planned(spec, {})
 
 

@@ -374,9 +374,7 @@ def theorem(
         options={"case": case},
         **said,
     )
-    return checked_here(
-        [asked.row()], [name], settings, settings.false_alarm, replayable=law is None
-    )
+    return checked_here([asked.row()], [name], settings, replayable=law is None)
 
 
 def law_given(

@@ -120,9 +120,8 @@ def audit_training(
     checks = _checks(training, guarantee, canaries=canaries, seed=seed)
     settings = RunSettings(suite=_SUITE, seed=seed, false_alarm=false_alarm)
     rows = [Row(claim=_claim(key, says), check=check) for key, says, check in checks]
-    share = false_alarm / max(1, sum(row.check.sampled for row in rows))
     keys = [key for key, _, _ in checks]
-    return checked_here(rows, keys, settings, share, replayable=False)
+    return checked_here(rows, keys, settings, replayable=False)
 
 
 def _checks(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.faces.keywords import spec_of
-from dpcp_audit.faces.runs import FEWEST, _Timing, announcement, planned, time_limit
+from dpcp_audit.faces.planning import FEWEST, _Timing, announcement, planned, time_limit
 from dpcp_audit.target_checks import planned_calls as time_limits
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import check_of, rows_of_targets

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.arguments import Commands, Parser
-    from dpcp_audit.faces.runs import PlannedChecks
     from dpcp_audit.proving.proof_result import ProofResult
     from dpcp_audit.reports.document import Writer
     from dpcp_audit.reports.terminal import Display
@@ -182,7 +181,8 @@ def execute_check(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.faces.cli.run_commands import refuse_others
-    from dpcp_audit.faces.runs import require_outputs, resumed, share_imports
+    from dpcp_audit.faces.planning import share_imports
+    from dpcp_audit.faces.runs import require_outputs, resumed
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
@@ -195,10 +195,9 @@ def execute_check(options: argparse.Namespace) -> int:
         rows, settings = resumed(options.resume, targets=config.checks)
         refuse_others(chosen, settings)
     else:
-        planned = _planned(config.checks)
-        settings = RunSettings(suite="targets", targets=planned.checks, skipped=skipped, **chosen)
-        rows = rows_of_targets(settings.targets)
-        decided = planned.findings(rows)
+        checks, decided = _planned(config.checks)
+        settings = RunSettings(suite="targets", targets=checks, skipped=skipped, **chosen)
+        rows = rows_of_targets(checks)
         if not options.quiet:
             _announce(rows, settings, decided)
     if len(decided) < len(rows):
@@ -216,7 +215,8 @@ def _run(
     decided: Sequence[Finding] = (),
 ) -> int:
     """Check the rows of targets, publish the results and return the exit code."""
-    from dpcp_audit.faces.runs import exit_code, publish, time_limit, watch
+    from dpcp_audit.faces.planning import time_limit
+    from dpcp_audit.faces.runs import exit_code, publish, watch
 
     options.time_limit = max(map(time_limit, settings.targets), default=options.time_limit)
     results = watch(rows, settings, options, decided)
@@ -224,18 +224,18 @@ def _run(
     return exit_code(results)
 
 
-def _planned(specs: Sequence[CheckSpec]) -> PlannedChecks:
+def _planned(specs: Sequence[CheckSpec]) -> tuple[tuple[CheckSpec, ...], list[Finding]]:
     """Prove or plan the claims of the checks, with a sign of life on a terminal."""
     from rich.console import Console
 
     from dpcp_audit.engine import cell_template
-    from dpcp_audit.faces.runs import plan
+    from dpcp_audit.faces.planning import plan_unproved
     from dpcp_audit.words.errors import IncompleteError
 
     cell_template.prepare()  # before the console starts a thread
     try:
         with Console(stderr=True).status("loading the code and timing its first calls"):
-            return plan(specs, proves=True)
+            return plan_unproved(specs)
     except KeyboardInterrupt:
         raise IncompleteError("interrupted before the first call: no report is written") from None
 
@@ -245,7 +245,7 @@ def _announce(rows: Sequence[Row], settings: RunSettings, decided: Sequence[Find
     from rich.console import Console
 
     from dpcp_audit.engine.runner import share
-    from dpcp_audit.faces.runs import announcement
+    from dpcp_audit.faces.planning import announcement
     from dpcp_audit.reports.terminal_findings import print_indented
 
     console, significance = Console(stderr=True), share(settings, rows)
@@ -469,7 +469,7 @@ def add_trace(commands: Commands) -> None:
 def execute_trace(options: argparse.Namespace) -> int:
     """Load the target, trace it and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.faces.runs import plan
+    from dpcp_audit.faces.planning import plan
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.loss_rows import rows_of_traces, without_coverage
 
@@ -478,7 +478,7 @@ def execute_trace(options: argparse.Namespace) -> int:
     rows_of_traces(config.checks, options.scope)
     settings = RunSettings(
         suite="traces",
-        targets=plan([without_coverage(spec) for spec in config.checks]).checks,
+        targets=plan([without_coverage(spec) for spec in config.checks]),
         options={"scope": options.scope},
         **values_of(options, RUN_OPTIONS),
     )
@@ -525,7 +525,7 @@ def add_estimate(commands: Commands) -> None:
 def execute_estimate(options: argparse.Namespace) -> int:
     """Load the target, estimate its loss and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.faces.runs import plan
+    from dpcp_audit.faces.planning import plan
     from dpcp_audit.reports.document import parse_reports
     from dpcp_audit.target_checks.loss_rows import (
         ESTIMATE_OPTIONS,
@@ -540,7 +540,7 @@ def execute_estimate(options: argparse.Namespace) -> int:
     defaults: dict[str, Any] = {"false_alarm": FALSE_ALARM}
     settings = RunSettings(
         suite="estimates",
-        targets=plan([privacy_alone(spec) for spec in config.checks]).checks,
+        targets=plan([privacy_alone(spec) for spec in config.checks]),
         options=values_of(options, ESTIMATE_OPTIONS),
         **defaults | values_of(options, RUN_OPTIONS),
     )

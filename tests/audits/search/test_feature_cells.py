@@ -13,7 +13,6 @@ from dpcp_audit.audits.search.pair_space import ScorePair
 from dpcp_audit.audits.search.pilot_hypotheses import promise_of_atoms, shows_atoms
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.faces.keywords import spec_of
-from dpcp_audit.faces.runs import plan_here
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
@@ -38,7 +37,7 @@ def verdict(
     twins: Callable[[bool], Any], seed: int, *, correct: bool, level: float = LEVEL
 ) -> Verdict:
     given = {"vectorised": True, "trace": False, "n": [100]}
-    spec = plan_here(spec_of(twins(correct), (CLAIM,), given, file=None))
+    spec = spec_of(twins(correct), (CLAIM,), given, file=None)
     audit = TargetPrivacy(spec=spec, guarantee=CLAIM)
     assert audit.planned_calls == 2**18
     return audit(Context(seed=seed, name="rare", significance=level)).verdict

@@ -11,7 +11,7 @@ from dpcp_audit.engine.journal import line_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.engine.tasks import Done, Task
-from dpcp_audit.faces import runs
+from dpcp_audit.faces import planning
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_rows import rows_of_targets
@@ -351,7 +351,7 @@ def test_other_settings_than_the_journals_are_refused(
 def test_a_target_that_hangs_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(runs, "_PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(planning, "_PATIENCE_SECONDS", 1.0)
     code, out, err = check(["mine.py:hangs", *QUANTILE, "--pure-dp", "1"], capsys)
     assert code == 3
     assert not out
@@ -375,5 +375,5 @@ def test_a_first_few_calls_have_no_more_time_than_the_budget(
 
     spec = CheckSpec.from_data({"target": "a:b", "kind": "quantile", "pure-dp": 1} | effort)
     with pytest.raises(IncompleteError, match="called a first few times: stopped after it"):
-        runs._timed(runs._Timing(spec=spec), cast("WorkerProcess", Cell()))
+        planning._timed(planning._Timing(spec=spec), cast("WorkerProcess", Cell()))
     assert given == [seconds]

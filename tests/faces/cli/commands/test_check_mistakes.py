@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.messages import require_line_and_hint
 
-from dpcp_audit.faces import runs
+from dpcp_audit.faces import planning
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.words.errors import IncompleteError
@@ -134,7 +134,7 @@ def test_what_is_too_slow_for_its_budget_is_not_begun() -> None:
     with pytest.raises(
         IncompleteError, match=r"^mine.py:slow takes .* a call.*\nhint: .* a budget of \d+m"
     ):
-        runs.plan([CheckSpec.from_data(data)])
+        planning.plan([CheckSpec.from_data(data)])
 
 
 @pytest.mark.parametrize("raised", ["BaseException('boom')", "KeyboardInterrupt"])
@@ -172,10 +172,10 @@ def test_what_cannot_be_used_is_refused_before_the_target_is_loaded(
 def test_an_interruption_before_the_first_call_says_that_no_report_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(specs: object, **options: object) -> None:
+    def interrupted(specs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "plan", interrupted)
+    monkeypatch.setattr(planning, "plan_unproved", interrupted)
     options = ["--kind", "quantile", *PURE, "--report", "json=r.json"]
     assert main(["check", "mine.py:bare", *options]) == 3
     assert "interrupted before the first call: no report is written" in capsys.readouterr().err
