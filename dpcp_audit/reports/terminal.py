@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from rich import progress as bars
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
+
+    from rich import progress as bars
 
     from dpcp_audit.words.results import PlainData
 
@@ -91,24 +92,14 @@ class Progress:
         self._seconds = seconds
         self._said = time.monotonic()
         self._console = Console(stderr=True)
-        self._bar = bars.Progress(
-            bars.BarColumn(bar_width=12),
-            bars.MofNCompleteColumn(),
-            bars.TimeElapsedColumn(),
-            bars.TextColumn(
-                "{task.description}",
-                markup=False,  # ids hold brackets
-                table_column=Column(no_wrap=True, overflow="ellipsis"),
-            ),
-            console=self._console,
-            transient=True,
-            disable=display.quiet or not self._console.is_terminal,
-        )
+        shown = self._console.is_terminal and not display.quiet
+        self._bar = _bar_on(self._console) if shown else None
         self._task: bars.TaskID | None = None
         self._total = self._done = 0
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self._bar is not None:
+            self._bar.start()
         return self
 
     def __exit__(
@@ -117,13 +108,15 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def show(self, event: Event) -> None:
         """Show one event."""
         if isinstance(event, RunStarted):
             self._total = len(event.ids)
-            self._task = self._bar.add_task("checking claims", total=self._total)
+            if self._bar is not None:
+                self._task = self._bar.add_task("checking claims", total=self._total)
         elif isinstance(event, CheckStarted):
             self._describe(event.id)
         elif isinstance(event, CallsMade):
@@ -141,7 +134,7 @@ class Progress:
 
     def _describe(self, text: str) -> None:
         """Show beside the bar which check runs, and how far it has come."""
-        if self._task is not None:
+        if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=plain_line(text))
 
     def _say(self, text: str) -> None:
@@ -153,7 +146,7 @@ class Progress:
     def _show_finding(self, event: CheckFinished) -> None:
         self._done += 1
         finding = event.finding
-        if self._task is not None:
+        if self._bar is not None and self._task is not None:
             self._bar.update(
                 self._task, completed=self._done, description=plain_line(finding.claim.id)
             )
@@ -163,6 +156,23 @@ class Progress:
                 f"[{self._done}/{self._total}] {plain_line(finding.claim.id)}: {finding.verdict} "
                 f"({finding.seconds:.1f} s)"
             )
+
+
+def _bar_on(console: Console) -> bars.Progress:
+    from rich import progress as bars  # noqa: PLC0415  (slow to import)
+
+    return bars.Progress(
+        bars.BarColumn(bar_width=12),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn(
+            "{task.description}",
+            markup=False,  # ids hold brackets
+            table_column=Column(no_wrap=True, overflow="ellipsis"),
+        ),
+        console=console,
+        transient=True,
+    )
 
 
 def print_summary(
