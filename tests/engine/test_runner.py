@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.unruly import CannotTravel, Does, Sums, calls_a_target, hangs_in_c
-from support.waiting import wait_until
+from support.waiting import PATIENCE, LateOnce, wait_until
 
-from dpcp_audit.engine import runner
+from dpcp_audit.engine import runner, worker_pool
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import Engine, _Crew, check, check_row, run, share
 from dpcp_audit.engine.suites import find, select
@@ -211,23 +211,42 @@ def test_chunks_that_are_not_needed_after_a_failure_do_not_run(tmp_path: Path) -
     assert len(list(tmp_path.iterdir())) < 400
 
 
-def test_a_check_has_one_time_limit_for_all_its_chunks(tmp_path: Path) -> None:
-    """All of them would take a minute and a half."""
-    rows = [row("slow", Sums(parts=400, seconds=0.5, folder=str(tmp_path))), QUIET]
-    *_, last = run(rows, SMOKE, engine=Engine(jobs=2), limits=Limits(seconds=2.0))
+def test_a_check_has_one_time_limit_for_all_its_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what their processes tell, each takes a minute: more than ten of them take too long."""
+    hired = runner.hire
+
+    def of_slow_processes(*given: Any) -> _Crew:
+        crew = hired(*given)
+
+        def work(task: Task) -> Done | None:
+            done = crew.work(task)
+            return None if done is None else replace(done, seconds=60.0)
+
+        return replace(crew, work=work)
+
+    monkeypatch.setattr(runner, "hire", of_slow_processes)
+    rows = [row("slow", Sums(parts=400, seconds=0.1, folder=str(tmp_path))), QUIET]
+    *_, last = run(rows, SMOKE, engine=Engine(jobs=2), limits=Limits(seconds=PATIENCE))
     assert isinstance(last, RunFinished)
     slow, quiet = last.findings
     assert "s: the time limit of a check; its target hung" in slow.error
-    assert 1 <= len(list(tmp_path.iterdir())) < 400
+    assert 11 <= len(list(tmp_path.iterdir())) < 400
     assert quiet.verdict is Verdict.PROVED
 
 
-def test_a_check_that_hangs_is_stopped_and_the_others_go_on() -> None:
-    rows = [row("hangs", Does(hangs_in_c)), QUIET]
-    events = list(run(rows, SMOKE, engine=Engine(jobs=1), limits=Limits(seconds=2.0)))
+def test_a_check_that_hangs_is_stopped_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time is up once it hangs, however long its process takes to start."""
+    monkeypatch.setattr(worker_pool, "time", LateOnce(lambda: any(tmp_path.iterdir())))
+    rows = [row("hangs", Sums(parts=1, seconds=PATIENCE, folder=str(tmp_path))), QUIET]
+    limits = Limits(seconds=PATIENCE, memory=2**40)
+    events = list(run(rows, SMOKE, engine=Engine(jobs=1), limits=limits))
     ends = [event for event in events if isinstance(event, CheckFinished)]
     assert [(end.finding.error.partition(";")[0], end.stopped) for end in ends] == [
-        ("stopped after 2 s: the time limit of a check", True),
+        ("stopped after 600 s: the time limit of a check", True),
         ("", False),
     ]
 
@@ -290,7 +309,7 @@ def test_what_is_no_exception_ends_the_run_as_what_it_is(monkeypatch: pytest.Mon
 
     thread = threading.Thread(target=go, daemon=True)
     thread.start()
-    thread.join(timeout=60)
+    thread.join(timeout=PATIENCE)
     assert [type(each) for each in ended] == [EndOfTrace]
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.unruly import Does, hangs_in_c
+from support.unruly import Sums
+from support.waiting import PATIENCE, LateOnce
 
-from dpcp_audit.engine import suites
+from dpcp_audit.engine import suites, worker_pool
 from dpcp_audit.engine.runner import run
 from dpcp_audit.faces import runs
 from dpcp_audit.faces.cli.main import main
@@ -90,15 +91,19 @@ def test_an_interrupted_run_reports_what_was_finished(
 def test_limits_are_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    log = tmp_path / "log"
-    options = ["--budget", "2s", "--memory", "1GiB", "--log", str(log)]
-    assert exit_code(monkeypatch, [row("hangs", Does(hangs_in_c)), QUIET], *options) == 3
-    assert "Stopped after 2 s: the time limit of a check; its target hung" in " ".join(
+    """The time is up once the check hangs, however long its process takes to start."""
+    log, marks = tmp_path / "log", tmp_path / "marks"
+    marks.mkdir()
+    monkeypatch.setattr(worker_pool, "time", LateOnce(lambda: any(marks.iterdir())))
+    hangs = row("hangs", Sums(parts=1, seconds=PATIENCE, folder=str(marks)))
+    options = ["--budget", "10m", "--memory", "1GiB", "--log", str(log)]
+    assert exit_code(monkeypatch, [hangs, QUIET], *options) == 3
+    assert "Stopped after 600 s: the time limit of a check; its target hung" in " ".join(
         capsys.readouterr().out.split()
     )
     lines = [line.partition(" ")[2] for line in log.read_text().splitlines()]
     assert lines[:2] == ["run started: 2 checks", "hangs: started, 1 chunk(s)"]
-    assert lines[2].startswith("hangs: ERROR (2.")
+    assert lines[2].startswith("hangs: ERROR (")
     assert lines[-1].startswith("run finished: ")
 
 

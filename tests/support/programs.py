@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from support.messages import require_line_and_hint
+from support.waiting import PATIENCE
 
 from dpcp_audit.targets import (
     Kind,
@@ -39,7 +40,7 @@ def opened_programs(tmp_path: Path) -> Iterator[Callable[..., Target]]:
     opened: list[Target] = []
 
     def make(
-        body: str, *, kind: Kind = Kind.QUANTILE, seconds: float = 5.0, **settings: Any
+        body: str, *, kind: Kind = Kind.QUANTILE, seconds: float = PATIENCE, **settings: Any
     ) -> Target:
         path = tmp_path / f"program_{len(opened)}.py"
         text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())

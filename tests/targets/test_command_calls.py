@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from support.programs import SCORES, drawn, opened_programs, refusal
-from support.waiting import ended
+from support.waiting import PATIENCE, ended
 
 from dpcp_audit.targets import (
     Kind,
@@ -16,6 +16,7 @@ from dpcp_audit.targets import (
     TargetRaisedError,
     TargetSpec,
     TargetUnusableError,
+    process,
 )
 from dpcp_audit.targets.calls import BATCH
 
@@ -148,7 +149,8 @@ def test_no_shell_reads_the_command(tmp_path) -> None:
         ("raise ValueError('too few scores')", "'ValueError: too few scores'"),
     ],
 )
-def test_a_program_that_dies_gives_no_answer(program, body, words) -> None:
+def test_a_program_that_dies_gives_no_answer(program, body, words, monkeypatch) -> None:
+    monkeypatch.setattr(process, "_GRACE", PATIENCE)  # the system may take its time to end it
     assert words in refusal(program(body), TargetRaisedError)
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from support.programs import HEAD, drawn, opened_programs, refusal
-from support.waiting import PATIENCE, ended
+from support.waiting import PATIENCE, LateOnce, ended
 
 from dpcp_audit.targets import (
     Kind,
     TargetSpec,
     TargetUnusableError,
+    process,
 )
 
 if TYPE_CHECKING:
@@ -33,23 +34,41 @@ def program(tmp_path: Path) -> Iterator[Callable[..., Target]]:
     [
         ("time.sleep(60)", "gave no reply within 0.4 s and was killed: does it flush", 0.4),
         ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", "was killed", 0.4),
-        (
-            "sys.stdout.write('{\"id\"'); sys.stdout.flush(); time.sleep(60)",
-            "gave only '{\"id\"', without an end of line, within 4 s and was killed",
-            4.0,
-        ),
-        (
-            "sys.stderr.write('loading\\n'); sys.stderr.flush(); time.sleep(60)",
-            "--call-seconds sets the limit; last line of its stderr: 'loading'",
-            4.0,
-        ),
         ("while True: os.write(2, b'warning\\n' * 2**20)", "gave no reply within 0.4 s", 0.4),
         ("os.close(1); time.sleep(60)", "closed its stdout", PATIENCE),
     ],
 )
 def test_a_program_that_hangs_is_killed(program, body, words, seconds) -> None:
-    """Four seconds start one and show what it has written, on a busy machine too."""
     assert words in refusal(program(body, seconds=seconds), TargetUnusableError)
+
+
+def late_once_heard(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the time be up once a program has written something, however long it took to start."""
+
+    def heard() -> bytes:
+        asked = target.caller._process  # type: ignore[union-attr]
+        return b"" if asked is None else bytes(asked._received) + asked._stderr
+
+    monkeypatch.setattr(process, "time", LateOnce(heard))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "sys.stdout.write('{\"id\"'); sys.stdout.flush()",
+            "gave only '{\"id\"', without an end of line, within 600 s and was killed",
+        ),
+        (
+            "sys.stderr.write('loading\\n'); sys.stderr.flush()",
+            "--call-seconds sets the limit; last line of its stderr: 'loading'",
+        ),
+    ],
+)
+def test_of_a_program_that_hangs_the_last_words_are_told(program, monkeypatch, body, words) -> None:
+    target = program(f"{body}\ntime.sleep(600)")
+    late_once_heard(target, monkeypatch)
+    assert words in refusal(target, TargetUnusableError)
 
 
 def test_a_program_that_does_not_read_is_killed(tmp_path) -> None:
@@ -70,14 +89,14 @@ def test_a_flood_is_stopped(program, body, words) -> None:
     assert words in refusal(program(body), TargetUnusableError)
 
 
-def test_all_that_a_program_started_is_killed_with_it(program, tmp_path) -> None:
+def test_all_that_a_program_started_is_killed_with_it(program, tmp_path, monkeypatch) -> None:
     note = tmp_path / "pid"
     target = program(
-        "child = subprocess.Popen(['sleep', '60'])\n"
+        "child = subprocess.Popen(['sleep', '600'])\n"
         f"open({str(note)!r}, 'w').write(str(child.pid))\n"
-        "time.sleep(60)",
-        seconds=4.0,
+        "sys.stderr.write('started\\n'); sys.stderr.flush(); time.sleep(600)"
     )
+    late_once_heard(target, monkeypatch)
     refusal(target, TargetUnusableError)
     assert ended(int(note.read_text(encoding="utf-8")))
 

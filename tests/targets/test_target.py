@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,6 +17,7 @@ from dpcp_audit.targets import (
     Target,
     TargetError,
 )
+from dpcp_audit.targets import target as target_module
 from dpcp_audit.targets.answers import Randomness, probe
 from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.calibration_sources import ScoreSource
@@ -228,23 +228,44 @@ def test_inputs_that_do_not_fit() -> None:
         randomizer(lambda value: 1)(5, 1, rng=rng)
 
 
-def test_the_time_of_a_draw_is_measured_in_time() -> None:
-    """At 4 ms or more, thirty draws are all that a tenth of a second has room for."""
-    draws = []
+class Clock:
+    """A clock that goes on with the calls of a target."""
 
-    def slow(scores) -> float:
-        draws.append(time.sleep(0.004))
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def slow(self, scores) -> float:
+        self.now += 0.004
         return 1.0
 
-    seconds = quantile(slow).seconds_per_draw(SCORES, np.random.default_rng(0), at_most_seconds=0.1)
-    assert 2 <= len(draws) <= 30
-    assert seconds > 0.003
+    def vectorised(self, scores, *, rng, size) -> np.ndarray:
+        self.now += 0.004
+        return rng.random(size)
 
 
-def test_the_time_of_a_vectorised_draw_is_shared() -> None:
-    target = quantile(lambda scores, *, rng, size: rng.random(size), vectorised=True)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Return the clock by which targets are timed."""
+    found = Clock()
+    monkeypatch.setattr(target_module, "time", found)
+    return found
+
+
+def test_the_time_of_a_draw_is_measured_in_time(clock: Clock) -> None:
+    """At 4 ms each, batches of 1, 2, 4 and 8 draws after the first take half of 0.12 seconds."""
     rng = np.random.default_rng(0)
-    assert target.seconds_per_draw(SCORES, rng, at_most_seconds=1.0) < 1e-5
+    seconds = quantile(clock.slow).seconds_per_draw(SCORES, rng, at_most_seconds=0.12)
+    assert seconds == pytest.approx(0.004)
+    assert clock.now == pytest.approx(16 * 0.004)
+
+
+def test_the_time_of_a_vectorised_draw_is_shared(clock: Clock) -> None:
+    target = quantile(clock.vectorised, vectorised=True)
+    rng = np.random.default_rng(0)
+    seconds = target.seconds_per_draw(SCORES, rng, at_most_seconds=1.0)
+    assert seconds == pytest.approx(0.004 / 2**16)
     with pytest.raises(ValueError, match="at_most_seconds must be finite and > 0"):
         target.seconds_per_draw(SCORES, rng, at_most_seconds=0)
 

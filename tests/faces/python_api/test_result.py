@@ -276,5 +276,5 @@ def test_a_budget_of_time_is_taken_by_a_check_that_is_decided_without_samples() 
     def truthful(value, *, rng) -> int:
         return value if rng.random() < math.e / (1 + math.e) else 1 - value
 
-    result = dp.audit(truthful, dp.LocalDP(1.0), kind="randomizer", domain=2, budget=8)
+    result = dp.audit(truthful, dp.LocalDP(1.0), kind="randomizer", domain=2, budget=120)
     assert result["local_dp"].verdict is dp.Verdict.PROVED
