@@ -37,9 +37,8 @@ _TAIL = """
   Kullback–Leibler divergence allows: 976 for Laplace noise at ε = 1, 598 for 10-ary randomised
   response at ε = 2. What our auditors need, and the peers that pip has, on the same samples, is in
   `benchmarks/README.md`.
-- *Random draws.* A trial cannot take less than its random numbers. P-COQS's trial has at most one
-  normal draw a round: none where the count is far from the rank, and a byte a bit in its place
-  once the interval holds no score.
+- *Random draws.* A trial cannot take less than its random numbers. P-COQS's trial has one
+  normal and one binomial draw a round.
 - *Memory.* The exact law reads the scores that its midpoints fall between, not all of them; what
   it reads of all is whether they are sorted.
 

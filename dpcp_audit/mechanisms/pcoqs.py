@@ -21,7 +21,6 @@ from scipy.special import gammaln, log_ndtr
 from dpcp_audit.laws.laws import FiniteLaw
 from dpcp_audit.mechanisms.iid_search import iid_trials
 from dpcp_audit.mechanisms.quantiles import conformal_rank
-from dpcp_audit.stats.bits import Selection
 from dpcp_audit.words import errors
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import ZCDP
@@ -312,19 +311,10 @@ class PCOQS:
         if n > 2**53:
             raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
         self._hold(population)
-        generator, rank = _validate.generator(rng), self.rank(n)
         threshold, count = iid_trials(
-            population,
-            n=n,
-            rank=rank,
-            noise_scale=self.noise_scale,
-            bounds=self.bounds,
-            resolution=self.resolution,
-            rounds=self.rounds,
-            trials=trials,
-            rng=generator,
+            self, population, n=n, trials=trials, rng=_validate.generator(rng)
         )
-        return _SearchTrials(threshold, population.cdf(threshold), np.abs(count - rank))
+        return _SearchTrials(threshold, population.cdf(threshold), np.abs(count - self.rank(n)))
 
     def _hold(self, population: Population) -> None:
         """Refuse a population with more than 1e-12 of its mass outside the bounds."""
@@ -354,9 +344,9 @@ class PCOQS:
         for draw in noise:
             mid = (left + right) / 2
             count = np.searchsorted(sorted_scores, mid, side="right")
-            choose = Selection(count + scale * draw < rank)
-            left = choose(mid + self.resolution, left)
-            right = choose(right, mid)
+            below = count + scale * draw < rank
+            left = np.where(below, mid + self.resolution, left)
+            right = np.where(below, right, mid)
         threshold: FloatArray = (left + right) / 2
         return threshold
 
