@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from dpcp_audit.stats.roots import turn, turn_of_sign
+from dpcp_audit.stats.roots import turn
 from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ class MeanBets:
         _validate.open_unit(significance=significance)
         levels, counts = _levels(self._valid(values))
 
-        def beyond(mean: float) -> float:
+        def excluded(mean: float) -> bool:
             wealth = self.log_wealth(levels, at_least=mean, counts=counts)
-            return float(self.log_capital(wealth)) + math.log(significance)
+            return float(self.log_capital(wealth)) + math.log(significance) >= 0
 
         mean = float(np.average(levels, weights=counts))
-        return turn_of_sign(beyond, mean, 1.0, steps=_HALVINGS).holds
+        return turn(excluded, mean, 1.0, steps=_HALVINGS).holds
 
     def lower_limit(self, values: ArrayLike, *, significance: float) -> float:
         """Return the largest mean that the capital excludes from below, 0 where there is none."""

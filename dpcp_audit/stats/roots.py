@@ -100,46 +100,6 @@ def turn(
     return _Turn(fails, holds)
 
 
-def turn_of_sign(
-    value: Callable[[float], float], fails: float, holds: float, *, steps: int
-) -> _Turn:
-    """Return ``turn`` of ``value(x) >= 0``, of a continuous function that changes its sign once.
-
-    Brent's method finds the root, and what it asked settles most of the halvings: a third of
-    the values give the same two numbers.
-
-    Examples
-    --------
-    >>> turn_of_sign(lambda x: x * x - 2, 0.0, 2.0, steps=20)
-    _Turn(fails=1.4142131805419922, holds=1.414215087890625)
-    """
-    known = [fails, holds]
-    seen: dict[float, float] = {}
-    searched = False
-
-    def asked(x: float) -> float:
-        if x not in seen:
-            seen[x] = value(x)
-            side = int(seen[x] >= 0)
-            if (x - known[side]) * (known[1 - side] - known[side]) > 0:
-                known[side] = x
-        return seen[x]
-
-    def condition(x: float) -> bool:
-        nonlocal searched
-        past = [(x - end) * (holds - fails) for end in known]
-        if past[0] <= 0 or past[1] >= 0:
-            return past[1] >= 0
-        held = asked(x) >= 0
-        ends = [seen.get(end, math.inf) for end in known]
-        if not searched and math.isfinite(ends[0] + ends[1]):
-            searched = True
-            find_root(asked, *known)
-        return held
-
-    return turn(condition, fails, holds, steps=steps)
-
-
 def turn_by_factor(
     condition: Callable[[float], bool], fails: float, holds: float, *, ratio: float
 ) -> _Turn:

@@ -15,7 +15,6 @@ from dpcp_audit.stats.roots import (
     fewest,
     level_starts,
     turn,
-    turn_of_sign,
     turns,
 )
 
@@ -38,33 +37,6 @@ def test_the_ends_are_not_asked() -> None:
     turn(condition, 0.0, 1.0, steps=5)
     assert len(asked) == 5
     assert not {0.0, 1.0} & set(asked)
-
-
-@pytest.mark.parametrize("steps", [1, 3, 40, 200])
-@pytest.mark.parametrize("root", [1e-9, 0.2, 1 / 3, 1 - 1e-12])
-@pytest.mark.parametrize(("fails", "holds"), [(0.0, 1.0), (1.0, 0.0)])
-def test_a_change_of_sign_is_where_the_condition_turns(fails, holds, root, steps) -> None:
-    asked: list[float] = []
-
-    def value(x: float) -> float:
-        asked.append(x)
-        rise = math.log(x / root) if x > 1e-12 else -math.inf
-        return rise if holds > fails else -rise
-
-    found = turn_of_sign(value, fails, holds, steps=steps)
-    assert len(set(asked)) == len(asked)
-    assert found == turn(lambda x: value(x) >= 0, fails, holds, steps=steps)
-
-
-def test_a_change_of_sign_takes_a_third_of_the_values() -> None:
-    asked: list[float] = []
-
-    def value(x: float) -> float:
-        asked.append(x)
-        return math.expm1(3 * (x - 0.7))
-
-    turn_of_sign(value, 0.0, 1.0, steps=40)
-    assert len(asked) <= 14
 
 
 def test_it_ends_where_the_two_are_close_enough() -> None:
