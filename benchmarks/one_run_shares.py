@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.training.canary_games import top_guesses, trade_off_bound, unassuming_bound
+from dpcp_audit.audits.training.canary_games import (
+    epsilon_lower_bound,
+    top_guesses,
+    trade_off_bound,
+)
 from dpcp_audit.words.guarantees import GaussianDP, PureDP
 from dpcp_audit.words.results import Assumption
 
@@ -56,7 +60,7 @@ class Column:
         made = self.guesses(assumption, canaries)
         seen = top_guesses(np.abs(log_odds), (log_odds > 0) == coins, guesses=made)
         if assumption is Assumption.NONE:
-            return unassuming_bound(seen, **at) / whole
+            return epsilon_lower_bound(seen, **at) / whole
         return trade_off_bound(self.claim, seen, **at) / whole
 
 

@@ -14,8 +14,6 @@ from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import (
     GameResults,
     Guesses,
-    OneRunTheorem,
-    binomial_p_value,
     refutes,
     top_guesses,
 )
@@ -80,7 +78,6 @@ class CanaryTrial:
 class OneRunTrial:
     """Guesses of the coins of one run, each right with probability e^ε/(1+e^ε)."""
 
-    theorem: OneRunTheorem
     guesses: int = 150
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
@@ -89,8 +86,6 @@ class OneRunTrial:
         rng = np.random.default_rng([seed, self.guesses])
         right = int(rng.binomial(self.guesses, expit(2 * epsilon if twice else epsilon)))
         counts = Guesses(correct=right, guesses=self.guesses, canaries=self.guesses)
-        if self.theorem is OneRunTheorem.BINOMIAL:
-            return binomial_p_value(PureDP(epsilon), counts) <= level
         return refutes(PureDP(epsilon), counts, significance=level)
 
 
@@ -222,12 +217,11 @@ class Answers:
 
 def training_cases() -> Iterator[LevelCase]:
     """Yield the auditors of trainings."""
-    for theorem in OneRunTheorem:
-        yield LevelCase(
-            auditor=f"one run, by the {theorem}",
-            claim="ε-DP, randomised response",
-            trial=OneRunTrial(theorem),
-        )
+    yield LevelCase(
+        auditor="one run, by the region",
+        claim="ε-DP, randomised response",
+        trial=OneRunTrial(),
+    )
     trials = {
         "μ-GDP, Gaussian": OneRunBoundTrial(),
         "μ-GDP, many canaries at once": OneRunBoundTrial(together=True),

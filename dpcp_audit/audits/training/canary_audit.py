@@ -12,7 +12,6 @@ from dpcp_audit.audits.loss_bracket import from_below
 from dpcp_audit.audits.training.canary_games import (
     MOST_GUESSES,
     Guesses,
-    OneRunTheorem,
     RunBets,
     beginnings,
     blocks,
@@ -25,7 +24,6 @@ from dpcp_audit.audits.training.canary_games import (
     refutes,
     total,
     trade_off_bound,
-    unassuming_bound,
 )
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Sampled, whole
@@ -80,8 +78,8 @@ class CanaryAudit(Sampled):
         another.
     :Power: The ε that the same training without its noise would have been certified to lose; some
         runs without noise measure it.
-    :Reference: Mahloujifar, Melis and Chaudhuri (2024), Theorem 9; Steinke, Nasr and Jagielski
-        (2023), Theorem 5.2; Waudby-Smith and Ramdas (2024), for the bets.
+    :Reference: Mahloujifar, Melis and Chaudhuri (2024), Theorem 9; Waudby-Smith and Ramdas (2024),
+        for the bets.
 
     Parameters
     ----------
@@ -260,7 +258,7 @@ class CanaryAudit(Sampled):
         """Return the bound of ε(δ) that assumes nothing of the mechanism."""
         if not self._bets(context):
             groups = self._epsilon_groups(results)
-            return unassuming_bound(*groups, delta=self.delta, significance=significance)
+            return epsilon_lower_bound(*groups, delta=self.delta, significance=significance)
         first = max(1, len(results) // _PILOT)
         pilot, rest = ranked_of(results[:first]), ranked_of(results[first:])
         bets = RunBets.chosen(
@@ -272,32 +270,24 @@ class CanaryAudit(Sampled):
         )
         return bets.lower_bound(rest, significance=significance)
 
-    def _points(
-        self, context: Context, results: Sequence[PlainData]
-    ) -> list[tuple[int, float, float]]:
-        """Return (runs or canaries, our bound, the binomial theorem's), at 95 %."""
+    def _points(self, context: Context, results: Sequence[PlainData]) -> list[tuple[int, float]]:
+        """Return (runs or canaries, bound), at 95 %."""
         if self._runs(context) == 1:
             parts = [Guesses(**part) for part in results[0]["epsilon"]]
             return [
                 (
                     part.canaries,
-                    unassuming_bound(part, delta=self.delta, significance=_USUAL),
-                    self._binomial(part),
+                    epsilon_lower_bound(part, delta=self.delta, significance=_USUAL),
                 )
                 for part in parts
             ]
-        found: list[tuple[int, float, float]] = []
+        found: list[tuple[int, float]] = []
         for stop in np.unique(np.geomspace(2, len(results), _POINTS).astype(int)).tolist():
             shown = results[:stop]
             guesses = total(self._epsilon_groups(shown))
-            ours = self._bound(context, shown, significance=_USUAL)
-            found.append((guesses.canaries // self.game.canaries, ours, self._binomial(guesses)))
+            bound = self._bound(context, shown, significance=_USUAL)
+            found.append((guesses.canaries // self.game.canaries, bound))
         return found
-
-    def _binomial(self, guesses: Guesses) -> float:
-        return epsilon_lower_bound(
-            guesses, delta=self.delta, significance=_USUAL, theorem=OneRunTheorem.BINOMIAL
-        )
 
     def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
         parts = [part for result in results for part in result["epsilon"]]
@@ -340,7 +330,6 @@ class CanaryAudit(Sampled):
         points = self._points(context, results)
         x = [float(point[0]) for point in points]
         label = "canaries in the run" if self._runs(context) == 1 else "runs"
-        names = ("certified, any mechanism", "Steinke, Nasr and Jagielski (2023)")
         accounted = [self.claim.epsilon_at(self.delta)] * 2
         return Figure(
             kind=FigureKind.LINES,
@@ -350,10 +339,7 @@ class CanaryAudit(Sampled):
             log_x=True,
             series=[
                 Series(name="accounted", x=[x[0], x[-1]], y=accounted),
-                *(
-                    Series(name=name, x=x, y=[point[k] for point in points])
-                    for k, name in enumerate(names, start=1)
-                ),
+                Series(name="certified, any mechanism", x=x, y=[bound for _, bound in points]),
             ],
             description=f"Lower bounds of ε over the number of {label}, against the accounted ε.",
         )

@@ -19,11 +19,7 @@ where the total exceeds 1, τ is impossible. (For any other law of the same τ t
 and u_j − κ·w_j, κ = (j−1)/(c−j+1), are never smaller, by induction over j.) The largest possible τ
 is the p-value. Only ``power`` of the claim enters: no law is assumed.
 
-**Of (ε, δ)-DP alone** (Steinke, Nasr and Jagielski 2023, Theorem 5.2): β + 2mδ·α with
-β = P(Bin(c, q) ≥ v), α = max_i P(v > Bin(c, q) ≥ v−i)/i and q = e^ε/(1+e^ε). Where mδ is not small
-it is far the weaker.
-
-Both hold for any dependence among the canaries. It costs power where c·significance is below mδ:
+It holds for any dependence among the canaries. It costs power where c·significance is below mδ:
 with probability mδ/c an (ε, δ)-DP mechanism may show the coins of c canaries at once. Groups of
 independent runs are not so limited: their p-values are combined by Fisher's method. Nor are
 bets on independent runs (``run_bets``).
@@ -31,8 +27,7 @@ bets on independent runs (``run_bets``).
 **What one run with many canaries shows of ε(δ)**, under what assumption:
 
 ==================  ============================================================================
-none                Whatever the mechanism: the guesses against (ε, δ)-DP, by one of two
-                    theorems above.
+none                Whatever the mechanism: the guesses against (ε, δ)-DP, by its region.
 trade-off           The mechanism differs from the claim in its noise alone; canaries may depend
                     on one another as they like. The guesses against the claim's curve at other
                     noises, by its region.
@@ -71,13 +66,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
-from scipy.special import bdtrc, chdtrc, expit
+from scipy.special import chdtrc
 from scipy.stats import betabinom
 
 from dpcp_audit.laws.losses import loss_of
@@ -103,18 +97,8 @@ _LEVELS = 49
 _REFINEMENTS = 2
 _LARGEST_EPSILON = 20.0
 _RESOLUTION = 1e-3
-_LARGEST_BINOMIAL = 0.5
 _DIGITS = 6
 """Decimals of scores that count: the last ones differ with the number of threads."""
-
-
-class OneRunTheorem(StrEnum):
-    """The theorem that tests the guesses against (ε, δ)-DP."""
-
-    REGION = "region"
-    """Mahloujifar, Melis and Chaudhuri (2024)."""
-    BINOMIAL = "binomial"
-    """Steinke, Nasr and Jagielski (2023)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,42 +214,16 @@ def _fisher(p_values: ArrayLike) -> float:
     return float(chdtrc(2 * each.size, -2 * float(np.log(each).sum())))
 
 
-def binomial_p_value(claim: PureDP | ApproxDP, guesses: Guesses) -> float:
-    """Return the p-value of ε-DP or (ε, δ)-DP, by the binomial theorem; 1 where it exceeds 1/2.
+def epsilon_lower_bound(*groups: Guesses, delta: float, significance: float) -> float:
+    """Return a lower bound of the ε at which the mechanism, whatever it is, is (ε, ``delta``)-DP.
 
-    Above 1/2 the published formula is no bound: (1, 0.05)-DP allows that of two canaries, both
-    guessed, at least one is right with probability 0.9447, where it says 0.9421.
-    """
-    delta = claim.parameters.get("delta", 0.0)
-    q, c, v = float(expit(claim.epsilon)), guesses.guesses, guesses.correct
-    if v == 0:
-        return 1.0
-    at_least = bdtrc(np.arange(-1, v), c, q)  # of 0, …, v
-    above = np.arange(1, v + 1)
-    alpha = float(((at_least[v - above] - at_least[v]) / above).max())
-    found = float(at_least[v]) + 2 * guesses.canaries * delta * alpha
-    return found if found <= _LARGEST_BINOMIAL else 1.0
-
-
-def epsilon_lower_bound(
-    *groups: Guesses,
-    delta: float,
-    significance: float,
-    theorem: OneRunTheorem = OneRunTheorem.REGION,
-) -> float:
-    """Return a lower bound of the ε at which the mechanism is (ε, ``delta``)-DP.
-
-    By bisection to 1e-3, 0 where not even the smallest ε is refuted; both p-values rise with ε.
+    By bisection to 1e-3, 0 where not even the smallest ε is refuted; the p-value rises with ε.
     """
     _validate.closed_unit(delta=delta)
     _validate.open_unit(significance=significance)
-    _validate.choice(OneRunTheorem, theorem=theorem)
 
     def refuted(epsilon: float) -> bool:
-        claim = ApproxDP(epsilon, delta)
-        if theorem is OneRunTheorem.BINOMIAL:
-            return _fisher([binomial_p_value(claim, group) for group in groups]) <= significance
-        return refutes(claim, *groups, significance=significance)
+        return refutes(ApproxDP(epsilon, delta), *groups, significance=significance)
 
     return largest_refuted(refuted, low=0.0, high=_LARGEST_EPSILON, resolution=_RESOLUTION)
 
@@ -300,28 +258,8 @@ def _possible(
     return np.asarray(right + wrong <= limit)
 
 
-_PENALTY = 25.0
 _RANGE, _NOISE_RESOLUTION = 4.0, 0.02
 """Noise between a sixteenth of the claim's and 16 times that, to 1.4 %."""
-
-
-def chosen_theorem(
-    guesses: int, canaries: int, *, delta: float, significance: float
-) -> OneRunTheorem:
-    """Choose the theorem of a bound without assumptions, in view of no guess.
-
-    The binomial's error is increased by a term of about mδ/√c; where that is below a
-    twenty-fifth of the significance it is the sharper one, and the region elsewhere.
-    """
-    small = canaries * delta <= significance * math.sqrt(guesses) / _PENALTY
-    return OneRunTheorem.BINOMIAL if small else OneRunTheorem.REGION
-
-
-def unassuming_bound(*groups: Guesses, delta: float, significance: float) -> float:
-    """Return a lower bound of ε(``delta``) of whatever mechanism, by the theorem that suits."""
-    sizes = total(groups)
-    theorem = chosen_theorem(sizes.guesses, sizes.canaries, delta=delta, significance=significance)
-    return epsilon_lower_bound(*groups, delta=delta, significance=significance, theorem=theorem)
 
 
 def trade_off_bound(

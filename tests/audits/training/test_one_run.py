@@ -1,6 +1,5 @@
-"""One-run audits: both theorems against brute force, inversion, what is refused."""
+"""One-run audits: the region against brute force, inversion, what is refused."""
 
-import itertools
 import math
 
 import numpy as np
@@ -11,8 +10,6 @@ from scipy.stats import binom, combine_pvalues
 
 from dpcp_audit.audits.training.canary_games import (
     Guesses,
-    OneRunTheorem,
-    binomial_p_value,
     epsilon_lower_bound,
     p_value,
     refutes,
@@ -57,43 +54,27 @@ def test_the_recursion_is_the_linear_programme(epsilon, delta, counts) -> None:
     assert exact * (1 - 1e-6) <= found <= exact * 1.03
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-4])
-def test_the_binomial_theorem_against_its_formula(delta) -> None:
-    guesses = Guesses(correct=41, guesses=50, canaries=300)
-    q = float(expit(1.0))
-    tail = [float(binom.sf(k - 1, 50, q)) for k in range(51)]
-    alpha = max((tail[41 - i] - tail[41]) / i for i in range(1, 42))
-    claim = ApproxDP(1.0, delta) if delta else PureDP(1.0)
-    assert binomial_p_value(claim, guesses) == pytest.approx(tail[41] + 2 * 300 * delta * alpha)
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize("theorem", OneRunTheorem)
-def test_randomised_response_is_refuted_at_most_at_the_level_and_not_much_less(
-    epsilon, theorem
-) -> None:
+def test_randomised_response_is_refuted_at_most_at_the_level_and_not_much_less(epsilon) -> None:
     """The level is computed: the number of right guesses is binomial."""
     made, significance = 150, 0.05
 
     def refuted(correct: int) -> bool:
         guesses = Guesses(correct=correct, guesses=made, canaries=made)
-        if theorem is OneRunTheorem.BINOMIAL:
-            return binomial_p_value(PureDP(epsilon), guesses) <= significance
         return refutes(PureDP(epsilon), guesses, significance=significance)
 
     critical = next(k for k in range(made + 1) if refuted(k))
     level = float(binom.sf(critical - 1, made, expit(epsilon)))
     assert level <= significance
     # the region's inequalities alone do not know that guesses are binomial
-    assert level >= (significance / 3 if theorem is OneRunTheorem.BINOMIAL else significance / 200)
+    assert level >= significance / 200
 
 
-@pytest.mark.parametrize("test", [p_value, binomial_p_value])
-def test_a_rare_event_that_gives_many_canaries_away_at_once_is_allowed(test) -> None:
+def test_a_rare_event_that_gives_many_canaries_away_at_once_is_allowed() -> None:
     """With probability δm/c the coins of c canaries at random are shown: that is (0, δ)-DP."""
     delta, canaries, made = 1e-4, 1000, 20
     all_right = Guesses(correct=made, guesses=made, canaries=canaries)
-    assert test(ApproxDP(1e-9, delta), all_right) >= delta * canaries / made
+    assert p_value(ApproxDP(1e-9, delta), all_right) >= delta * canaries / made
 
 
 def test_a_gaussian_that_nobody_claimed_refutes_randomised_response() -> None:
@@ -105,11 +86,9 @@ def test_a_gaussian_that_nobody_claimed_refutes_randomised_response() -> None:
     assert epsilon_lower_bound(typical, delta=0.0, significance=0.05) <= response.epsilon
 
 
-def test_lower_bounds_come_near_the_truth() -> None:
+def test_a_lower_bound_comes_near_the_truth() -> None:
     typical = Guesses(correct=2924, guesses=4000, canaries=4000)
-    for theorem in OneRunTheorem:
-        bound = epsilon_lower_bound(typical, delta=0.0, significance=0.05, theorem=theorem)
-        assert 0.8 <= bound <= 1.0
+    assert 0.8 <= epsilon_lower_bound(typical, delta=0.0, significance=0.05) <= 1.0
 
 
 def test_the_claims_own_region_is_sharper_than_epsilon_and_delta() -> None:
@@ -117,25 +96,12 @@ def test_the_claims_own_region_is_sharper_than_epsilon_and_delta() -> None:
     training = SubsampledGaussian(sampling_rate=1 / 15, steps=100, noise_multiplier=1.0827)
     inside = trade_off_bound(training, guesses, delta=1e-5, significance=0.05)
     anywhere = epsilon_lower_bound(guesses, delta=1e-5, significance=0.05)
-    binomial = epsilon_lower_bound(
-        guesses, delta=1e-5, significance=0.05, theorem=OneRunTheorem.BINOMIAL
-    )
-    assert binomial - 0.1 <= anywhere < inside <= training.epsilon_at(1e-5)
-    assert binomial > 1
-
-
-def test_the_region_does_not_mind_many_canaries_as_the_binomial_theorem_does() -> None:
-    guesses = Guesses(correct=1706, guesses=1800, canaries=600_000)
-    region = epsilon_lower_bound(guesses, delta=1e-5, significance=0.05)
-    binomial = epsilon_lower_bound(
-        guesses, delta=1e-5, significance=0.05, theorem=OneRunTheorem.BINOMIAL
-    )
-    assert region > 1.4 * binomial
+    assert 1 < anywhere < inside <= training.epsilon_at(1e-5)
 
 
 def test_nothing_is_refuted_by_wrong_guesses() -> None:
     none = Guesses(correct=0, guesses=100, canaries=100)
-    assert p_value(PureDP(0.1), none) == binomial_p_value(PureDP(0.1), none) == 1
+    assert p_value(PureDP(0.1), none) == 1
     assert epsilon_lower_bound(none, delta=0.0, significance=0.05) == 0
     assert trade_off_bound(GAUSSIAN, none, delta=1e-5, significance=0.05) == 0
 
@@ -143,7 +109,6 @@ def test_nothing_is_refuted_by_wrong_guesses() -> None:
 def test_certain_guesses_have_tiny_p_values() -> None:
     certain = Guesses(correct=500, guesses=500, canaries=500)
     assert p_value(PureDP(0.1), certain) <= 1.1e-12
-    assert binomial_p_value(PureDP(0.1), certain) < 1e-100
 
 
 def test_groups_of_runs_are_combined_by_fishers_method() -> None:
@@ -173,26 +138,6 @@ def test_the_last_digits_of_scores_do_not_choose_the_guesses() -> None:
     members = np.array([True, False, True, True])
     assert top_guesses(scores, members, guesses=2) == Guesses(correct=1, guesses=2, canaries=4)
     assert top_guesses(scores, members, guesses=3) == Guesses(correct=2, guesses=3, canaries=4)
-
-
-def test_the_binomial_formula_is_not_believed_where_it_is_no_bound() -> None:
-    """A law of two guesses that depends on how many of them are right, by brute force."""
-    delta, growth = 0.05, math.e
-    none = (1 - delta * (2 + growth)) / (1 + growth) ** 2
-    one = growth * none + delta
-    laws = [growth * one, one, none]  # by the number of wrong guesses
-    coins = list(itertools.product([0, 1], repeat=2))
-
-    def law(truth: tuple[int, ...]) -> np.ndarray:
-        return np.array([laws[sum(a != b for a, b in zip(truth, y, strict=True))] for y in coins])
-
-    assert law((0, 0)).sum() == pytest.approx(1)
-    for here, there in [((0, 0), (0, 1)), ((0, 0), (1, 0)), ((1, 1), (0, 1)), ((1, 1), (1, 0))]:
-        for p, q in [(law(here), law(there)), (law(there), law(here))]:
-            assert np.maximum(p - growth * q, 0).sum() <= delta + 1e-12
-    guesses = Guesses(correct=1, guesses=2, canaries=2)
-    assert 1 - none == pytest.approx(0.94473, abs=1e-5)
-    assert binomial_p_value(ApproxDP(1.0, delta), guesses) >= 1 - none
 
 
 def test_guesses_must_fit_together() -> None:
