@@ -14,8 +14,9 @@ from dpcp_audit.audits.loss_bracket import transcript_curve
 from dpcp_audit.audits.traced_privacy import TracedPrivacy, mean_outcome
 from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.laws.laws import GaussianPair
-from dpcp_audit.target_checks.target_claims import TargetPrivacy, TwoSidedPrivacy
+from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
+from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.tracing.pair_traces import ComposedNoise, LossSample, PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.checks import Context
@@ -117,7 +118,7 @@ class BothSidesTrial:
         check = _target_check(noisier_claimed if twice else noisy_mean)
         with check.spec.target.open() as target:
             traces = TraceSearch.of(check.spec, check.guarantee, target, effort=_FEW)
-            audit = TwoSidedPrivacy(black_box=check.audit(target, _OUTPUTS), trace=traces)
+            audit = TwoSidedPrivacy(black_box=check.audit.on(target, _OUTPUTS), trace=traces)
             found = audit(Context(seed=seed, name="level", significance=level))
         return found.verdict is Verdict.REFUTED
 

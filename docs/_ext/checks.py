@@ -42,7 +42,7 @@ CHECKS = (
     ),
     Documented(
         "Noise and outputs together",
-        "target_checks.target_claims.TwoSidedPrivacy",
+        "target_checks.two_sided.TwoSidedPrivacy",
         ("both sides of a function",),
     ),
     Documented("Local privacy", "audits.local.LocalPrivacy", ("local channel",)),

@@ -6,7 +6,6 @@ import math
 import sys
 import time
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -517,14 +516,13 @@ def draws_needed(
     for name in ("draws", "budget"):
         if options.get(name) is not None:
             raise UsageError(f"draws_needed takes no {name}", hint="it returns the draws")
-    check = _check(target, guarantee, dict(options))
-    context, detect = _context(false_alarm), check.spec.detect
-    needed = check.draws_needed(check.violation(detect), significance=context.significance)
-    most = _ROOM * max(check.few, needed)
-    draws = math.ceil(max(check.few, needed)) if math.isfinite(needed) else 0
+    audit = _check(target, guarantee, dict(options)).audit
+    context, detect = _context(false_alarm), audit.spec.detect
+    needed = audit.draws_needed(audit.violation(detect), significance=context.significance)
+    most = _ROOM * max(audit.few, needed)
+    draws = math.ceil(max(audit.few, needed)) if math.isfinite(needed) else 0
     while 0 < draws <= most:
-        told = replace(check, spec=replace(check.spec, draws=draws))
-        if reaches(told.smallest_violation(context), detect):
+        if reaches(audit.of(draws).smallest_violation(context), detect):
             return draws
         draws += 1 + draws // _STEPS
     raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.engine import cell_template
@@ -19,7 +20,7 @@ from dpcp_audit.target_checks.planned_calls import (
     short_words,
     typical,
 )
-from dpcp_audit.target_checks.target_claims import TargetClaim, import_audits
+from dpcp_audit.target_checks.target_claims import TargetClaim
 from dpcp_audit.target_checks.target_rows import check_of, rows_of_targets
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.target_checks.planned_calls import ClaimAudit
     from dpcp_audit.targets import Target
     from dpcp_audit.words.checks import Row
 
@@ -47,6 +49,8 @@ _OWN_SECONDS = 2e-5
 _TIMING_SECONDS = 1.0
 _PATIENCE_SECONDS, _LEAST_PATIENCE_SECONDS = 60.0, 5.0
 """The longest and shortest time for a target to load and answer first: its budget, in between."""
+_AUDITS = "dpcp_audit.target_checks.claim_audits"
+"""What makes calls, imported before time is taken or processes are forked."""
 _LEAST_ROOM = 0.25
 """The smallest share of the budget for calls, where processes are slow to start."""
 
@@ -101,9 +105,8 @@ class _Timing:
         return _TIMING_SECONDS if budget is None else min(_TIMING_SECONDS, max(few, budget / 20))
 
     def _rates(self, target: Target, context: Context, seconds: float) -> list[float]:
-        import_audits()
-        checks = [check_of(self.spec, guarantee) for guarantee in self.spec.guarantees]
-        return [_rate(check, target, context, seconds) for check in checks]
+        audits = [check_of(self.spec, guarantee).audit for guarantee in self.spec.guarantees]
+        return [_rate(audit, target, context, seconds) for audit in audits]
 
     def _told(self, error: BaseException) -> str:
         if isinstance(error, TargetError):
@@ -123,18 +126,18 @@ def _decision(check: TargetClaim, target: Target, context: Context) -> dict[str,
     return {"outcome": outcome, "seconds": time_limits.clock() - started}
 
 
-def _rate(check: TargetClaim, target: Target, context: Context, seconds: float) -> float:
+def _rate(audit: ClaimAudit, target: Target, context: Context, seconds: float) -> float:
     """Return the seconds that a call takes in an audit, its own work included.
 
     Of audits of 2¹⁰ calls and more, as long as there is time; those take longer for a call than
     the larger one that they stand for.
     """
-    room = _TIMED_SHARE * (check.spec.budget or math.inf) / len(check.spec.guarantees)
+    room = _TIMED_SHARE * (audit.spec.budget or math.inf) / len(audit.spec.guarantees)
     calls, rate = FEWEST // 2, seconds + _OWN_SECONDS
-    while 2 * calls * rate < room and calls < calls_for(check):
+    while 2 * calls * rate < room and calls < calls_for(audit):
         started = time_limits.clock()
         try:
-            outcome = check.audit(target, calls)(context)
+            outcome = audit.on(target, calls)(context)
         except Exception:  # noqa: BLE001  (the audit proper will say what is wrong)
             break
         spent = outcome.witness.get("spent")
@@ -185,13 +188,13 @@ def plan_unproved(specs: Sequence[CheckSpec]) -> tuple[tuple[CheckSpec, ...], li
 
 def share_imports() -> None:
     """Import what checks need that make calls, once for all their processes."""
-    import_audits()
+    import_module(_AUDITS)
     cell_template.renew()
 
 
 def plan_within_budget(spec: CheckSpec) -> CheckSpec:
     """Return a check of a function of this process, with the calls that its budget allows."""
-    import_audits()  # its time is not the budget's
+    import_module(_AUDITS)  # its time is not the budget's
     found = _Timing(spec=spec)(_context(spec))
     for key in ("unusable", "failed"):
         if key in found:
@@ -206,15 +209,15 @@ def announcement(row: Row, significance: float) -> str:
     """Return with how many calls a claim is tested, whether they were cut, and what they refute."""
     check = row.check
     assert isinstance(check, TargetClaim)  # noqa: S101  (a target's row)
-    calls = check.planned_calls
+    audit = check.audit.planned()
     context = Context(seed=0, name=row.claim.id, significance=significance)
-    power = check.smallest_violation(context)
+    power = audit.of(audit.calls).smallest_violation(context)
     seen = power_sentence(asdict(power) | {"factor": power.factor})
-    cut = cut_words(check, calls)
-    again = f" {cut} --draws {calls} repeats them." if cut else ""
-    short = short_words(check, power)
+    cut = cut_words(audit, audit.calls)
+    again = f" {cut} --draws {audit.calls} repeats them." if cut else ""
+    short = short_words(audit.spec.detect, power)
     beyond = f" {short}" if short else ""
-    return f"{calls:,} calls are planned. {seen}{beyond}{again}"
+    return f"{audit.calls:,} calls are planned. {seen}{beyond}{again}"
 
 
 def time_limit(spec: CheckSpec) -> float:
@@ -235,7 +238,7 @@ def planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
         spec = replace(spec, location=SourceLocation.of(found["file"], found["line"]))
     if spec.draws is not None or all(found.get("decided", [None])):
         return spec
-    wanted = [calls_for(check_of(spec, guarantee)) for guarantee in spec.guarantees]
+    wanted = [calls_for(check_of(spec, guarantee).audit) for guarantee in spec.guarantees]
     if spec.budget is None:
         _require_time(spec, sum(wanted), found.get("seconds", 0.0))
         return replace(spec, planned=tuple(wanted))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -22,22 +23,24 @@ from dpcp_audit.audits.search.record_pairs import (
     ValuePairs,
 )
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit, rows_for
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.answers import OutOfTimeError
 from dpcp_audit.targets.kinds import tried
-from dpcp_audit.words.checks import Planned
 from dpcp_audit.words.errors import UsageError
-from dpcp_audit.words.evidence import DETECT, reaches
+from dpcp_audit.words.evidence import DETECT, reaches, violation_by
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
     from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.target_checks.source_proofs import SourceProof
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.answers import Drawable, Randomness
-    from dpcp_audit.words.results import Outcome, Power
+    from dpcp_audit.words.checks import Check, Context, Planned
+    from dpcp_audit.words.results import Outcome, PlainData, Power
     from dpcp_audit.words.validate import FloatArray
 
 
@@ -130,25 +133,76 @@ MOST, MOST_UNASKED = 2**22, 2**20
 """The most calls of a plan: with ``detect`` below its default, and otherwise."""
 
 
-class _ClaimCheck(Planned, Protocol):
-    """A check of one claim of a target."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimAudit(ABC):
+    """The calls that test a target's claim where its source does not decide it.
+
+    Attributes
+    ----------
+    few : int
+        Calls for which an audit can be made, where its power at others is asked for.
+    """
+
+    spec: CheckSpec
+    guarantee: Any
+
+    few: ClassVar[int] = 600
 
     @property
+    @abstractmethod
     def fewest(self) -> int:
         """The calls that are planned at least."""
-        ...
 
-    @property
-    def spec(self) -> CheckSpec:
-        """The target, and how it is tried."""
-        ...
+    @abstractmethod
+    def of(self, calls: int) -> Planned:
+        """Return the audit of so many calls, of a target that is not open yet."""
+
+    @abstractmethod
+    def on(self, target: Any, calls: int) -> Check:
+        """Return the audit of an opened target."""
+
+    @abstractmethod
+    def sampled(self, target: Target, context: Context) -> Outcome:
+        """Return what the planned calls of an opened target say."""
+
+    @abstractmethod
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test a witness on the code as it is."""
 
     def violation(self, factor: float) -> float:
-        """Return the value at which the claim is broken by a factor of the noise."""
-        ...
+        """Return the value at which the claim is broken by a factor of the noise; here, a loss."""
+        loss = loss_of(self.guarantee)
+        return violation_by(factor, loss.quantity, loss.claimed)
+
+    @property
+    def calls(self) -> int:
+        """The calls that were planned, or asked for."""
+        return self.spec.calls(self.guarantee)
+
+    def planned(self) -> Self:
+        """Return the audit with the calls that it takes, where none are planned."""
+        if self.spec.draws is not None or self.spec.planned:
+            return self
+        alone = replace(self.spec, guarantees=(self.guarantee,), planned=(calls_for(self),))
+        return replace(self, spec=alone)
+
+    def beside(self, proof: SourceProof | None, target: Target, context: Context) -> Outcome:
+        """Return what they say, and why a proof leaves the claim open, where one was tried."""
+        outcome = self.sampled(target, context)
+        return outcome if proof is None else replace(outcome, unproved=proof.unproved())
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return the calls that refute a violation with probability 0.95."""
+        return self.of(self.few).draws_needed(violation, significance=significance)
 
 
-def calls_for(check: _ClaimCheck) -> int:
+def closed(value: object, size: int = 1, /, *, rng: object) -> NoReturn:
+    """Stand in for a target of which no output is asked."""
+    del value, size, rng
+    raise RuntimeError("the target is not open: its power is asked for, and no output")
+
+
+def calls_for(audit: ClaimAudit) -> int:
     """Return the calls that refute the violation to detect with probability 0.95.
 
     A power of two, and never fewer than are planned for every claim of the kind: those are
@@ -156,35 +210,34 @@ def calls_for(check: _ClaimCheck) -> int:
     be needed, as many as are planned at most: who asks for more never gets fewer calls.
     """
     try:
-        needed = check.draws_needed(check.violation(check.spec.detect), significance=SIGNIFICANCE)
+        needed = audit.draws_needed(audit.violation(audit.spec.detect), significance=SIGNIFICANCE)
     except ValueError:  # no number of calls suffices
         needed = math.inf
-    most = MOST if check.spec.detect < DETECT else MOST_UNASKED
+    most = MOST if audit.spec.detect < DETECT else MOST_UNASKED
     if needed > most:
         return most
-    return max(check.fewest, int(2 ** math.ceil(math.log2(needed))))
+    return max(audit.fewest, int(2 ** math.ceil(math.log2(needed))))
 
 
-def cut_words(check: _ClaimCheck, calls: int) -> str:
+def cut_words(audit: ClaimAudit, calls: int) -> str:
     """Return the sentence on calls that a budget has cut; "" where it has not."""
-    spec = check.spec
+    spec = audit.spec
     if spec.draws is not None or spec.budget is None:
         return ""
-    wanted = calls_for(check)
+    wanted = calls_for(audit)
     if calls >= wanted:
         return ""
     return f"The budget of {spec.budget:g} s has cut {wanted:,} calls to {calls:,}."
 
 
-def with_cut(check: _ClaimCheck, outcome: Outcome, calls: int) -> Outcome:
+def with_cut(audit: ClaimAudit, outcome: Outcome) -> Outcome:
     """Say beside an outcome that a budget has cut its calls, where it does not refute."""
-    cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(check, calls)
+    cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(audit, audit.calls)
     return replace(outcome, note=f"{outcome.note} {cut}") if cut else outcome
 
 
-def short_words(check: _ClaimCheck, power: Power) -> str:
+def short_words(detect: float, power: Power) -> str:
     """Return the sentence on calls that cannot detect the factor; "" where they can."""
-    detect = check.spec.detect
     if reaches(power, detect):
         return ""
     return (

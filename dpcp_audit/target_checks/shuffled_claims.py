@@ -18,8 +18,7 @@ from dpcp_audit.audits.search.record_pairs import (
     nothing_merged,
     shuffled_pairs,
 )
-from dpcp_audit.target_checks.source_proofs import SourceProof, answers, proved_by_source
-from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed, reports_labels
+from dpcp_audit.target_checks.planned_calls import ClaimAudit, closed
 from dpcp_audit.target_checks.trace_search import traced_target
 from dpcp_audit.targets import Kind
 from dpcp_audit.targets.kinds import tried
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets.answers import Drawable
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.evidence import Computation
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.results import Outcome, PlainData
     from dpcp_audit.words.validate import FloatArray
 
@@ -45,51 +45,48 @@ _PATHS = 2000
 _MERGED = " Some reports were merged: counted apart, they may show a larger loss."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledClaim(PrivacyClaim):
-    """A claim of privacy on what n users report in random order.
+_LOOKED_AT = 8
+"""Reports that say whether a randomizer reports integers: no test sees them."""
 
-    It is proved from the source, or enumerated. Where that is not possible, it is
-    decided by ``BlackBoxPrivacy``.
+
+def reports_labels(target: Drawable, domain: int) -> bool:
+    """Return True if a randomizer reports integers in {0, …, K−1}, and no texts or the like."""
+    rng = np.random.default_rng(0)
+    drawn = [target(k % domain, 1, rng=rng) for k in range(_LOOKED_AT)]
+    return all(each.ndim == 1 and each[0] < domain for each in drawn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledAudit(ClaimAudit):
+    """The calls that test a claim on what n users report in random order.
+
+    One user's law is enumerated, and that of n users computed from it. Where that is not possible,
+    the claim is decided by ``BlackBoxPrivacy``.
     """
+
+    guarantee: PrivacyGuarantee
 
     @property
     def fewest(self) -> int:
         """Fewer than of other claims, since each output takes n reports."""
         return 2**14
 
-    def __call__(self, context: Context) -> Outcome:
-        """Prove the claim from the source; else say why that fails beside other evidence."""
-        with self.spec.target.open() as target:
-            given = self.spec, self.guarantee, target
-            proof = SourceProof.of(*given) if self.spec.prove else None
-            if proof is not None and proof.proved and answers(self.spec, target, context):
-                return proof.outcome()
-            outcome = self._unproved(target, context)
-        return outcome if proof is None else replace(outcome, unproved=proof.unproved())
-
-    def _unproved(self, target: Target, context: Context) -> Outcome:
+    def sampled(self, target: Target, context: Context) -> Outcome:
         """Enumerate one user's law and compute the shuffled one; else sample shuffled reports."""
         channel = self._channel(target) if self.spec.trace else None
         found = [] if channel is None else list(shuffled_pairs(channel, self._n))
         if channel is None or not found:
-            return self.audit(target, self.planned_calls)(context)
+            return self.on(target, self.calls)(context)
         merged = "" if nothing_merged(channel, self._n) else _MERGED
         return Computed(partial(self._computed, found, merged))(context)
 
-    def decided(self, target: Target, context: Context) -> Outcome | None:
-        """Return the outcome of a claim that the source proves."""
-        return proved_by_source(self.spec, self.guarantee, target, context)
-
-    def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy:
+    def on(self, target: Drawable, calls: int) -> BlackBoxPrivacy:
         """Return the audit of an opened target's shuffled reports."""
-        opened = self._unopened(calls)
+        opened = self.of(calls)
         return replace(opened, sample=self._reports(target), randomness=target.randomness)
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
-        """Compute the law again, or test the event of a witness, on the code as it is."""
-        if "n_samples" not in witness:
-            return self(context)
+        """Test the event of a witness on the code as it is."""
         with self.spec.target.open() as target:
             return blackbox.confirm(
                 witness,
@@ -151,7 +148,8 @@ class ShuffledClaim(PrivacyClaim):
         most = 1.0 if computed.quantity is Quantity.DELTA else math.inf
         return replace(computed, upper=most) if merged else computed
 
-    def _unopened(self, calls: int) -> BlackBoxPrivacy:
+    def of(self, calls: int) -> BlackBoxPrivacy:
+        """Return the audit of so many calls, of a target that is not open yet."""
         return BlackBoxPrivacy(
             sample=closed,
             guarantee=self.guarantee,

@@ -61,12 +61,6 @@ def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetClaim:
         return TargetCoverage(spec=spec, guarantee=guarantee)
     if spec.group > 1:
         return ProvedAlone(spec=spec, guarantee=guarantee)
-    if spec.shuffle_n is not None:
-        from dpcp_audit.target_checks.shuffled_claims import (  # noqa: PLC0415  (slow to import)
-            ShuffledClaim,
-        )
-
-        return ShuffledClaim(spec=spec, guarantee=guarantee)
     return TargetPrivacy(spec=spec, guarantee=guarantee)
 
 

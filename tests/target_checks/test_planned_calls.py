@@ -34,15 +34,21 @@ from dpcp_audit.words.guarantees import PureDP
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.target_checks.target_claims import TargetClaim
+    from dpcp_audit.target_checks.planned_calls import ClaimAudit
+    from dpcp_audit.words.results import Power
 
 
 FEWEST = 2**17
 
 
-def check(**data: Any) -> TargetClaim:
+def claim_audit(**data: Any) -> ClaimAudit:
     spec = CheckSpec.from_data({"target": "mine.py:f", "kind": "quantile"} | data)
-    return check_of(spec, spec.guarantees[0])
+    return check_of(spec, spec.guarantees[0]).audit
+
+
+def power_of(context: Context, **data: Any) -> Power:
+    planned = claim_audit(**data)
+    return planned.of(planned.calls).smallest_violation(context)
 
 
 REPORT = {"kind": "randomizer", "domain": 10}
@@ -65,18 +71,17 @@ REPORT = {"kind": "randomizer", "domain": 10}
     ],
 )
 def test_calls_follow_from_the_claim(data: dict[str, Any], calls: int) -> None:
-    assert calls_for(check(**data)) == calls
+    assert calls_for(claim_audit(**data)) == calls
 
 
 @pytest.mark.parametrize("data", [{"pure-dp": 0.1}, {"zcdp": 0.5, "detect": 1.2}])
 def test_they_reach_what_is_to_be_detected(data: dict[str, Any]) -> None:
     """And half of them would not."""
-    one = check(**data)
+    one = claim_audit(**data)
     context = Context(seed=0, name="plan", significance=SIGNIFICANCE)
 
     def able(calls: int) -> bool:
-        audit = check(**data, draws=calls)
-        return reaches(audit.smallest_violation(context), one.spec.detect)
+        return reaches(one.of(calls).smallest_violation(context), one.spec.detect)
 
     calls = calls_for(one)
     assert able(calls)
@@ -84,10 +89,10 @@ def test_they_reach_what_is_to_be_detected(data: dict[str, Any]) -> None:
 
 
 def test_what_none_can_refute_gets_the_most() -> None:
-    small = check(**{"pure-dp": 0.01})
+    small = claim_audit(**{"pure-dp": 0.01})
     assert small.draws_needed(small.violation(2.0), significance=SIGNIFICANCE) > MOST
     assert calls_for(small) == MOST_UNASKED
-    least = check(**{"pure-dp": 0.001})
+    least = claim_audit(**{"pure-dp": 0.001})
     with pytest.raises(ValueError, match="violation is too close to the claim"):
         least.draws_needed(least.violation(2.0), significance=SIGNIFICANCE)
     assert calls_for(least) == MOST_UNASKED
@@ -113,38 +118,40 @@ FACTORS = st.floats(1.01, 8.0)
 def test_whoever_asks_for_more_plans_no_fewer(
     data: dict[str, Any], one: float, other: float
 ) -> None:
-    more, less = (calls_for(check(**data, detect=each)) for each in sorted((one, other)))
+    more, less = (calls_for(claim_audit(**data, detect=each)) for each in sorted((one, other)))
     assert more >= less
 
 
 def test_a_factor_out_of_reach_is_announced() -> None:
     context = Context(seed=0, name="plan", significance=SIGNIFICANCE)
-    small, usual = (check(**{"pure-dp": epsilon, "draws": MOST_UNASKED}) for epsilon in (0.01, 1.0))
-    said = short_words(small, small.smallest_violation(context))
+    small, usual = (
+        power_of(context, **{"pure-dp": epsilon, "draws": MOST_UNASKED}) for epsilon in (0.01, 1.0)
+    )
+    said = short_words(2.0, small)
     assert "cannot detect noise that is too small by the factor 2" in said
     assert said.endswith("the verdict will be INCONCLUSIVE.")
-    assert not short_words(usual, usual.smallest_violation(context))
+    assert not short_words(2.0, usual)
 
 
 def test_a_cut_is_told_with_both_numbers() -> None:
-    cut = check(**{"pure-dp": 1.0, "budget": "10s"})
+    cut = claim_audit(**{"pure-dp": 1.0, "budget": "10s"})
     assert cut_words(cut, 4096) == "The budget of 10 s has cut 131,072 calls to 4,096."
     assert not cut_words(cut, FEWEST)
-    assert not cut_words(check(**{"pure-dp": 1.0}), 4096)
+    assert not cut_words(claim_audit(**{"pure-dp": 1.0}), 4096)
 
 
 def test_the_violation_is_by_a_factor_of_the_noise() -> None:
-    assert check(zcdp=0.5).violation(2.0) == 2.0
-    assert check(**{"pure-dp": 0.5}).violation(2.0) == 1.0
-    assert check(**{"coverage-at-least": 0.9}).violation(2.0) == pytest.approx(0.8)
-    confident = check(**{"coverage-at-least": 0.9, "with-confidence": 0.95})
+    assert claim_audit(zcdp=0.5).violation(2.0) == 2.0
+    assert claim_audit(**{"pure-dp": 0.5}).violation(2.0) == 1.0
+    assert claim_audit(**{"coverage-at-least": 0.9}).violation(2.0) == pytest.approx(0.8)
+    confident = claim_audit(**{"coverage-at-least": 0.9, "with-confidence": 0.95})
     assert confident.violation(2.0) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("detect", [1, 0.5, float("nan"), float("inf"), -2, "two", True])
 def test_a_factor_must_exceed_1(detect: object) -> None:
     with pytest.raises(UsageError, match="^detect must be|^detect must be a number"):
-        check(**{"pure-dp": 1.0, "detect": detect})
+        claim_audit(**{"pure-dp": 1.0, "detect": detect})
 
 
 def test_planned_calls_are_kept_as_data() -> None:
@@ -167,10 +174,9 @@ def test_a_randomizer_of_few_values_is_audited_over_all_of_them() -> None:
     """The game refutes a smaller loss than a search, and than the black box on a given pair."""
     claim = REPORT | {"local-dp": 1.0, "draws": FEWEST}
     context = Context(seed=0, name="power", significance=1e-3)
-    over_all = check(**claim).smallest_violation(context)
+    over_all = power_of(context, **claim)
     searched, given = (
-        check(**(claim | other)).smallest_violation(context)
-        for other in ({"domain": 129}, {"pair": (0, 1)})
+        power_of(context, **(claim | other)) for other in ({"domain": 129}, {"pair": (0, 1)})
     )
     assert over_all.factor < 1.05
     assert over_all.factor < given.factor < searched.factor

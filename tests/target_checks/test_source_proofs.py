@@ -30,7 +30,7 @@ from support.quantiles_to_prove import (
 import dpcp_audit as dp
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.reports.sentences import sentence
-from dpcp_audit.target_checks.target_claims import TargetPrivacy
+from dpcp_audit.target_checks.claim_audits import PrivacyAudit
 from dpcp_audit.words.results import Verdict
 
 FILE = Path(quantiles_to_prove.__file__)
@@ -248,7 +248,7 @@ def test_a_proof_of_ideal_numbers_does_not_end_a_strict_check_of_the_last_bits(m
     found = dp.audit(last_bit, dp.LocalDP(1), kind="local", draws=6000, representation="strict")
     outputs = [found[0].finding.outcome]
     assert outputs[0].verdict is Verdict.REFUTED
-    monkeypatch.setattr(TargetPrivacy, "_audited", lambda *_: outputs[0])
+    monkeypatch.setattr(PrivacyAudit, "sampled", lambda *_: outputs[0])
     claim, settings = dp.PureDP(0.1), {"n": 100, "representation": "strict"}
     assert dp.audit(textbook, claim, **settings)[0].verdict is Verdict.REFUTED
     assert dp.audit(textbook, claim, n=100)[0].verdict is Verdict.PROVED

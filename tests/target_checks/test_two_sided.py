@@ -15,7 +15,7 @@ import pytest
 
 from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.target_checks import target_claims
+from dpcp_audit.target_checks import two_sided
 from dpcp_audit.target_checks.loss_rows import rows_of_traces
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.target_checks.trace_search import TraceSearch
@@ -249,16 +249,16 @@ def test_a_loop_of_coins_is_followed_without_end() -> None:
 
 def test_the_shares_of_the_significance_add_up(monkeypatch) -> None:
     shares: list[float] = []
-    part = target_claims._part
+    part = two_sided._part
 
     def noted(context, name, share) -> Context:
         shares.append(share)
         return part(context, name, share)
 
-    monkeypatch.setattr(target_claims, "_part", noted)
-    monkeypatch.setattr(target_claims, "_same_pair", lambda *_: False)
+    monkeypatch.setattr(two_sided, "_part", noted)
+    monkeypatch.setattr(two_sided, "_same_pair", lambda *_: False)
     checked(search, ZCDP(0.5))
-    assert sum(shares) == pytest.approx(target_claims._TRACED)
+    assert sum(shares) == pytest.approx(two_sided._TRACED)
 
 
 def test_the_seed_repeats_the_audit() -> None:
