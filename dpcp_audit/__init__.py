@@ -27,10 +27,10 @@ if platform == "win32":
 if TYPE_CHECKING:
     from dpcp_audit.faces.audits import audit, check_calibrator, covers, draws_needed, power, run
     from dpcp_audit.faces.estimates import LossEstimates, estimate
-    from dpcp_audit.faces.explorations import Exploration, explore
     from dpcp_audit.faces.pytest_plugin.fixture import DPAudit
     from dpcp_audit.faces.result import ClaimResult, Result
-    from dpcp_audit.faces.traces import Trace, theorem, trace
+    from dpcp_audit.faces.theorems import Exploration, explore, theorem
+    from dpcp_audit.faces.traces import Trace, trace
     from dpcp_audit.faces.training_audits import audit_training
     from dpcp_audit.mechanisms.calibrators import calibrate
     from dpcp_audit.proving.proof_result import ProofResult
@@ -96,16 +96,16 @@ _HOMES = {
     "covers": "dpcp_audit.faces.audits",
     "run": "dpcp_audit.faces.audits",
     "estimate": "dpcp_audit.faces.estimates",
-    "explore": "dpcp_audit.faces.explorations",
+    "explore": "dpcp_audit.faces.theorems",
     "draws_needed": "dpcp_audit.faces.audits",
     "power": "dpcp_audit.faces.audits",
     "prove": "dpcp_audit.proving.prover",
     "primitive": "dpcp_audit.tracing.generators",
-    "theorem": "dpcp_audit.faces.traces",
+    "theorem": "dpcp_audit.faces.theorems",
     "trace": "dpcp_audit.faces.traces",
     "ClaimResult": "dpcp_audit.faces.result",
     "DPAudit": "dpcp_audit.faces.pytest_plugin.fixture",
-    "Exploration": "dpcp_audit.faces.explorations",
+    "Exploration": "dpcp_audit.faces.theorems",
     "LossEstimates": "dpcp_audit.faces.estimates",
     "ProofResult": "dpcp_audit.proving.proof_result",
     "Result": "dpcp_audit.faces.result",

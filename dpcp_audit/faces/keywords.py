@@ -13,7 +13,8 @@ from dpcp_audit.engine.tasks import QUIET_SECONDS, CallsMade
 from dpcp_audit.faces.planning import plan_within_budget, planned
 from dpcp_audit.target_checks.check_options import claims_with, key_of, target_of
 from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
-from dpcp_audit.target_checks.planned_calls import closed, pair_space
+from dpcp_audit.target_checks.planned_calls import closed
+from dpcp_audit.target_checks.tried_inputs import pair_space
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of, split

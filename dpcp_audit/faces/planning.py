@@ -13,15 +13,10 @@ from dpcp_audit.engine.tasks import Task, decode, pickled
 from dpcp_audit.engine.worker_pool import DEFAULT_SECONDS, Limits, WorkerProcess
 from dpcp_audit.reports.sentences import power_sentence
 from dpcp_audit.target_checks import planned_calls as time_limits
-from dpcp_audit.target_checks.planned_calls import (
-    calls_for,
-    cut_words,
-    pair_space,
-    short_words,
-    typical,
-)
+from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words
 from dpcp_audit.target_checks.target_claims import TargetClaim
 from dpcp_audit.target_checks.target_rows import check_of, rows_of_targets
+from dpcp_audit.target_checks.tried_inputs import pair_space, typical
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
 from dpcp_audit.words.checks import Context

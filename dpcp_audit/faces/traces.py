@@ -1,15 +1,14 @@
-"""``trace`` and ``theorem`` of the Python interface."""
+"""``trace`` of the Python interface."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpcp_audit.audits.path_evidence import lines_of, trace_tables
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
-from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.faces.audits import checked_here, keys_of
 from dpcp_audit.faces.keywords import label, seed_of
 from dpcp_audit.faces.result import (
@@ -21,8 +20,6 @@ from dpcp_audit.faces.result import (
 from dpcp_audit.reports.witness import lines_table, traced_tables
 from dpcp_audit.target_checks.given_inputs import require_inputs_one_apart
 from dpcp_audit.targets.loading import load
-from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
-from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words import options as tables
@@ -39,12 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import numpy as np
-    from numpy.typing import ArrayLike
 
-    from dpcp_audit.faces.keywords import TheoremKeywords
     from dpcp_audit.faces.result import Result
     from dpcp_audit.laws.laws import FinitePair
-    from dpcp_audit.theorems.catalogue import ScoreLaw
     from dpcp_audit.tracing.pair_traces import LossSample
     from dpcp_audit.words.results import LineLoss, Remark
 
@@ -290,122 +284,3 @@ def _claim(
         parameters=dict(guarantee.parameters) | {"scope": str(scope)},
         location=SourceLocation.of(file, line) if file else None,
     )
-
-
-def theorem(
-    name: str,
-    *,
-    pool: str | Path | None = None,
-    scores: str | Path | ArrayLike | None = None,
-    probabilities: ArrayLike | None = None,
-    labels: ArrayLike | None = None,
-    k: int | None = None,
-    profile: Literal["smoke", "ci", "full"] = "ci",
-    seed: int = 0,
-    rng: int | np.random.Generator | None = None,
-    false_alarm: float = 1e-3,
-    strict: bool = False,
-    **parameters: Unpack[TheoremKeywords],
-) -> Result:
-    """Test a theorem on your own scores, or on a named law, at your own parameters.
-
-    The same case and seed give the same result as ``dpcp-audit theorem``.
-
-    Parameters
-    ----------
-    name : str
-        Name of the theorem, such as "ldpcp-4" or "pcoqs-theorem-1"; ``dpcp-audit theorem --list``
-        shows all, with their parameters.
-    pool : str or Path, optional
-        Saved probabilities and labels (``FILE.npz``), or the name of a pool that is fitted here,
-        such as "digits-logistic".
-    scores : str or array_like, shape (m,), optional
-        A law, "uniform" or "beta(5,0.2)", or scores at hand, from which calibration scores are
-        drawn with replacement.
-    probabilities, labels : array_like, shapes (m, k) and (m,), optional
-        A classifier's probabilities at hand, and the true labels in {0, ..., k−1}; the score is
-        1 − p_y.
-    k : int, optional
-        The number of classes, without data: the true labels' scores are spread evenly over [0, 1].
-    profile : str
-        The effort: "smoke", "ci" or "full".
-    seed : int
-        Seed of every random stream, >= 0.
-    rng : int or Generator, optional
-        The seed, as in ``audit``.
-    false_alarm : float
-        Probability that the run refutes a true theorem, in (0, 1).
-    strict : bool
-        True if an inconclusive verdict contradicts the expected one.
-    **parameters
-        Parameters of the theorem, such as ``n``, ``alpha`` and ``epsilon``.
-
-    Returns
-    -------
-    Result
-        The result, with one claim named after the theorem.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid; the message names it and its value.
-
-    Examples
-    --------
-    >>> import dpcp_audit as dp
-    >>> result = dp.theorem("ldpcp-4", scores="uniform", n=20_000, epsilon=2, delta=0.05)
-    >>> result["ldpcp-4"].estimate.value < 0.05
-    True
-    >>> [each.claim for each in dp.theorem("split-conformal", scores=[0.1, 0.4, 0.7], n=9)]
-    ... # doctest: +ELLIPSIS
-    ['Sets calibrated by split conformal prediction cover at least 1−α, ...']
-    """
-    said = tables.read(
-        RUN_OPTIONS,
-        {"seed": seed_of(seed, rng), "false_alarm": false_alarm, "strict": strict},
-    )
-    law, sources = law_given(pool, scores, probabilities, labels, k=k)
-    asked = TheoremCase.of(name, {**parameters, **sources}, law=law)
-    source = sources if law is None else {"scores": law.name}
-    case = {"theorem": name} | source | asked.as_data()
-    settings = RunSettings(
-        suite=SUITE_NAME,
-        profile=Choice(Profile).read(profile, "profile"),
-        options={"case": case},
-        **said,
-    )
-    return checked_here([asked.row()], [name], settings, replayable=law is None)
-
-
-def law_given(
-    pool: object,
-    scores: Any,
-    probabilities: ArrayLike | None,
-    labels: ArrayLike | None,
-    *,
-    k: object = None,
-) -> tuple[ScoreLaw | None, dict[str, Any]]:
-    """Return the law of arrays at hand, or else what names one; no more than one is given."""
-    named: dict[str, Any] = {
-        key: str(value)
-        for key, value in (("pool", pool), ("scores", scores))
-        if isinstance(value, str | Path)
-    }
-    named |= {} if k is None else {"k": k}
-    at_hand = {"scores": scores, "probabilities": probabilities}
-    arrays = [key for key, value in at_hand.items() if value is not None and key not in named]
-    given = [*named, *arrays]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} are two laws of the scores", hint="give one")
-    if (probabilities is None) is not (labels is None):
-        raise UsageError("probabilities and labels go together", hint="give both")
-    if pool is not None and "pool" not in named:
-        raise UsageError(
-            f"pool must name a file or a pool, got {type(pool).__name__}",
-            hint="give arrays as scores, or as probabilities and labels",
-        )
-    if not arrays:
-        return None, named
-    if probabilities is not None and labels is not None:
-        return law_of_probabilities(probabilities, labels), {}
-    return law_of_scores(scores), {}

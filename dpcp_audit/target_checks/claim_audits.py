@@ -18,17 +18,11 @@ from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.laws.losses import claims_delta, loss_of
 from dpcp_audit.stats.rates import LARGEST_EPSILON
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
-from dpcp_audit.target_checks.planned_calls import (
-    ClaimAudit,
-    closed,
-    pair_space,
-    typical,
-    with_cut,
-    within,
-)
+from dpcp_audit.target_checks.planned_calls import ClaimAudit, closed, with_cut, within
 from dpcp_audit.target_checks.shuffled_claims import ShuffledAudit, reports_labels
 from dpcp_audit.target_checks.source_proofs import what_stops
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
+from dpcp_audit.target_checks.tried_inputs import pair_space, typical
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetUnusableError
 from dpcp_audit.targets.answers import ConstantOutputsError, DegenerateTargetError, SingleDraws

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.pair_estimate import LossEstimation
 from dpcp_audit.audits.traced_privacy import Scope
-from dpcp_audit.target_checks.planned_calls import pair_space
 from dpcp_audit.target_checks.source_proofs import SourceProof, answers
 from dpcp_audit.target_checks.target_rows import require_once, row_for
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch, traced_target
+from dpcp_audit.target_checks.tried_inputs import pair_space
 from dpcp_audit.targets import Takes, TargetError
 from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.words.checks import Row, Sampled, Suite

@@ -29,7 +29,7 @@ from dpcp_audit.proving.proof_result import place_of
 from dpcp_audit.proving.prover import prove
 from dpcp_audit.stats.enclosures import at_most, ends
 from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit
-from dpcp_audit.target_checks.planned_calls import pair_space, typical
+from dpcp_audit.target_checks.tried_inputs import pair_space, typical
 from dpcp_audit.targets import Kind, RandomStyle, Takes
 from dpcp_audit.targets.answers import (
     DataForm,

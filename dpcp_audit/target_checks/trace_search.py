@@ -27,7 +27,7 @@ from dpcp_audit.audits.search.stages import extent_of
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding, line_sentence
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving.prover import undetermined
-from dpcp_audit.target_checks.planned_calls import pair_space
+from dpcp_audit.target_checks.tried_inputs import pair_space
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetRaisedError
 from dpcp_audit.targets.answers import Randomness, handed_over
 from dpcp_audit.targets.calls import FunctionCaller, streams_put_back

@@ -11,7 +11,7 @@ import pytest
 from dpcp_audit.audits.search.pair_space import input_as_data
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.planned_calls import pair_space
+from dpcp_audit.target_checks.tried_inputs import pair_space
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.guarantees import Relation

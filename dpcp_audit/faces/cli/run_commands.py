@@ -379,7 +379,7 @@ def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Nam
     """Print what the theorem promises over a grid, and what is reached."""
     from dataclasses import asdict
 
-    from dpcp_audit.faces.explorations import exploration
+    from dpcp_audit.faces.theorems import exploration
     from dpcp_audit.reports.charts import save_figure
     from dpcp_audit.theorems.theorem_case import TheoremGrid
     from dpcp_audit.words.errors import UsageError

@@ -242,7 +242,7 @@ def test_another_theorems_privacy_parameter_is_told_from_this_ones(
 
 def test_a_table_says_how_far_it_has_come(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every case is told here; else one where nothing was told for five seconds."""
-    monkeypatch.setattr("dpcp_audit.faces.explorations._QUIET_SECONDS", -1.0)
+    monkeypatch.setattr("dpcp_audit.faces.theorems._QUIET_SECONDS", -1.0)
     words = ["--n", "1000,2000,5000", "--epsilon", "2", "--delta", "0.05"]
     assert main(["theorem", "ldpcp-4", *words]) == 0
     out, err = capsys.readouterr()

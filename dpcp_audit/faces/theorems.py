@@ -1,4 +1,4 @@
-"""``explore``: the coverage that a theorem promises and the one reached, over a parameter grid."""
+"""``theorem`` and ``explore`` of the Python interface: a theorem at one case, and over a grid."""
 
 from __future__ import annotations
 
@@ -6,26 +6,39 @@ import math
 import time
 from dataclasses import asdict, dataclass
 from decimal import ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.faces.audits import checked_here
 from dpcp_audit.faces.keywords import seed_of
 from dpcp_audit.faces.result import aligned, frame_of, preformatted
-from dpcp_audit.faces.traces import law_given
 from dpcp_audit.reports.charts import plot_figure
-from dpcp_audit.theorems.theorem_case import CONFIDENCE, GridCell, TheoremGrid
+from dpcp_audit.theorems.catalogue import law_of_probabilities, law_of_scores
+from dpcp_audit.theorems.theorem_case import (
+    CONFIDENCE,
+    SUITE_NAME,
+    GridCell,
+    TheoremCase,
+    TheoremGrid,
+)
 from dpcp_audit.words import options as tables
 from dpcp_audit.words.errors import UsageError
 from dpcp_audit.words.formatting import DASH, number, setting
 from dpcp_audit.words.options import RUN_OPTIONS
 from dpcp_audit.words.results import Figure, FigureKind, Series, Table, TableColumn
+from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     import numpy as np
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
+
+    from dpcp_audit.faces.keywords import TheoremKeywords
+    from dpcp_audit.faces.result import Result
+    from dpcp_audit.theorems.catalogue import ScoreLaw
 
 
 _QUIET_SECONDS = 5.0
@@ -209,6 +222,125 @@ class Exploration:
             "least_n": each.least_n,
             "unmet": each.unmet,
         }
+
+
+def theorem(
+    name: str,
+    *,
+    pool: str | Path | None = None,
+    scores: str | Path | ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    k: int | None = None,
+    profile: Literal["smoke", "ci", "full"] = "ci",
+    seed: int = 0,
+    rng: int | np.random.Generator | None = None,
+    false_alarm: float = 1e-3,
+    strict: bool = False,
+    **parameters: Unpack[TheoremKeywords],
+) -> Result:
+    """Test a theorem on your own scores, or on a named law, at your own parameters.
+
+    The same case and seed give the same result as ``dpcp-audit theorem``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the theorem, such as "ldpcp-4" or "pcoqs-theorem-1"; ``dpcp-audit theorem --list``
+        shows all, with their parameters.
+    pool : str or Path, optional
+        Saved probabilities and labels (``FILE.npz``), or the name of a pool that is fitted here,
+        such as "digits-logistic".
+    scores : str or array_like, shape (m,), optional
+        A law, "uniform" or "beta(5,0.2)", or scores at hand, from which calibration scores are
+        drawn with replacement.
+    probabilities, labels : array_like, shapes (m, k) and (m,), optional
+        A classifier's probabilities at hand, and the true labels in {0, ..., k−1}; the score is
+        1 − p_y.
+    k : int, optional
+        The number of classes, without data: the true labels' scores are spread evenly over [0, 1].
+    profile : str
+        The effort: "smoke", "ci" or "full".
+    seed : int
+        Seed of every random stream, >= 0.
+    rng : int or Generator, optional
+        The seed, as in ``audit``.
+    false_alarm : float
+        Probability that the run refutes a true theorem, in (0, 1).
+    strict : bool
+        True if an inconclusive verdict contradicts the expected one.
+    **parameters
+        Parameters of the theorem, such as ``n``, ``alpha`` and ``epsilon``.
+
+    Returns
+    -------
+    Result
+        The result, with one claim named after the theorem.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid; the message names it and its value.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> result = dp.theorem("ldpcp-4", scores="uniform", n=20_000, epsilon=2, delta=0.05)
+    >>> result["ldpcp-4"].estimate.value < 0.05
+    True
+    >>> [each.claim for each in dp.theorem("split-conformal", scores=[0.1, 0.4, 0.7], n=9)]
+    ... # doctest: +ELLIPSIS
+    ['Sets calibrated by split conformal prediction cover at least 1−α, ...']
+    """
+    said = tables.read(
+        RUN_OPTIONS,
+        {"seed": seed_of(seed, rng), "false_alarm": false_alarm, "strict": strict},
+    )
+    law, sources = law_given(pool, scores, probabilities, labels, k=k)
+    asked = TheoremCase.of(name, {**parameters, **sources}, law=law)
+    source = sources if law is None else {"scores": law.name}
+    case = {"theorem": name} | source | asked.as_data()
+    settings = RunSettings(
+        suite=SUITE_NAME,
+        profile=Choice(Profile).read(profile, "profile"),
+        options={"case": case},
+        **said,
+    )
+    return checked_here([asked.row()], [name], settings, replayable=law is None)
+
+
+def law_given(
+    pool: object,
+    scores: Any,
+    probabilities: ArrayLike | None,
+    labels: ArrayLike | None,
+    *,
+    k: object = None,
+) -> tuple[ScoreLaw | None, dict[str, Any]]:
+    """Return the law of arrays at hand, or else what names one; no more than one is given."""
+    named: dict[str, Any] = {
+        key: str(value)
+        for key, value in (("pool", pool), ("scores", scores))
+        if isinstance(value, str | Path)
+    }
+    named |= {} if k is None else {"k": k}
+    at_hand = {"scores": scores, "probabilities": probabilities}
+    arrays = [key for key, value in at_hand.items() if value is not None and key not in named]
+    given = [*named, *arrays]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} are two laws of the scores", hint="give one")
+    if (probabilities is None) is not (labels is None):
+        raise UsageError("probabilities and labels go together", hint="give both")
+    if pool is not None and "pool" not in named:
+        raise UsageError(
+            f"pool must name a file or a pool, got {type(pool).__name__}",
+            hint="give arrays as scores, or as probabilities and labels",
+        )
+    if not arrays:
+        return None, named
+    if probabilities is not None and labels is not None:
+        return law_of_probabilities(probabilities, labels), {}
+    return law_of_scores(scores), {}
 
 
 def explore(
