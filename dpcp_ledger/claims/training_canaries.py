@@ -18,6 +18,7 @@ import numpy as np
 from dpcp_audit.extensions.audits import CanaryAudit
 from dpcp_audit.extensions.claims import Computation, Quantity, Row, Standing, Verdict, claims_of
 from dpcp_audit.extensions.mechanisms import SubsampledGaussian
+from dpcp_ledger.dpskin.proof_steps import clipped_mean_budget
 from dpcp_ledger.paper import Heading, Paper
 from dpcp_ledger.training.canary_games import (
     BlackBoxGame,
@@ -215,6 +216,26 @@ def _row(
 
 
 paper = Paper(title="DP-SKIN", subject=Heading.TRAINED_MODELS, standing=Standing.PRACTICE)
+paper.claim(
+    "dpskin.as-published[budget]",
+    "Chapter 4, by a public training script",
+    Verdict.REFUTED,
+    "The public script's training, with fresh noise, has the ε that Chapter 4 prints for σ = 8.1, "
+    "by composition over tensors and steps.",
+    "ε = √(2·log(1.25/δ))/σ",
+    parameters={
+        "batch_size": 20,
+        "epochs": 40,
+        "noise_multiplier": 8.1,
+        "tensors": 66,
+        "delta": 1e-5,
+    },
+    epochs=(40,),
+    noise=8.1,
+    tensors=66,
+    delta=1e-5,
+    claimed=0.59812,
+)(clipped_mean_budget)
 STEP = DPSGD(
     sampling=Poisson(1.0),
     lot_size=1,
@@ -247,7 +268,7 @@ def images(count: int) -> Examples:
 
 def network() -> nn.Module:
     """Return the stand-in of ResNet-18, of a quarter of its widths, with fresh weights."""
-    from dpcp_ledger.mechanisms.thesis_training import resnet18  # noqa: PLC0415  (needs torch)
+    from dpcp_ledger.training.networks import resnet18  # noqa: PLC0415  (needs torch)
 
     return resnet18(1, 10, width=_WIDTH)
 

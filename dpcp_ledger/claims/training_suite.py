@@ -15,11 +15,11 @@ from dpcp_ledger.claims import training_canaries, training_extraction
 from dpcp_ledger.claims.papers_suite import with_statements
 from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.paper import Heading
-from dpcp_ledger.training import published_script, require_torch, training_pipeline
+from dpcp_ledger.training import require_torch, training_pipeline
 from dpcp_ledger.training.examples import DPSGD, Adam, Flaw, Poisson
 from dpcp_ledger.training.model_attacks import LiRA, LossThreshold, View
 from dpcp_ledger.training.model_membership import ModelMembership
-from dpcp_ledger.training.published_script import PipelineCanary, pipeline_canary
+from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
 from dpcp_ledger.training.training_pipeline import DELTA, PIPELINE, DigitModels, PrivatePipeline
 
 if TYPE_CHECKING:
@@ -244,7 +244,6 @@ def rows() -> list[Row]:
             *training_canaries.rows(),
             *membership_rows(),
             *training_extraction.rows(),
-            *published_script.rows(),
             *training_canaries.paper.rows,
         ]
     )
@@ -257,12 +256,10 @@ SUITE = Suite(
     longest=(
         "dpskin.dp-adam[audit=white-box,clipping=per-layer]",
         "dpskin.dp-sgd[audit=white-box]",
-        "dpskin.as-published[seed=fresh,sees=steps]",
         "dpskin.pipeline[model=dp-sgd,attack=lira-online,sees=probabilities]",
         "dpskin.dp-adam[audit=white-box]",
         "dpskin.dp-sgd[audit=one-run]",
         "dpskin.dp-adam[audit=one-run]",
-        "dpskin.as-published[seed=fresh,clipping=examples,sees=steps]",
         "dpskin.dp-sgd[audit=black-box,inputs=out-of-distribution]",
         "dpskin.dp-adam[audit=black-box,inputs=mislabelled]",
         "dpskin.dp-sgd[audit=black-box,inputs=mislabelled]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -56,6 +57,54 @@ def head(n_features: int, n_classes: int, *, hidden: int = 28, dropout: float = 
     )
 
 
+_GROUPS = 16
+
+
+class _Block(nn.Module):
+    """Two 3 × 3 convolutions around a shortcut (He et al. 2016), normalised by groups."""
+
+    def __init__(self, inside: int, outside: int, stride: int) -> None:
+        super().__init__()
+        first, last = _convolution(inside, outside, 3, stride), _convolution(outside, outside, 3)
+        self.body = nn.Sequential(*first, nn.ReLU(), *last)
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or inside != outside:
+            self.shortcut = nn.Sequential(*_convolution(inside, outside, 1, stride))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the block's features, shape (n, outside, ...)."""
+        features: Tensor = self.body(images) + self.shortcut(images)
+        return features.relu()
+
+
+def _convolution(inside: int, outside: int, size: int, stride: int = 1) -> list[nn.Module]:
+    return [
+        nn.Conv2d(inside, outside, size, stride, size // 2, bias=False),
+        nn.GroupNorm(_GROUPS, outside),
+    ]
+
+
+def resnet18(channels: int, n_classes: int, *, width: int = 64) -> nn.Module:
+    """Return ResNet-18 with GroupNorm in place of batch normalisation, which mixes examples.
+
+    The stem is one 3 × 3 convolution, as for CIFAR-10's 32 × 32 images (He et al. 2016,
+    Section 4.2, in the widths of the ImageNet network); 11.2 million parameters.
+
+    Parameters
+    ----------
+    width : int
+        Channels of the stem, a multiple of 16. With 16 it is a stand-in of a sixteenth of the size.
+    """
+    widths = [width * 2**stage for stage in (0, 0, 0, 1, 1, 2, 2, 3, 3)]
+    blocks = [
+        _Block(inside, outside, 1 if inside == outside else 2)
+        for inside, outside in pairwise(widths)
+    ]
+    stem = [*_convolution(channels, width, 3), nn.ReLU()]
+    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8 * width, n_classes)]
+    return nn.Sequential(*stem, *blocks, *head)
+
+
 _PREDICTED_AT_ONCE = 4_000
 
 
@@ -91,11 +140,6 @@ class Trained:
         """Return the cross-entropy of every example, shape (replicas, n)."""
         log_probabilities = _log_softmax(self.logits(data.inputs))
         return -log_probabilities[:, np.arange(len(data)), data.labels]
-
-    def accuracy(self, data: Examples) -> FloatArray:
-        """Return the share of examples whose likeliest class is right, shape (replicas,)."""
-        guesses = self.logits(data.inputs).argmax(axis=2)
-        return np.asarray((guesses == data.labels).mean(axis=1), dtype=np.float64)
 
 
 def finished(model: FlatModel, parameters: Tensor) -> Trained:

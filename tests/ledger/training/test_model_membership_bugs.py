@@ -19,7 +19,7 @@ from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.training.examples import DPSGD, Adam, Flaw, Poisson
 from dpcp_ledger.training.model_attacks import LiRA, LossThreshold, ShadowAttack, View
 from dpcp_ledger.training.model_membership import ModelMembership, RateLine, rate
-from dpcp_ledger.training.published_script import PipelineCanary, pipeline_canary
+from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
 from dpcp_ledger.training.training_pipeline import DigitModels, PrivatePipeline
 
 CLAIM = SubsampledGaussian(sampling_rate=0.5, steps=20, noise_multiplier=8.0)

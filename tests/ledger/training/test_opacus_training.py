@@ -13,10 +13,10 @@ from opacus.optimizers import DPOptimizer, DPPerLayerOptimizer
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from dpcp_ledger.mechanisms.thesis_training import _Block
 from dpcp_ledger.training import networks
 from dpcp_ledger.training.examples import Clipping, Examples, digits
 from dpcp_ledger.training.gradients import FlatModel, clipped_sum
+from dpcp_ledger.training.networks import _Block
 
 DIGITS = digits().take(np.arange(40))
 PICTURES = Examples(

@@ -22,7 +22,6 @@ from support.small_trainings import (
 )
 from torch import nn
 
-from dpcp_ledger.mechanisms.thesis_training import resnet18
 from dpcp_ledger.training import gradients, networks
 from dpcp_ledger.training.dpsgd import train
 from dpcp_ledger.training.examples import (
@@ -36,6 +35,7 @@ from dpcp_ledger.training.examples import (
     Poisson,
 )
 from dpcp_ledger.training.gradients import FlatModel, clipped_sum
+from dpcp_ledger.training.networks import resnet18
 
 IMAGES = Examples(
     inputs=RNG.normal(size=(N, 1, 4, 4)).astype(np.float32), labels=DATA.labels, n_classes=CLASSES

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from dpcp_ledger.mechanisms import thesis_training
 from dpcp_ledger.training import networks
 from dpcp_ledger.training.dpsgd import train
 from dpcp_ledger.training.examples import DPSGD, SGD, Examples, Flaw, Poisson, digits
@@ -34,7 +33,7 @@ def test_settings_that_contradict_each_other_are_named(changes, message) -> None
     [
         (networks.logistic(7, 3), (7,), 7 * 3 + 3),
         (networks.head(7, 3), (7,), 7 * 28 + 28 + 28 * 3 + 3),
-        (thesis_training.resnet18(3, 3), (3, 32, 32), 11_168_832 + 512 * 3 + 3),
+        (networks.resnet18(3, 3), (3, 32, 32), 11_168_832 + 512 * 3 + 3),
     ],
 )
 def test_networks_give_a_logit_for_each_class(network, shape, size) -> None:
@@ -43,7 +42,7 @@ def test_networks_give_a_logit_for_each_class(network, shape, size) -> None:
 
 
 def test_the_resnet_has_no_batch_normalisation() -> None:
-    kinds = [type(part).__name__ for part in thesis_training.resnet18(1, 2, width=16).modules()]
+    kinds = [type(part).__name__ for part in networks.resnet18(1, 2, width=16).modules()]
     assert kinds.count("GroupNorm") == 20
     assert kinds.count("Conv2d") == 20
     assert not [kind for kind in kinds if "BatchNorm" in kind]
@@ -57,7 +56,7 @@ def test_a_step_of_the_resnet_is_taken() -> None:
     )
     one = DPSGD(**GOOD | {"sampling": Poisson(1.0), "steps": 1, "noise_multiplier": 0.0})
     steps = []
-    network = thesis_training.resnet18(3, 2, width=16)
+    network = networks.resnet18(3, 2, width=16)
     train(network, pictures, one, rng=0, observer=steps.append)
     length = float((steps[0].after - steps[0].before).norm())
     assert 0 < length <= one.learning_rate * 2 * one.clip_norm / one.lot_size * (1 + 1e-4)
