@@ -10,10 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from support.false_alarms import require_a_budget_that_is_kept, stated
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
+for of_terminals in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+    os.environ.pop(of_terminals, None)  # what is printed is the same wherever the tests are started
+os.environ.pop("SOURCE_DATE_EPOCH", None)
 collect_ignore_glob = [  # all files are searched for doctests
     f"proving/*_functions_{name}.py"
     for name, library in (("libraries", "diffprivlib"), ("opendp", "opendp"), ("torch", "torch"))
@@ -22,9 +26,14 @@ collect_ignore_glob = [  # all files are searched for doctests
 KEEPS_NO_BYTECODE = sys.dont_write_bytecode
 sys.dont_write_bytecode = False  # while tests are collected, which are 600 files
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=60, print_blob=True)
-settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
+TIMELESS = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("ci", derandomize=True, max_examples=60, **TIMELESS)
+settings.register_profile("explore", max_examples=1000, **TIMELESS)
 settings.load_profile("ci")
+# Hypothesis also draws the constants of all local modules that are imported by then: what a
+# property is tried on would depend on the tests that ran before it in the same process.
+NO_CONSTANTS = providers.Constants()
+providers._get_local_constants = lambda: NO_CONSTANTS
 
 SLOW_MARKS = ("statistical", "known_bad", "study")
 SLOW_FILES = frozenset(
