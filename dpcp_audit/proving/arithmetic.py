@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, torch_values
+from dpcp_audit.proving import dp_sgd, gaps, list_weights, torch_values
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     DISCRETE,
@@ -83,6 +83,8 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "BitXor": operator.xor,
     "MatMult": operator.matmul,
 }
+_POWERS = range(1, 17)
+"""Powers of records that are followed."""
 _NUMERIC = {"Add", "Sub", "Mult", "Div", "Pow"}
 _WHOLE = {"Add", "Sub", "Mult", "FloorDiv", "Mod"}
 _SMALLEST = Fraction(1, 2**1000)
@@ -135,6 +137,8 @@ def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return dp_sgd.binary(reading, name, a, b)
     if isinstance(a, ClassRows) or isinstance(b, ClassRows):
         return _of_class_rows(reading, name, a, b)
+    if isinstance(a, list_weights.KINDS) or isinstance(b, list_weights.KINDS):
+        return list_weights.binary(reading, name, a, b)
     return gaps.binary(reading, name, a, b)
 
 
@@ -541,7 +545,8 @@ def _of_weights(name: str, a: Value, b: Value) -> Value | None:
     """Return weights over their own sum: a law, its logarithms shifted by a common number."""
     if name != "Div" or not isinstance(a, Weights) or not isinstance(b, Weights):
         return None
-    own_sum = b.total and not a.total and a.token == b.token and not a.normalised
+    own_sum = b.total and not a.total and a.token == b.token
+    own_sum = own_sum and not (a.normalised or b.normalised)
     return replace(a, normalised=True) if own_sum else None
 
 
@@ -633,9 +638,9 @@ def _bounded(
         values = [x * y for x, y in ends]
     elif name == "Div" and min(abs(y) for _, y in ends) and len({y > 0 for _, y in ends}) == 1:
         values = [x / y for x, y in ends]
-    elif name == "Pow" and monotone and ends[0][1] == 2 and records.floats:
+    elif name == "Pow" and monotone and ends[0][1] in _POWERS and records.floats:
         crosses = records.low < 0 < records.high
-        values = [x * x for x, _ in ends] + ([Fraction(0)] if crosses else [])
+        values = [x ** int(y) for x, y in ends] + ([Fraction(0)] if crosses else [])
     else:
         raise reading.refuse(f"{name} of records is not followed")
     largest = max(map(abs, values))

@@ -131,9 +131,9 @@ def method(
         return objects.method(reader, owner, name, args, kw)
     if isinstance(owner, tuple) and not is_known(owner):
         raise reader.refuse("a method of a tuple")
-    view = None if args or kw else _view(reader, owner, name)
-    if view is not None:
-        return view
+    found = _of_dictionary(reader, owner, name, args) if not kw else NotImplemented
+    if found is not NotImplemented:
+        return found
     if isinstance(owner, Reference) and (name not in _COPYING or kw):
         raise reader.refuse("an array that is filled gets another name", "use its copy")
     return _array_method(reader, reader.gathered(owner), name, args, kw)
@@ -158,16 +158,20 @@ def _library_method(
     return opendp_measurements.measured(reader, owner, args, kw)
 
 
-def _view(reader: Interpreter, owner: Value, name: str) -> Once | None:
-    """Return the keys, values or items of a dictionary, gone through at once; None of any other.
+def _of_dictionary(reader: Interpreter, owner: Value, name: str, args: list[Value]) -> Value:
+    """Return a dictionary's entry, or its keys, values or items, gone through at once.
 
-    None of an empty one too, whose view is false, where an iterator is true.
+    NotImplemented of any other, and of views of an empty one: false, where an iterator is true.
     """
-    if not isinstance(owner, Reference) or name not in _VIEWS:
-        return None
-    cells = reader.cells(owner)
-    if cells.kind != "dict" or not cells.items:
-        return None
+    cells = reader.cells(owner) if isinstance(owner, Reference) else None
+    if cells is None or cells.kind != "dict":
+        return NotImplemented
+    if name == "get" and len(args) in {1, 2} and isinstance(args[0], str | int | float):
+        if args[0] in cells.keys:
+            return gathering.element(reader, owner, args[0])
+        return args[1] if len(args) == 2 else None
+    if name not in _VIEWS or args or not cells.items:
+        return NotImplemented
     parts = {"keys": cells.keys, "values": cells.items}
     return Once(parts.get(name, tuple(zip(cells.keys, cells.items, strict=True))), (owner,))
 

@@ -669,13 +669,14 @@ class Noisy:
 class Weights:
     """The exponential of a statistic, entry by entry, up to one common factor.
 
-    ``total`` is their sum; ``normalised`` weights add up to 1; of ``topped`` ones the largest is 1.
+    ``token`` names them, one by one where they are those of a list. ``total`` is their sum;
+    ``normalised`` weights add up to 1; of ``topped`` ones the largest is 1.
     ``line`` is that of the exponential, ``cell`` and ``where`` those of the statistic.
     """
 
     shape: Shape
     span: Fraction
-    token: int
+    token: int | Shape
     normalised: bool = False
     total: bool = False
     topped: bool = False
@@ -719,6 +720,13 @@ class Reference:
     """The address of a list, a dictionary, an array that is filled, or an object."""
 
     address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """What a variable holds that functions within its own one assign: a place in memory."""
+
+    place: Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -843,7 +851,7 @@ class Crossed(Hidden):
 
 DATA = (Records, Statistic, Weights, Private, Hidden)
 RANDOM = (Noise, Noisy)
-_OBJECTS = (Generator, Distribution, Reference, Once, BoundMethod, Closure)
+_OBJECTS = (Generator, Distribution, Reference, Lent, Once, BoundMethod, Closure)
 _HOLDERS = (Distribution, Once, BoundMethod, Closure)
 """Kinds that hold other values."""
 

@@ -28,6 +28,7 @@ from dpcp_audit.proving.distances import (
     BoundMethod,
     ChosenPlaces,
     Closure,
+    Lent,
     Noise,
     Once,
     Public,
@@ -111,7 +112,8 @@ class Expressions(Loops):
         while frame is not None:
             found = self.path.frames[frame]
             if node.id in found.variables:
-                return found.variables[node.id]
+                held = found.variables[node.id]
+                return self.cells(held.place).items[0] if isinstance(held, Lent) else held
             if node.id in found.local:
                 raise self.refuse(f"{node.id} has no value yet")
             source, frame = found.source, found.parent
@@ -206,6 +208,8 @@ class Expressions(Loops):
 
     def _of_lists(self, name: str, x: Reference, y: Value, *, left: bool) -> Value:
         items = self.cells(x).items
+        if name == "Add" and (isinstance(y, gaps.Ended) or (isinstance(y, Records) and y.listed)):
+            return gaps.extended(self, items, y, left=left)
         if name == "Add" and isinstance(y, Reference) and self.cells(y).kind == "list":
             return self.listed((*items, *self.cells(y).items))
         if name == "Mult" and isinstance(y, int) and len(items) * y < MOST_STEPS:
@@ -410,14 +414,13 @@ class Expressions(Loops):
         return UNKNOWN
 
     def _read_Lambda(self, node: ast.Lambda) -> Value:
-        if node.args.defaults or node.args.kw_defaults:
-            raise self.refuse("a lambda with defaults")
         return self.closure(node)
 
-    def closure(self, node: Any, defaults: tuple[tuple[str, Value], ...] = ()) -> Closure:
+    def closure(self, node: ast.Lambda | ast.FunctionDef) -> Closure:
         """Return a function that is defined here."""
         if self.each_record:
             raise self.refuse("a function is made for each record")
+        defaults = self.defaults(node.args)
         self._captured.add(self.frame)
         return Closure(node, self.frame, self.path.frames[self.frame].source, defaults)
 

@@ -150,7 +150,27 @@ class Gaps(Hidden):
         return max((Fraction(0), *rises)) - min((Fraction(0), *rises))
 
 
-KINDS = (Edges, Edge, Chosen, Length, Gaps)
+@dataclass(frozen=True, slots=True)
+class Ended(Hidden):
+    """A list of the sorted records and one of two ends: the low one, if ``below``."""
+
+    called = "sorted records"
+    records: Records
+    end: Value
+    below: bool
+
+
+KINDS = (Edges, Edge, Chosen, Length, Gaps, Ended)
+
+
+def extended(reader: Interpreter, items: tuple[Value, ...], value: Value, *, left: bool) -> Value:
+    """Return a list plus that of the sorted records, or of these and one end."""
+    if len(items) != 1 or (isinstance(value, Ended) and value.below is left):
+        raise reader.refuse("sorted records between lists of more than one number each")
+    if isinstance(value, Records):
+        return Ended(value, items[0], left)
+    ends = (items[0], value.end) if left else (value.end, items[0])
+    return between(reader, ends[0], value.records, ends[1])
 
 
 def between(reader: Interpreter, low: Value, records: Records, high: Value) -> Edges:
@@ -302,7 +322,7 @@ def _by_common(name: str, a: Gaps, b: Gaps) -> Gaps | None:
     if not alike:
         return None
     if b.common == "sum":
-        return replace(a, normalised=True, name=next(tokens))
+        return replace(a, normalised=True, shifted=a.log, name=next(tokens))
     return replace(a, shifted=a.log, name=next(tokens))
 
 
@@ -387,7 +407,7 @@ def exponential(reader: Interpreter, value: Gaps) -> Value:
 
 def common(value: Gaps, what: str) -> Value:
     """Return the sum or the largest of the weights."""
-    if value.common or value.noise or value.place is not None or (value.log and what == "sum"):
+    if value.common or value.noise or value.place is not None:
         return NotImplemented
     return replace(value, common=what)
 

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import class_rows, dp_sgd, gaps, torch_tensors, torch_values
+from dpcp_audit.proving import (
+    class_rows,
+    dp_sgd,
+    gaps,
+    list_weights,
+    noise_rules,
+    torch_tensors,
+    torch_values,
+)
 from dpcp_audit.proving.arithmetic import LARGEST, kind
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
@@ -33,6 +41,7 @@ from dpcp_audit.proving.distances import (
     Statistic,
     Together,
     Value,
+    Weights,
     disjoint,
     is_data,
     is_known,
@@ -79,6 +88,8 @@ def entries(reader: Interpreter, value: Value) -> tuple[Value, ...] | None:
         return None if cells.kind == "object" else cells.keys or cells.items
     if isinstance(value, Once):
         return value.items
+    if isinstance(value, gaps.Edges):
+        return tuple(gaps.element(reader, value, place) for place in range(gaps.size(value)))
     if isinstance(value, Noisy):
         value = reader.release(value)
     if isinstance(value, Public | Statistic | Noise):
@@ -313,16 +324,27 @@ def _one_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:
         found = _noisy_vector(reader, items)
         if found is not None:
             return found
-    if items and isinstance(items[0], gaps.Gaps):
-        weights = gaps.gathered(items)
-        if weights is not None:
-            return weights
+    weights = _weights(reader, items)
+    if weights is not None:
+        return weights
     if any(isinstance(each, Statistic) for each in items):
         return _vector(reader, tuple(reader.release(each) for each in items))
     released = tuple(reader.release(each) for each in items)
     if all(is_public(each) for each in released):
         return _one_array(reader, released)
     raise reader.refuse("a list of values that are not followed is taken as an array")
+
+
+def _weights(reader: Interpreter, items: tuple[Value, ...]) -> gaps.Gaps | Weights | None:
+    """Return weights of candidates, or of gaps, that were computed one by one; None of others."""
+    if items and isinstance(items[0], gaps.Gaps):
+        return gaps.gathered(items)
+    names = list_weights.names_of(items)
+    if not names:
+        return None
+    exponents = _vector(reader, tuple(each.exponents[0] for each in items))
+    found = noise_rules.softened(reader, exponents)
+    return replace(found, token=names, normalised=bool(items[0].over))
 
 
 def _known_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:

@@ -19,6 +19,7 @@ from dpcp_audit.proving import (
     attributes,
     gathering,
     noise_rules,
+    objects,
     opendp_measurements,
     torch_calls,
     torch_loops,
@@ -55,7 +56,7 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import is_scalar, rational_of
 from dpcp_audit.proving.expressions import Expressions
 from dpcp_audit.proving.paths import ITSELF, Contents, Frame
-from dpcp_audit.proving.sources import locals_of
+from dpcp_audit.proving.sources import locals_of, names_lent, names_of_others
 from dpcp_audit.proving.thresholds import Difference, compared, released
 
 if TYPE_CHECKING:
@@ -286,13 +287,15 @@ class Reader(Expressions):
 
     def _read_Call(self, node: ast.Call) -> Value:
         function = self.read(node.func)
+        if function is next and isinstance(node.args[0], ast.GeneratorExp):
+            return self._first(node, node.args[0])
         args: list[Value] = []
         waiting: dict[int, Contents] = {}
         for each in node.args:
             if isinstance(each, ast.Starred):
                 args.extend(self.entries(self.read(each.value), "an unpacked argument"))
-            elif isinstance(each, ast.GeneratorExp):
-                args.append(self._generated(function, node, each))
+            elif (generator := self._generator(each)) is not None:
+                args.append(self._generated(function, node, generator))
             else:
                 args.append(self.read(each))
             if len(args) == 1 and isinstance(args[0], SampledPlaces) and self.reports is not None:
@@ -301,9 +304,7 @@ class Reader(Expressions):
                     return reports
             if isinstance(args and args[-1], Once | Together):
                 waiting = waiting or dict(self.path.heap)
-        if any(each.arg is None for each in node.keywords):
-            raise self.refuse("keyword arguments are unpacked")
-        kw = {str(each.arg): self.read(each.value) for each in node.keywords}
+        kw = self._named(node.keywords)
         self.line = node.lineno
         if self._has_changed(waiting):
             raise self.refuse("something is changed while an iterator waits")
@@ -312,6 +313,23 @@ class Reader(Expressions):
             raise self.refuse("an iterator is kept")
         self._keep_copies(node, function)
         return self.call(function, args, kw)
+
+    def _named(self, nodes: list[ast.keyword]) -> dict[str, Value]:
+        """Return keyword arguments, and those of dictionaries that are unpacked."""
+        found: dict[str, Value] = {}
+        for node in nodes:
+            value = self.read(node.value)
+            given = {node.arg: value} if node.arg is not None else self._unpacked_dict(value)
+            if given.keys() & found.keys():
+                raise self.refuse("raises TypeError: an argument is given twice")
+            found |= given
+        return found
+
+    def _unpacked_dict(self, value: Value) -> dict[str, Value]:
+        cells = self.cells(value) if isinstance(value, Reference) else None
+        if cells is None or cells.kind != "dict" or not all(type(k) is str for k in cells.keys):
+            raise self.refuse("keyword arguments are unpacked from what is no dictionary")
+        return dict(zip(cells.keys, cells.items, strict=True))
 
     def _keep_copies(self, node: ast.Call, method: Value) -> None:
         """Keep whether a call is of a method of an array that gives a copy of it, each time."""
@@ -323,6 +341,46 @@ class Reader(Expressions):
         arrays = not isinstance(owner, Reference) or self.cells(owner).kind == "array"
         copies = arrays and len(node.args) == given[method.name] and not node.keywords
         self.copies[node] = copies and self.copies.get(node, True)
+
+    def _generator(self, node: ast.expr) -> ast.GeneratorExp | None:
+        """Return a generator, also as ``map(f, values)`` or ``filter(f, values)``; else None."""
+        if isinstance(node, ast.GeneratorExp):
+            return node
+        called = isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords
+        if not isinstance(node, ast.Call) or not called or not isinstance(node.func, ast.Name):
+            return None
+        of, (given, values) = self.read(node.func), node.args
+        if (of is not map and of is not filter) or isinstance(values, ast.Starred):
+            return None
+        name, item = f"what line {node.lineno} applies", ast.Name("an item", ast.Load())
+        self.bind(ast.Name(name, ast.Store()), self.read(given))
+        result = ast.Call(ast.Name(name, ast.Load()), [item], [])
+        tests: list[ast.expr] = [] if of is map else [result]
+        each = ast.comprehension(ast.Name(item.id, ast.Store()), values, tests, is_async=0)
+        found = ast.GeneratorExp(result if of is map else item, [each])
+        return ast.fix_missing_locations(ast.copy_location(found, node))
+
+    def _first(self, node: ast.Call, generator: ast.GeneratorExp) -> Value:
+        """Read ``next((x for item in items if test), value)`` as the loop that it stands for."""
+        one, default = generator.generators[0], node.args[-1]
+        acts = any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
+        if acts or not isinstance(default, ast.Constant | ast.Name):
+            raise self.refuse("next() without a plain default, or that names something")
+        if len(generator.generators) > 1 or len(node.args) > 2 or node.keywords:
+            raise self.refuse("next() of a generator of two loops, or with a third argument")
+        otherwise = ast.arg("the default")
+        body: list[ast.stmt] = [ast.Return(generator.elt)]
+        for test in reversed(one.ifs):
+            body = [ast.If(test, body, [])]
+        body = [
+            ast.For(one.target, one.iter, body, []),
+            ast.Return(ast.Name(otherwise.arg, ast.Load())),
+        ]
+        arguments = ast.arguments([], [otherwise], None, [], [], None, [])
+        made = ast.FunctionDef("first", arguments, body, [])
+        made = ast.fix_missing_locations(ast.copy_location(made, node))
+        source = self.path.frames[self.frame].source
+        return self.inline(source, made, (), [self.read(default)], {}, parent=self.frame)
 
     def _generated(self, function: Value, node: ast.Call, each: ast.GeneratorExp) -> Value:
         """Return the entries of a generator, which the called function goes through at once."""
@@ -348,6 +406,8 @@ class Reader(Expressions):
             return home.method(self, function.owner, function.name, args, kw)
         if isinstance(function, opendp_measurements.Handle):
             return opendp_measurements.measured(self, function, args, kw)
+        if isinstance(function, Reference) and self.cells(function).kind == "object":
+            return objects.method(self, function, "__call__", args, kw)
         of_torch = torch_calls.rule_of(function)
         if of_torch is not None:
             return torch_calls.called(self, of_torch, args, kw)
@@ -371,10 +431,17 @@ class Reader(Expressions):
         line, file, frame = self.line, self.file, self.frame
         variables = calls.bound_arguments(self, node.args, dict(defaults), args, kw)
         name = next(tokens)
-        self.path.frames[name] = Frame(variables, source, parent, locals_of(node))
+        lent, of_others = names_lent(node), names_of_others(node)
+        self.path.frames[name] = Frame({}, source, parent, locals_of(node), lent, of_others)
         self.frame, self.file, self.depth = name, source.file, self.depth + 1
+        for each, given in variables.items():
+            self.assign(each, given)
         value = self.read(node.body) if isinstance(node, ast.Lambda) else self.body(node)
         self.line, self.file, self.frame, self.depth = line, file, frame, self.depth - 1
+        if of_others & self.path.frames[name].variables.keys():
+            raise self.refuse(
+                "a name of another function is assigned in a way that is not followed"
+            )
         if name not in self._captured:
             self.path.frames.pop(name, None)
         return value

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import itertools
 import math
@@ -38,11 +39,12 @@ from dpcp_audit.proving.distances import (
     is_known,
     is_public,
     is_whole,
+    join,
     shape_of,
     size_of,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.exact_numbers import is_scalar, plain
 from dpcp_audit.proving.gathering import MISSING, actual, is_shown
 from dpcp_audit.proving.paths import Contents, Frame
 from dpcp_audit.proving.sources import (
@@ -53,6 +55,7 @@ from dpcp_audit.proving.sources import (
     locals_of,
     source_of,
 )
+from dpcp_audit.proving.spelled_out import SPELLED_OUT
 from dpcp_audit.proving.table import (
     GLOBAL_DRAWS,
     HELD_BEFORE,
@@ -119,10 +122,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     """Return the result of a function that is no closure."""
     law = scipy_law(target)
     if law is not None:
-        if len(args) > 2 or kw.keys() - {"loc", "scale"}:
-            raise reader.refuse("a law with arguments that are not known")
-        given = dict(zip(("loc", "scale"), args, strict=False)) | kw
-        return replace(law, frozen=True, **given)
+        return noise_rules.frozen_law(reader, law, args, kw)
     if not is_function(target):
         raise reader.refuse(f"a call of {kind(target)} is not followed")
     if target in GLOBAL_DRAWS:
@@ -130,7 +130,8 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
         noise_rules.refuse_seeds(reader)
         reader.doubt("a global generator is drawn from")
         return noise_rules.draw(reader, generator, name, args, kw)
-    special = _special(reader, target)
+    target = SPELLED_OUT.get(target, target)
+    special = _special(reader, target, kw)
     if special is not None:
         return special(reader, args, kw)
     rule = rule_of(target)
@@ -147,10 +148,38 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     return reader.inline(source, source.node, defaults_of(target, reader.line), args, kw)
 
 
-def _special(reader: Interpreter, target: Value) -> Callable[..., Value] | None:
+def _special(
+    reader: Interpreter, target: Value, kw: dict[str, Value]
+) -> Callable[..., Value] | None:
     """Return the reader of calls of a function that has one of its own."""
+    if target in (max, min) and kw.keys() == {"key"}:
+        return functools.partial(best_by_key, choose=target)
     found = SPECIAL.get(target) or library_mechanisms.maker(target)
     return found or opendp_measurements.maker(reader, target)
+
+
+def best_by_key(
+    reader: Interpreter, args: list[Value], kw: dict[str, Value], *, choose: Any
+) -> Value:
+    """``max`` and ``min`` by a key: a noisy maximum where the keys are noisy values."""
+    heap = dict(reader.path.heap)
+    items = reader.entries(args[0], "what is chosen from") if len(args) == 1 else ()
+    keys = tuple(reader.call(kw["key"], [each], {}) for each in items)
+    if not items or any(reader.path.heap.get(name) is not each for name, each in heap.items()):
+        raise reader.refuse("nothing is chosen from, or the key changes something")
+    if is_known(keys):
+        numbers: Any = plain(keys)
+        with reader.computing():
+            return items[choose(range(len(items)), key=numbers.__getitem__)]
+    if any(isinstance(each, tuple | Reference) for each in keys):
+        raise reader.refuse("a key that is a tuple or a list")
+    place = reader.call(np.argmax if choose is max else np.argmin, [keys], {})
+    reader.public(place, "the place of the best item")
+    return functools.reduce(lambda a, b: join(a, b, reader.line, _not_merged), items)
+
+
+def _not_merged(a: Value, b: Value) -> None:
+    """Return None: noise of either of two items is not known as one draw."""
 
 
 _TELLING = {"str", "repr", "format", "print"}

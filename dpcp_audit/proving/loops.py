@@ -98,9 +98,14 @@ class Loops(Statements):
         records = iterable.records if isinstance(iterable, Together) else iterable
         if self.each_record:
             raise self.refuse("a loop over records in a loop over records")
-        targets, read = names_in(node.target), names_in(*node.body, use=ast.Load)
+        steps = {
+            each for part in node.body if isinstance(part, ast.Assign) for each in part.targets
+        }
+        targets = names_in(node.target, *steps)
+        read = names_in(*node.body, use=ast.Load)
         kinds = (ast.Name, ast.Tuple, ast.Store)
-        if not all(isinstance(each, kinds) for each in ast.walk(node.target)):
+        bound = [each for one in (node.target, *steps) for each in ast.walk(one)]
+        if not all(isinstance(each, kinds) for each in bound):
             raise self.refuse("a loop over records binds something other than names")
         changed = {
             each.target.id
@@ -114,13 +119,15 @@ class Loops(Statements):
         self.filled = self.hidden(node)
         del self.iterated[-len(sources_of(iterable)) :]
         with self.for_each_record(records):
-            self.bind(node.target, self.single(iterable))
             variables = self.path.frames[self.frame].variables
+            for each in targets & variables.keys():  # else the first record alone would find them
+                del variables[each]
+            self.bind(node.target, self.single(iterable))
             before = {name: variables[name] for name in changed & variables.keys()}
             self.begun, self.cells_of = before, {}
             self.condition = records.cell if records.chosen else None
             variables |= dict.fromkeys(before, Private(self.line, "it is being added up"))
-            added = self._added(node.body, records)
+            added = self._added(node.body, records, named=True)
             self.path.frames[self.frame].variables.update(before)
         self.path.heap |= self.filled
         for name, (low, high) in added.items():
@@ -157,14 +164,18 @@ class Loops(Statements):
             isinstance(each, ast.Constant) and isinstance(each.value, int) for each in values
         )
 
-    def _added(self, body: list[ast.stmt], records: Records) -> _Amounts:
+    def _added(self, body: list[ast.stmt], records: Records, *, named: bool = False) -> _Amounts:
         """Return the smallest and largest amount that one record adds to each counter.
 
-        Of a list or array it is the sum of what is added to its entries, by its address.
+        Of a list or array it is the sum of what is added to its entries, by its address. Where
+        values may be ``named``, each name holds what this record has given it, before it is read.
         """
         found: _Amounts = {}
         for node in body:
             self.line = node.lineno
+            if named and isinstance(node, ast.Assign):
+                self._do_Assign(node)
+                continue
             for name, (low, high) in self._added_by(node, records).items():
                 before = found.get(name, (Fraction(0), Fraction(0)))
                 found[name] = (before[0] + low, before[1] + high)
@@ -241,15 +252,32 @@ class Loops(Statements):
     def added_at(self, node: ast.AugAssign, target: ast.Subscript) -> _Amounts:
         """Return what a record adds to an entry of a list or array, by its address, and 0."""
         owner = self.read(target.value) if isinstance(target.value, ast.Name) else None
-        cells = self.filled.get(owner.address) if isinstance(owner, Reference) else None
-        numbers = cells is not None and cells.kind in {"list", "array"}
-        if owner is None or cells is None or not numbers or not isinstance(node.op, ast.Add):
+        if owner is None or not isinstance(node.op, ast.Add):
             raise self.refuse("a loop over records changes an entry in a way that is not followed")
-        place, value = self.read(target.slice), self.read(node.value)
+        return self._added_to(owner, self.read(target.slice), self.read(node.value))
+
+    def add_at(self, owner: Value, places: Value, value: Value) -> None:
+        """``np.add.at``: all records add to the entries of an array, each at its own place."""
+        self.require_once("something is stored for each record")
+        records = isinstance(places, Records) and not (places.single or places.listed)
+        beside = isinstance(value, Records) and places.goes_with(value) if records else False
+        array = isinstance(owner, Reference) and self.cells(owner).kind == "array"
+        if not records or not array or not (beside or is_known(value)):
+            raise self.refuse("np.add.at of values that are not followed", "use np.bincount")
+        self.filled = {owner.address: gathering.changeable(self, owner)}
+        added = self._added_to(owner, self.single(places), self.single(value))
+        whole = isinstance(value, int)
+        self.fill(owner.address, places, added[owner.address], whole=whole)
+
+    def _added_to(self, owner: Value, place: Value, value: Value) -> _Amounts:
+        """Return what one record adds to an entry, by the address, and 0."""
+        cells = self.filled.get(owner.address) if isinstance(owner, Reference) else None
+        if cells is None or cells.kind not in {"list", "array", "dict"}:
+            raise self.refuse("a loop over records changes an entry in a way that is not followed")
         of_one = isinstance(place, Records) and place.single and place.whole
         at: Any = (place.low, place.high) if of_one else None
         at = (place, place) if is_whole(place) and is_known(place) else at
-        if at is None or not -len(cells.items) <= at[0] <= at[1] < len(cells.items):
+        if at is None or not _has_places(cells, int(at[0]), int(at[1])):
             raise self.refuse(
                 "an entry at a place that is not known to be in range: some data raise IndexError",
                 "keep it in range: h[min(max(int(...), 0), k - 1)] += 1",
@@ -357,6 +385,14 @@ class Loops(Statements):
             "a loop whose length is not known beforehand",
             "bound the number of rounds: for _ in range(k)",
         )
+
+
+def _has_places(cells: Contents, first: int, last: int) -> bool:
+    """Return True if a list or array has entries at these places, or a dictionary such keys."""
+    if cells.kind != "dict":
+        return -len(cells.items) <= first <= last < len(cells.items)
+    own = {key for key in cells.keys if type(key) is int}
+    return last - first < len(own) and own.issuperset(range(first, last + 1))
 
 
 def _keeps_type(cells: Contents, value: Value) -> bool:

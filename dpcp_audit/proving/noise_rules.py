@@ -60,6 +60,7 @@ from dpcp_audit.proving.exact_numbers import (
     is_scalar,
     rational_of,
 )
+from dpcp_audit.proving.list_weights import STEEP, STEEPEST
 from dpcp_audit.stats.enclosures import ball, upper
 from dpcp_audit.words.results import Drawing
 
@@ -116,11 +117,33 @@ def variates(
     reader: Interpreter, owner: Distribution, args: list[Value], kw: dict[str, Value]
 ) -> Value:
     """Return the draw of ``rvs`` of a law of scipy.stats."""
-    names = ("size", "random_state") if owner.frozen else ("loc", "scale", "size", "random_state")
-    given = _bound(reader, names, args, kw)
-    if not isinstance(given.pop("random_state", None), Generator):
+    names = () if owner.frozen else _PARAMETERS[owner.law == _TWO_SIDED]
+    given = _bound(reader, (*names, "size", "random_state"), args, kw)
+    generator = given.pop("random_state", None)
+    if generator is None:
+        refuse_seeds(reader)
+        reader.doubt("a global generator is drawn from")
+    elif not isinstance(generator, Generator):
         raise own_generator(reader, "let the function take rng, and give random_state=rng")
-    return _noise(reader, owner.law, {"loc": owner.loc, "scale": owner.scale} | given)
+    given = {"loc": owner.loc, "scale": owner.scale} | given
+    given["scale"] = given.pop("a", given["scale"])
+    if owner.law == _TWO_SIDED and not (is_scalar(given["scale"]) and given["scale"] > _RARE):
+        raise reader.refuse("geometric noise of a rate that is not known, or very small")
+    return _noise(reader, owner.law, given)
+
+
+_TWO_SIDED = "two-sided geometric"
+_PARAMETERS = (("loc", "scale"), ("a", "loc"))
+"""The parameters of laws of scipy.stats; ``dlaplace`` has a rate in place of a scale."""
+
+
+def frozen_law(
+    reader: Interpreter, law: Distribution, args: list[Value], kw: dict[str, Value]
+) -> Distribution:
+    """Return a law of scipy.stats with its parameters."""
+    given = _bound(reader, _PARAMETERS[law.law == _TWO_SIDED], args, kw)
+    scale = given.pop("a", given.get("scale", law.scale))
+    return replace(law, frozen=True, loc=given.get("loc", law.loc), scale=scale)
 
 
 def refuse_seeds(reader: Interpreter) -> None:
@@ -231,6 +254,8 @@ def _python_draw(reader: Interpreter, name: str, args: list[Value], kw: Any) -> 
         if shape_of(given.get("lambd")) != ():
             raise reader.refuse("an exponential draw of Python's without its rate, a number")
         return _noise(reader, "exponential", {"scale": binary(reader, "Div", 1.0, given["lambd"])})
+    if name == "choices":
+        return _choices(reader, _bound(reader, ("population", "weights", "k"), args, kw))
     given = _bound(reader, ("mu", "sigma"), args, kw)
     if any(shape_of(each) != () for each in given.values()):
         raise reader.refuse("one draw of Python's for all entries of an array", "use NumPy's")
@@ -321,6 +346,20 @@ _OF_OWN: dict[str, Callable[[Interpreter, str, dict[str, Value]], Value]] = {
     **dict.fromkeys(("whole", "logistic", "permutation"), _public),
 }
 """The readers of laws that are not those of noise."""
+
+
+def _choices(reader: Interpreter, given: dict[str, Value]) -> Value:
+    """``random.choices`` of one item: it divides the weights by their sum."""
+    candidates = reader.public(given["population"], "the candidates of a choice")
+    p = reader.gathered(given.get("weights"))
+    plainly = isinstance(p, Weights) and not p.total
+    of_gaps = isinstance(p, gaps.Gaps) and not (p.common or p.log)
+    if given.get("k", 1) != 1 or not (plainly or of_gaps) or p.normalised:
+        raise reader.refuse("random.choices of several items, or not by private weights")
+    if shape_of(candidates) == ():
+        raise reader.refuse("random.choices from what is no list")
+    law = {"a": candidates, "p": replace(p, normalised=True)}
+    return reader.listed([_choice(reader, "choice", law)])
 
 
 def _candidate(candidates: Value) -> Public:
@@ -415,10 +454,8 @@ def _log_rate(reader: Interpreter, p: Value) -> Fraction:
 def argmax(reader: Interpreter, value: Noisy) -> Value:
     """Charge for which entry of a noisy vector is largest, and return its public place."""
     x, noise = value.statistic, value.noise
-    if noise.law not in _MAXIMA:
+    if noise.law not in _MAXIMA or not reader.path.is_fresh(noise.draw):
         reader.release(value)
-        return WHOLE
-    if reader.path.was_released(noise.draw, value.token):
         return WHOLE
     token = next(tokens)
     reader.use(noise.draw, token)
@@ -439,17 +476,10 @@ _MAXIMA = {
 """The source of the choice of the largest entry, by the law of the noise on each."""
 
 
-_STEEPEST = 500
-"""Size of an exponent beyond which exponentials, or their sum, may be infinite as doubles."""
-
-
 def exponentials(reader: Interpreter, x: Statistic) -> Weights:
     """Return ``np.exp`` of a statistic, unless some of it may be infinite."""
-    if not x.topped and (x.size is None or x.size > _STEEPEST):
-        raise reader.refuse(
-            "the exponential of numbers that may be so large that it is infinite",
-            "subtract the largest before: np.exp(u - u.max())",
-        )
+    if not x.topped and (x.size is None or x.size > STEEPEST):
+        raise reader.refuse(*STEEP)
     return softened(reader, x)
 
 

@@ -63,7 +63,7 @@ from dpcp_audit.proving.exact_numbers import (
     rational_of,
     remember,
 )
-from dpcp_audit.proving.rules import ZERO, are_records, whole_axis
+from dpcp_audit.proving.rules import ZERO, are_records, operands, whole_axis
 from dpcp_audit.proving.thresholds import above
 
 if TYPE_CHECKING:
@@ -127,6 +127,17 @@ def _by_mechanism(reading: Interpreter, name: str, a: Value, b: Value) -> Value 
     answer = reading.decided(name, a, b)
     answer = poisson(reading, name, a, b) if answer is None else answer
     return above(reading, name, a, b) if answer is None else answer
+
+
+def by_comparison(name: str) -> Callable[..., Value]:
+    """Return the rule of a function of NumPy that is a comparison."""
+
+    def applied(reader: Interpreter, x1: Value, x2: Value) -> Value:
+        """The comparison, of records or a statistic."""
+        pair = operands(reader, x1, x2)
+        return NotImplemented if pair is None else compare(reader, name, *pair)
+
+    return applied
 
 
 _MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}

@@ -71,6 +71,8 @@ class Frame:
     source: FunctionSource
     parent: int | None = None
     local: frozenset[str] = frozenset()
+    lent: frozenset[str] = frozenset()
+    of_others: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,8 @@ class Contents:
     Parameters
     ----------
     kind : str
-        "list", "array", "dict", "object"; "lost" where branches left different things: of these its
-        one entry tells whether they are public.
+        "list", "array", "dict", "object"; "variable" of one that several functions assign; "lost"
+        where branches left different things: of these its one entry tells whether they are public.
     items : tuple
         The entries; of a dictionary or an object those of ``keys``.
     """
@@ -113,7 +115,7 @@ class Path:
     def fork(self) -> Path:
         """Return a state that goes on independently."""
         frames = {
-            name: Frame(dict(each.variables), each.source, each.parent, each.local)
+            name: replace(each, variables=dict(each.variables))
             for name, each in self.frames.items()
         }
         return Path(frames, dict(self.heap), self.ledger, dict(self.used), self.unsure)
@@ -271,7 +273,7 @@ class Joining:
                 variables[name] = self.value(x.variables[name], y.variables[name])
             else:
                 variables[name] = Private(self.line, f"{name} is assigned in one branch only")
-        return Frame(variables, x.source, x.parent, x.local)
+        return replace(x, variables=variables)
 
     def path(self) -> Path:
         """Return the joined path."""

@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, noise_rules, thresholds
-from dpcp_audit.proving.arithmetic import FIXED, LARGEST, binary, in_range, is_double, kind
+from dpcp_audit.proving import dp_sgd, gaps, list_weights, noise_rules, thresholds
+from dpcp_audit.proving.arithmetic import (
+    FIXED,
+    LARGEST,
+    SYMMETRIC,
+    binary,
+    in_range,
+    is_double,
+    kind,
+)
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     COUNT,
@@ -52,7 +60,14 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, plain, rational_of
+from dpcp_audit.proving.exact_numbers import (
+    Surd,
+    exact_of,
+    frozen,
+    is_scalar,
+    plain,
+    rational_of,
+)
 from dpcp_audit.proving.thresholds import Above, Present
 
 if TYPE_CHECKING:
@@ -103,6 +118,38 @@ def _float_type(dtype: Value) -> bool:
         return dtype in _FLOATS
     except TypeError:
         return False
+
+
+def finite(reader: Interpreter, x: Value) -> Value:
+    """``np.nan_to_num``: records are finite numbers."""
+    return replace(x, listed=False) if are_records(x) and x.floats else NotImplemented
+
+
+def operands(reader: Interpreter, a: Value, b: Value) -> tuple[Value, Value] | None:
+    """Return the arrays, one of data, that a function of NumPy computes with; None of others."""
+    a, b = (
+        replace(each, listed=False) if isinstance(each, Records) else reader.gathered(each)
+        for each in (a, b)
+    )
+    truth = any(isinstance(each, Records) and each.boolean for each in (a, b))
+    data = any(isinstance(each, Records | Statistic) for each in (a, b))
+    return (a, b) if data and not truth else None
+
+
+def by_operator(name: str) -> Callable[..., Value]:
+    """Return the rule of a function of NumPy that is an operator."""
+
+    def applied(reader: Interpreter, x1: Value, x2: Value) -> Value:
+        """The operator, of records or a statistic."""
+        pair = operands(reader, x1, x2)
+        return NotImplemented if pair is None else reader.operate(name, *pair)
+
+    return applied
+
+
+def squared(reader: Interpreter, x: Value) -> Value:
+    """``np.square``."""
+    return by_operator("Pow")(reader, x, 2)
 
 
 def flat(reader: Interpreter, a: Value) -> Value:
@@ -250,7 +297,7 @@ def total(reader: Interpreter, a: Value, axis: Value = None) -> Value:
         return number(distance, "a sum over records", **given)
     a = reader.gathered(a)
     if isinstance(a, gaps.Gaps):
-        return gaps.common(a, "sum")
+        return NotImplemented if a.log else gaps.common(a, "sum")
     if isinstance(a, Statistic) and len(a.shape) == 1:
         size = None if a.size is None else a.size * a.shape[0]
         return in_range(reader, a.one(a.l1, says=a.says.made("a sum of"), size=size))
@@ -494,9 +541,11 @@ def exponential(reader: Interpreter, a: Value) -> Value:
     """Weights of the exponential mechanism."""
     if isinstance(a, gaps.Gaps):
         return gaps.exponential(reader, a)
+    if isinstance(a, list_weights.LogarithmOfSum) and a.apart:
+        return replace(noise_rules.softened(reader, a.exponents), normalised=True)
     if isinstance(a, Statistic) and len(a.shape) == 1:
         return noise_rules.exponentials(reader, a)
-    return NotImplemented
+    return list_weights.exponential(reader, a)
 
 
 def softmax(reader: Interpreter, x: Value, axis: Value = None) -> Value:
@@ -532,6 +581,15 @@ def argmax(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             "add Gumbel or Laplace noise to each before the argmax",
         )
     return NotImplemented
+
+
+def argmin(reader: Interpreter, a: Value, axis: Value = None) -> Value:
+    """The place of the smallest entry: of the largest of the negated ones."""
+    a = reader.gathered(a)
+    if isinstance(a, Noisy) and a.noise.law in SYMMETRIC:
+        negated = a.statistic.times(Surd.of(-1), keeps_integers=True)
+        return argmax(reader, replace(a, statistic=negated, noise=a.noise.negative), axis)
+    return NotImplemented if isinstance(a, Noisy | gaps.Gaps) else argmax(reader, a, axis)
 
 
 def logarithm(reader: Interpreter, x: Value) -> Value:

@@ -97,8 +97,8 @@ def is_function(value: Any) -> bool:
 
 def is_law(value: Any) -> bool:
     """Return True if a value is a law of scipy.stats, of a class of SciPy's own."""
-    home = sys.modules.get("scipy.stats._continuous_distns")
-    return home is not None and vars(home).get(type(value).__name__) is type(value)
+    homes = map(sys.modules.get, ("scipy.stats._continuous_distns", "scipy.stats._discrete_distns"))
+    return any(home and vars(home).get(type(value).__name__) is type(value) for home in homes)
 
 
 def is_space(value: Any) -> bool:
@@ -286,15 +286,36 @@ def _name(function: Any) -> str:
 
 @lru_cache(maxsize=1024)
 def locals_of(node: FunctionNode) -> frozenset[str]:
-    """Return the names that a function assigns, or takes as arguments.
+    """Return the names that a function assigns, or takes as arguments, and that are its own.
 
     Raises
     ------
     Refusal
-        If there is a global or nonlocal statement.
+        If there is a global statement.
     """
     given = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-    return frozenset(given | assigned_in(node.body if isinstance(node, ast.FunctionDef) else []))
+    body = node.body if isinstance(node, ast.FunctionDef) else []
+    return frozenset((given | assigned_in(body)) - names_of_others(node))
+
+
+@lru_cache(maxsize=1024)
+def names_of_others(node: FunctionNode) -> frozenset[str]:
+    """Return the names of functions around it that a function assigns: its nonlocal ones."""
+    found, waiting = set[str](), list(ast.iter_child_nodes(node))
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Nonlocal):
+            found.update(each.names)
+        if not isinstance(each, FunctionNode):
+            waiting.extend(ast.iter_child_nodes(each))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=1024)
+def names_lent(node: FunctionNode) -> frozenset[str]:
+    """Return the names of a function that functions within it assign."""
+    inner = (each for each in ast.walk(node) if isinstance(each, ast.Nonlocal))
+    return frozenset(name for each in inner for name in each.names) - names_of_others(node)
 
 
 def names_in(*nodes: ast.AST, use: type[ast.expr_context] = ast.expr_context) -> set[str]:
@@ -309,8 +330,8 @@ def assigned_in(body: list[ast.stmt]) -> set[str]:
     waiting: list[ast.AST] = list(body)
     while waiting:
         each = waiting.pop()
-        if isinstance(each, ast.Global | ast.Nonlocal):
-            raise Refusal(each.lineno, "a name of another function or of the module is assigned")
+        if isinstance(each, ast.Global):
+            raise Refusal(each.lineno, "a name of the module is assigned")
         if isinstance(each, ast.FunctionDef | ast.ClassDef):
             found.add(each.name)
             continue

@@ -20,6 +20,7 @@ from dpcp_audit.proving.arithmetic import kind
 from dpcp_audit.proving.distances import (
     UNKNOWN,
     Leak,
+    Lent,
     Noise,
     Noisy,
     Private,
@@ -36,6 +37,7 @@ from dpcp_audit.proving.distances import (
     shape_of,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar
+from dpcp_audit.proving.list_weights import Weight
 from dpcp_audit.proving.loop_forms import shown_counts
 from dpcp_audit.proving.paths import Contents, Joining, Path, holds, join_paths, join_returns
 from dpcp_audit.proving.reading import Interpreter
@@ -209,7 +211,8 @@ class Statements(Interpreter):
 
     def _check_in_place(self, old: Value) -> None:
         """Refuse to change an array, which may have other names, or slices, or be in use."""
-        number = is_scalar(old) or isinstance(old, str | tuple | None) or shape_of(old) == ()
+        number = is_scalar(old) or isinstance(old, str | tuple | Weight | None)
+        number = number or shape_of(old) == ()
         if not number and not (isinstance(old, Records) and old.single):
             raise self.refuse(
                 f"{kind(old)} is changed in place, under more than one name perhaps",
@@ -226,6 +229,9 @@ class Statements(Interpreter):
         function = self.path.frames[self.frame].source.node
         above = _parents(function)
         if not isinstance(node.target, ast.Name) or node not in above or shape_of(old) == ():
+            return False
+        frame = self.path.frames[self.frame]
+        if node.target.id in frame.lent | frame.of_others:
             return False
         if not isinstance(old, Statistic | Noise | Noisy | Weights | gaps.Gaps):
             return False
@@ -288,7 +294,7 @@ class Statements(Interpreter):
         if is_iterator(value) and not isinstance(target, ast.Tuple | ast.List):
             raise self.refuse("an iterator is kept")
         if isinstance(target, ast.Name):
-            self.path.frames[self.frame].variables[target.id] = value
+            self.assign(target.id, value)
         elif isinstance(target, ast.Tuple | ast.List):
             items = self._unpacked(value, target.elts)
             for each, item in zip(target.elts, items, strict=True):
@@ -302,6 +308,25 @@ class Statements(Interpreter):
             objects.set_attribute(self, self.read(target.value), target.attr, value)
         else:
             raise self.refuse("a starred assignment")
+
+    def assign(self, name: str, value: Value) -> None:
+        """Give a variable a value, in memory where functions within its own one assign it."""
+        frame = self.path.frames[self.frame]
+        if name not in frame.lent | frame.of_others:
+            frame.variables[name] = value
+            return
+        while name in frame.of_others and frame.parent is not None:
+            frame = self.path.frames[frame.parent]
+        held = frame.variables.get(name)
+        if held is None and name in frame.lent and frame is self.path.frames[self.frame]:
+            held = Lent(self.path.store(Contents("variable", ())))
+            frame.variables[name] = held
+        if not isinstance(held, Lent):
+            raise self.refuse(f"{name} of another function is assigned, before it has a value")
+        self.path.heap[held.place.address] = Contents("variable", (value,))
+
+    def _do_Nonlocal(self, node: ast.Nonlocal) -> None:
+        """Nothing happens: see ``assign``."""
 
     def _unpacked(self, value: Value, targets: list[ast.expr]) -> tuple[Value, ...]:
         """Return a value for each target; a starred one takes a list of what others leave."""
@@ -449,20 +474,24 @@ class Statements(Interpreter):
         generates = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node))
         if generates:
             raise self.refuse("a generator is defined")
-        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
-        given = node.args.defaults
+        self.bind(ast.Name(node.name, ast.Store()), self.closure(node))
+
+    def defaults(self, args: ast.arguments) -> tuple[tuple[str, Value], ...]:
+        """Return the defaults of a function that is defined here."""
+        names = [each.arg for each in (*args.posonlyargs, *args.args)]
+        given = args.defaults
         pairs = [
             (name, self.read(each))
             for name, each in zip(names[len(names) - len(given) :], given, strict=True)
         ]
         pairs += [
             (arg.arg, self.read(each))
-            for arg, each in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            for arg, each in zip(args.kwonlyargs, args.kw_defaults, strict=True)
             if each is not None
         ]
-        if any(isinstance(value, Reference) for _, value in pairs):
+        if any(isinstance(value, Reference) or is_iterator(value) for _, value in pairs):
             raise self.refuse("a default that can change")
-        self.bind(ast.Name(node.name, ast.Store()), self.closure(node, tuple(pairs)))
+        return tuple(pairs)
 
     def _check_annotations(self, node: ast.FunctionDef) -> None:
         """Refuse annotations that may act: Python computes them where the function is defined."""
@@ -511,6 +540,46 @@ class Statements(Interpreter):
         start = self.path
         other = start.fork()
         return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
+
+    def _do_Match(self, node: ast.Match) -> Ends:
+        """Read ``match`` by values as the ``if`` and ``elif`` that it stands for."""
+        subject = ast.Name(f"what line {node.lineno} matches", ast.Load())
+        value = self.read(node.subject)
+        if isinstance(value, Reference | tuple):
+            raise self.refuse("a list, a tuple or an object is matched")
+        self.bind(subject, self.public(value, "what is matched"))
+        rest: list[ast.stmt] = []
+        for each in reversed(node.cases):
+            tests = _tests(each.pattern, subject)
+            if tests is None:
+                raise self.refuse("a pattern that is no value", "match by values alone")
+            parts: list[ast.expr] = [ast.BoolOp(ast.Or(), tests)] if tests else []
+            parts += [] if each.guard is None else [each.guard]
+            test = ast.BoolOp(ast.And(), parts) if parts else ast.Constant(True)
+            one = ast.If(test, each.body, rest)
+            rest = [ast.fix_missing_locations(ast.copy_location(one, each.pattern))]
+        return self.block(rest)
+
+
+def _tests(pattern: ast.pattern, subject: ast.Name) -> list[ast.expr] | None:
+    """Return the comparisons of which one holds where a pattern matches; none if it always does.
+
+    None of another form of a pattern, and of one that names a part of the subject.
+    """
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None and pattern.name is None:
+        return []
+    if isinstance(pattern, ast.MatchValue):
+        return [ast.Compare(subject, [ast.Eq()], [pattern.value])]
+    if isinstance(pattern, ast.MatchSingleton):
+        return [ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)])]
+    tests: list[ast.expr] = []
+    for each in pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]:
+        plainly = isinstance(each, ast.MatchValue | ast.MatchSingleton)
+        found = _tests(each, subject) if plainly else None
+        if found is None:
+            return None
+        tests += found
+    return tests
 
 
 def _going_on(node: ast.stmt, rest: list[ast.stmt]) -> ast.stmt:

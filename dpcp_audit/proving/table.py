@@ -9,6 +9,7 @@ Of plain values its result is computed by calling it.
 from __future__ import annotations
 
 import builtins
+import itertools
 import math
 import random
 import sys
@@ -20,7 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import class_rows, dp_sgd, gathering, noise_rules, order, rules
+from dpcp_audit.proving import (
+    class_rows,
+    dp_sgd,
+    gathering,
+    list_weights,
+    noise_rules,
+    order,
+    rules,
+)
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
@@ -107,6 +116,7 @@ TABLE: tuple[Rule, ...] = (
         for name in ("any", "all", "np.any", "np.all")
     ),
     Rule("np.mean", rules.mean, _SENSITIVITY, "scalar"),
+    Rule("np.average", rules.mean, _SENSITIVITY),
     Rule("len", rules.length, "sizes of neighbours differ by at most one", "scalar"),
     Rule("np.size", rules.size, "sizes of neighbours differ by at most one", "scalar"),
     Rule("np.sort", order.sort, "the same multiset", "same"),
@@ -123,6 +133,27 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.maximum", order.of_each(max), _LIPSCHITZ, _ENTRYWISE),
     Rule("np.minimum", order.of_each(min), _LIPSCHITZ, _ENTRYWISE),
     Rule("np.clip", order.clip, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.nan_to_num", rules.finite, "the same numbers"),
+    Rule("np.square", rules.squared, "the operator", _ENTRYWISE),
+    *(
+        Rule(f"np.{of.__name__}", rules.by_operator(name), "the operator", _ENTRYWISE)
+        for name, of in (
+            ("Add", np.add),
+            ("Sub", np.subtract),
+            ("Mult", np.multiply),
+            ("Div", np.divide),
+            ("Pow", np.power),
+        )
+    ),
+    *(
+        Rule(f"np.{of.__name__}", order.by_comparison(name), "the operator", _ENTRYWISE)
+        for name, of in (
+            ("Gt", np.greater),
+            ("GtE", np.greater_equal),
+            ("Lt", np.less),
+            ("LtE", np.less_equal),
+        )
+    ),
     Rule("np.abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
     Rule("abs", order.absolute, _LIPSCHITZ, _ENTRYWISE),
     Rule("math.fabs", order.absolute, _LIPSCHITZ, "scalar"),
@@ -132,11 +163,13 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.searchsorted", rules.searchsorted, _SENSITIVITY),
     Rule("np.histogram", rules.histogram, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
     Rule("np.exp", rules.exponential, "McSherry and Talwar 2007", _ENTRYWISE),
+    Rule("math.exp", list_weights.exponential, "McSherry and Talwar 2007", "scalar"),
     Rule("scipy.special.softmax", rules.softmax, "McSherry and Talwar 2007"),
-    Rule("scipy.special.logsumexp", gives="scalar"),
+    Rule("scipy.special.logsumexp", list_weights.logarithm_of_sum, "the law's logarithm", "scalar"),
     Rule("np.log", rules.logarithm, "Smith 2011, Algorithm 2", _ENTRYWISE),
     Rule("np.diff", rules.differences, "Smith 2011, Algorithm 2"),
     Rule("np.concatenate", rules.concatenated, "Smith 2011, Algorithm 2"),
+    Rule("np.hstack", rules.concatenated, "Smith 2011, Algorithm 2"),
     Rule("np.reshape", rules.reshaped, "the same numbers"),
     Rule("round", rules.rounding(round), _WHOLE, "scalar"),
     Rule("math.floor", rules.rounding(math.floor), _WHOLE, "scalar"),
@@ -152,18 +185,19 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.bincount", rules.bin_counts, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
     Rule("np.cumsum", rules.cumulated, _SENSITIVITY, "same"),
     Rule("np.argmax", rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
+    Rule("np.argmin", rules.argmin, "Dwork and Roth 2014, Claim 3.9, of the negated", "scalar"),
     Rule("print", rules.printed, "printing is release"),
     *_public("np.maximum.accumulate np.minimum.accumulate", "same"),
     *_public(
-        "np.sqrt np.fabs np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh "
-        "np.sign np.isnan np.isfinite np.add np.subtract np.multiply np.divide "
+        "np.sqrt np.fabs np.log2 np.log10 np.log1p np.expm1 np.tanh "
+        "np.sign np.isnan np.isfinite "
         "np.negative np.logical_and np.logical_or np.logical_not",
         _ENTRYWISE,
     ),
     *_public(
-        "math.sqrt math.log math.log2 math.log10 math.log1p math.exp math.expm1 "
+        "math.sqrt math.log math.log2 math.log10 math.log1p math.expm1 "
         "math.pow math.tanh math.isnan math.isfinite math.isinf math.prod math.comb "
-        "math.isqrt np.prod np.std np.var np.argmin divmod "
+        "math.isqrt np.prod np.std np.var divmod "
         "np.ndim np.bool_ np.int64 np.dot",
         "scalar",
     ),
@@ -173,9 +207,9 @@ TABLE: tuple[Rule, ...] = (
         "str repr format np.shape np.interp np.isclose np.allclose pow np.logspace "
         "np.geomspace np.eye np.tile np.array_split np.split bin hex "
         "np.cos np.sin np.arctan np.arctan2 np.exp2 np.hypot np.floor_divide np.mod np.bitwise_and "
-        "np.bitwise_or np.bitwise_xor np.average np.tril np.triu np.roll np.vstack "
-        "np.hstack np.column_stack np.block np.kron np.isin np.identity np.trunc np.greater "
-        "np.greater_equal np.less np.less_equal np.equal np.not_equal np.delete np.insert "
+        "np.bitwise_or np.bitwise_xor np.tril np.triu np.roll np.vstack "
+        "np.column_stack np.block np.kron np.isin np.identity np.trunc "
+        "np.equal np.not_equal np.delete np.insert "
         "np.logical_xor np.logaddexp np.partition",
         "any",
     ),
@@ -240,12 +274,19 @@ GLOBAL_DRAWS: dict[Any, tuple[Generator, str]] = {
     if name in _SEEDS or _owner(getattr(np.random, name)) is _GLOBAL
 } | {
     getattr(random, name): (Generator("random"), name)
-    for name in ("gauss", "normalvariate", "random", "uniform", "expovariate", "seed", "shuffle")
+    for name in (
+        "gauss", "normalvariate", "random", "uniform", "expovariate", "choices", "seed", "shuffle",
+    )
     if name == "seed" or _owner(getattr(random, name)) is _GLOBAL_OF_PYTHON
 }  # fmt: skip
 """The draws of NumPy's and Python's global generators."""
 
-_LAWS = {"norm": "normal", "laplace": "laplace", "gumbel_r": "gumbel", "expon": "exponential"}
+_LAWS = {
+    "norm": "normal", "laplace": "laplace", "gumbel_r": "gumbel", "expon": "exponential",
+    "dlaplace": "two-sided geometric",
+}  # fmt: skip
+_DRAWING = ("rvs", "_rvs", "_argcheck")
+"""Methods of a law that draw."""
 
 
 def scipy_law(value: Any) -> Distribution | None:
@@ -253,9 +294,14 @@ def scipy_law(value: Any) -> Distribution | None:
     stats = sys.modules.get("scipy.stats")
     for name, law in _LAWS.items():
         if stats is not None and getattr(stats, name, None) is value and value is not None:
-            changed = "rvs" in vars(value) or "rvs" in vars(type(value))
-            return Distribution(law) if is_law(value) and not changed else None
+            return Distribution(law) if is_law(value) and _is_unchanged(value) else None
     return None
+
+
+def _is_unchanged(law: Any) -> bool:
+    """Return True if the methods of a law that draw are SciPy's, and its generator is NumPy's."""
+    own = vars(law).get("_random_state") is _GLOBAL and vars(law).keys().isdisjoint(_DRAWING)
+    return own and all(_is_genuine(getattr(type(law), name), "scipy") for name in _DRAWING)
 
 
 METHODS: dict[str, str] = {
@@ -383,6 +429,22 @@ def _enumerate(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> 
     )
 
 
+def _accumulate(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
+    """``itertools.accumulate``: the sums of the first one, two, ... entries."""
+    if len(args) != 1 or kw:
+        raise reader.refuse("accumulate with arguments that are not known")
+    found: list[Value] = []
+    for each in reader.entries(args[0], "an accumulated value"):
+        found.append(reader.operate("Add", found[-1], each) if found else each)
+    return Once(tuple(found), tuple(args))
+
+
+def _add_at(reader: Any, args: list[Value], kw: dict[str, Value]) -> None:
+    if len(args) != 3 or kw:
+        raise reader.refuse("np.add.at with arguments that are not known")
+    reader.add_at(*args)
+
+
 def _reversed(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
     return Once(tuple(reversed(reader.entries(args[0], "a reversed value"))), tuple(args))
 
@@ -461,6 +523,8 @@ SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {
     zip: _zip,
     enumerate: _enumerate,
     reversed: _reversed,
+    itertools.accumulate: _accumulate,
+    np.add.at: _add_at,
     list: _list,
     tuple: _tuple,
     dict: _dict,

@@ -872,12 +872,6 @@ def largest_of_cumulated_and_its_value(scores, *, rng):
     return place, noisy[place]
 
 
-@attack("two places of one noise are told by two orders")
-def largest_by_two_orders(scores, *, rng):
-    noisy = np.histogram(scores, 10, (0.0, 1.0))[0] + rng.laplace(0, 2.0, 10)
-    return int(np.argmax(noisy)), int(np.argmax(noisy + np.arange(10)))
-
-
 @attack("the noise of a maximum hides other counts, too")
 def noise_of_a_maximum_on_other_counts(scores, *, rng):
     noise = rng.laplace(0, 2.0, 4)

@@ -222,11 +222,11 @@ class Clocked:
         (timed(response), "time is not known"),
         (by_exception, "the method hex of noise"),
         (by_error, "errors are caught"),
-        (by_pattern, "Match is not"),
+        (by_pattern, "a pattern that is no value"),
         (by_import, "import of secrets"),
         (by_global, "of the module is assigned"),
         (Clocked(), "time_ns is not known"),
-        (by_sequence, "Match is not"),
+        (by_sequence, "a pattern that is no value"),
         (by_default, "an attribute is assigned"),
         (Printed(), "an object is taken as text"),
         (lambda value, rng: (print(value), response(value, rng))[1], "print is used"),  # noqa: T201

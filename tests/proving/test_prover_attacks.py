@@ -27,6 +27,7 @@ from proving import (
     attack_functions_shapes,
     attack_functions_shown,
     attack_functions_sizes,
+    attack_functions_spellings,
     attack_functions_thresholds,
     attack_functions_types,
     attack_functions_values,
@@ -60,6 +61,7 @@ ATTACKS = [
     *attack_functions_rejection.ATTACKS,
     *attack_functions_beside.ATTACKS,
     *attack_functions_cells.ATTACKS,
+    *attack_functions_spellings.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
 

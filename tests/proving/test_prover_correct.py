@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from proving.correct_functions import CORRECT
 from proving.correct_functions_benchmarks import BENCHMARKS, ZOO
+from proving.correct_functions_spellings import SPELLINGS
 from proving.correct_functions_wider import WIDER
 
 import dpcp_audit as dp
 from dpcp_ledger.zoo.zoo_suite import twins
 
-ROWS = [*CORRECT, *WIDER, *BENCHMARKS]
+ROWS = [*CORRECT, *WIDER, *SPELLINGS, *BENCHMARKS]
 EXPECTED = Path(__file__).with_name("proved_correct.json")
 AVAILABLE = "prove" in dir(dp)
 WANTED = 0.8

@@ -52,7 +52,8 @@ class Expressions(random.Random):
             "(s > 0.4 and s < 0.9)", f"(s > 0.4 or {a})", f"np.where(s > 0.4, {a}, {c})",
             f"np.maximum({a}, {c})", f"(0.2 < {a} < 0.7)", f"math.fabs({a})", f"({a}) / 2",
             f"({a}, {b})[0]", f"int({a})", f"int({a} * 3)", f"math.floor({a} / 0.1)", f"round({a})",
-            f"min(int({a}), 2)", f"np.floor(s * {c})",
+            f"min(int({a}), 2)", f"np.floor(s * {c})", f"({a}) ** {self.choice([1, 3, 4])}",
+            f"np.square({a})", f"np.add({a}, {b})", f"np.multiply({c}, {a})", f"np.less({a}, {c})",
         ]  # fmt: skip
         return self.choice(forms)
 
@@ -66,7 +67,7 @@ class Expressions(random.Random):
             "np.count_nonzero([{}])", "np.sort(np.array([{}]))[1]",
             "np.searchsorted(np.sort([{}]), 0.4)",
             f"np.sum(np.array([{{}}]) + np.array([{self.of_score()} for s in scores]))",
-            "np.bincount([{}], minlength=3)[1]",
+            "np.bincount([{}], minlength=3)[1]", "np.average([{}])",
         ])  # fmt: skip
         return form.format(each.replace("s in scores", self.choice(BESIDE)))
 
@@ -75,9 +76,17 @@ class Expressions(random.Random):
         if self.random() < 0.2:
             number = self.choice(["(scores * 3)", "np.floor(scores / 0.4)", "np.rint(scores)"])
             text = self.choice(["{}", "np.minimum({}, 2)", "np.clip({}, 0, 2)"])
-            return "", f"np.bincount({text.format(number + '.astype(int)')}, minlength=3)"
-        start = self.choice(["np.zeros(3)", "[0] * 3", "[0.0] * 3", "np.zeros(3, dtype=int)"])
+            places = text.format(number + ".astype(int)")
+            if self.random() < 0.5:
+                amount = self.choice(["1", "1.0", "scores", "-scores", "2 * scores - 1"])
+                start = self.choice(["np.zeros(3)", "np.zeros(3, dtype=int)"])
+                return f"    h = {start}\n    np.add.at(h, {places}, {amount})\n", "np.array(h)"
+            return "", f"np.bincount({places}, minlength=3)"
+        start = self.choice(["np.zeros(3)", "[0] * 3", "[0.0] * 3", "np.zeros(3, dtype=int)",
+                             "{k: 0 for k in range(3)}", "{0: 0.0, 1: 0.0, 2: 0.0}"])  # fmt: skip
         lines = f"    h = {start}\n    for {self.choice(BESIDE)}:\n"
+        if self.random() < 0.3:
+            lines += f"        s = {self.of_score(1)}\n        w = min(int(s), 2)\n"
         for _ in range(self.choice([1, 1, 2])):
             place = self.choice(["int(s * 3)", "min(int(s * 3), 2)", "int(s > 0.4)", "round(s)",
                                  "math.floor(s / 0.5)", "max(min(int(s / 0.1), 2), 0)", "1", "w",
@@ -85,7 +94,7 @@ class Expressions(random.Random):
             amount = self.choice(["1", "1", "1.0", "s", "w", "2", "-1", self.of_score(1)])
             test = self.choice(["", "", "        if s > 0.2:\n    "])
             lines += f"{test}        h[{place}] += {amount}\n"
-        return lines, "np.array(h)"
+        return lines, "np.array(list(h.values()))" if start[0] == "{" else "np.array(h)"
 
     def statistic(self) -> tuple[str, str]:
         """Return statements and an expression after them."""
@@ -95,6 +104,9 @@ class Expressions(random.Random):
         if self.random() < 0.2:
             start, test = self.choice(["0", "0.0", "np.float64(0)"]), self.choice(["", "0.2 < "])
             lines = f"    t = {start}\n    for {self.choice(BESIDE)}:\n        if {test}s < 0.7:\n"
+            named = self.choice(["", f"        s = {self.of_score(1)}\n"])
+            head, loop, condition = lines.partition(":\n")
+            lines = head + loop + named + condition
             lines, text = lines + f"            t += {self.of_score()}\n", "t"
         for _ in range(self.randrange(3)):
             c = self.choice([1, 2, 0.5, 3])
@@ -108,7 +120,8 @@ class Expressions(random.Random):
     def program(self, number: int) -> str:
         """Return the source of a noisy function, and of the same without noise."""
         lines, text = self.statistic()
-        size = ", size=3" if text.endswith(("np.array(h)", "minlength=3)")) else ""
+        of_bins = text.endswith(("np.array(h)", "np.array(list(h.values()))", "minlength=3)"))
+        size = ", size=3" if of_bins else ""
         geometric = f"rng.geometric({RARE}{size}) - rng.geometric({RARE}{size})"
         noise = geometric if number % 3 == 0 else f"rng.laplace(0, {SCALE}{size})"
         return (
