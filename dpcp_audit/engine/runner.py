@@ -426,11 +426,6 @@ class _Running:
         self._error, self._needed = error, 0
 
     @property
-    def planned(self) -> int | None:
-        """The calls of a target that were planned, where they were."""
-        return planned_calls(self.row)
-
-    @property
     def over(self) -> bool:
         """True if nothing is left to be done."""
         return bool(self._error) or all(index in self._done for index in range(self._needed))
@@ -473,7 +468,7 @@ class _Work:
 
     def __init__(self, checks: Sequence[_Running]) -> None:
         self._checks = checks
-        self._planned = {check.id: check.planned for check in checks}
+        self._planned = {check.id: planned_calls(check.row) for check in checks}
         self._reports: SimpleQueue[CheckStarted | CallsMade | Done | BaseException] = SimpleQueue()
         self._over = threading.Event()
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.faces.keywords import AuditKeywords, CheckKeywords
     from dpcp_audit.target_checks.check_options import Guarantee
-    from dpcp_audit.target_checks.target_claims import TargetClaim
+    from dpcp_audit.target_checks.planned_calls import ClaimAudit
     from dpcp_audit.words.checks import Row
     from dpcp_audit.words.results import Finding, PlainData, Power
 
@@ -470,8 +470,8 @@ def power(
     >>> 0.5 < found.smallest < 2.0, found.detection
     (True, 0.95)
     """
-    check = _check(target, guarantee, dict(options))
-    return check.smallest_violation(_context(false_alarm))
+    audit = _audit(target, guarantee, dict(options)).planned()
+    return audit.smallest_violation(_context(false_alarm))
 
 
 @takes_options()
@@ -516,7 +516,7 @@ def draws_needed(
     for name in ("draws", "budget"):
         if options.get(name) is not None:
             raise UsageError(f"draws_needed takes no {name}", hint="it returns the draws")
-    audit = _check(target, guarantee, dict(options)).audit
+    audit = _audit(target, guarantee, dict(options))
     context, detect = _context(false_alarm), audit.spec.detect
     needed = audit.draws_needed(audit.violation(detect), significance=context.significance)
     most = _ROOM * max(audit.few, needed)
@@ -530,21 +530,21 @@ def draws_needed(
     )
 
 
-def _check(target: Any, guarantee: Guarantee, given: dict[str, Any]) -> TargetClaim:
-    """Return the check of a claim, of a function or of any target of a kind."""
+def _audit(target: Any, guarantee: Guarantee, given: dict[str, Any]) -> ClaimAudit:
+    """Return the audit of a claim, of a function or of any target of a kind."""
     if given.get("budget") is not None:
         raise UsageError(
             "power takes no budget: a budget needs a target whose calls can be timed",
             hint="give draws",
         )
     if not isinstance(target, str) or ":" in target:
-        return check_of(spec_of(target, [guarantee], given, file="__main__"), guarantee)
+        return check_of(spec_of(target, [guarantee], given, file=_HERE), guarantee).audit
     kind = Choice(Kind).read(target, "target")
     if given.get("kind", kind) != kind:
         raise UsageError(
             f"kind must be {str(kind)!r}, as target, got {given['kind']!r}", hint="leave kind out"
         )
-    return check_of(spec_of_kind(kind, guarantee, given), guarantee)
+    return check_of(spec_of_kind(kind, guarantee, given), guarantee).audit
 
 
 def _context(false_alarm: float) -> Context:

@@ -252,17 +252,7 @@ class _InProcess(TargetSpec):
 
     def open(self) -> Target:
         """Return the function as a target."""
-        return Target.from_callable(
-            self.function,
-            kind=self.kind,
-            vectorised=self.vectorised,
-            rng=self.randomness,
-            bounds=self.bounds,
-            domain=self.domain,
-            options=self.options,
-            name=self.target.rpartition(":")[2],
-            given_as=self.given_as,
-        )
+        return self.of_function(self.function, name=self.target.rpartition(":")[2])
 
 
 @options.hinted(_ADVICE)

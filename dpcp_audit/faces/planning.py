@@ -206,7 +206,7 @@ def announcement(row: Row, significance: float) -> str:
     assert isinstance(check, TargetClaim)  # noqa: S101  (a target's row)
     audit = check.audit.planned()
     context = Context(seed=0, name=row.claim.id, significance=significance)
-    power = audit.of(audit.calls).smallest_violation(context)
+    power = audit.smallest_violation(context)
     seen = power_sentence(asdict(power) | {"factor": power.factor})
     cut = cut_words(audit, audit.calls)
     again = f" {cut} --draws {audit.calls} repeats them." if cut else ""

@@ -132,7 +132,8 @@ class PrivacyAudit(ClaimAudit):
         return batches and bool(target.frozen(typical(self.spec), rng=rng))
 
     def _search(self, target: Target) -> TraceSearch:
-        return TraceSearch.of(self.spec, self.guarantee, target, effort=_EFFORT)
+        spec = self.planned().spec
+        return TraceSearch.of(spec, self.guarantee, target, effort=_EFFORT)
 
     def of(self, calls: int) -> BlackBoxPrivacy | LocalPrivacy:
         """Return the audit of so many calls, of a target that is not open yet."""
@@ -178,7 +179,7 @@ class PrivacyAudit(ClaimAudit):
         """Test the pair of a witness on the code as it is: its event, its guesses or its paths."""
         with self.spec.target.open() as target:
             if "path_seed" in witness:
-                return self.planned()._search(target).again(witness, context)  # noqa: SLF001  (its own)
+                return self._search(target).again(witness, context)
             audit = self.on(
                 SingleDraws(target=target) if _CAUSE in witness else target, self.fewest
             )

@@ -93,8 +93,12 @@ class ClaimAudit(ABC):
         outcome = self.sampled(target, context)
         return outcome if proof is None else replace(outcome, unproved=proof.unproved())
 
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest violation that the calls refute with probability 0.95."""
+        return self.of(self.calls).smallest_violation(context)
+
     def draws_needed(self, violation: float, *, significance: float) -> float:
-        """Return the calls that refute a violation with probability 0.95."""
+        """Return the calls that refute a violation, likewise."""
         return self.of(self.few).draws_needed(violation, significance=significance)
 
 

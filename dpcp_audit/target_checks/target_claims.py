@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
-    from dpcp_audit.words.results import Outcome, PlainData, Power
+    from dpcp_audit.words.results import Outcome, PlainData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +61,6 @@ class TargetClaim(Sampled, ABC):
     def planned_calls(self) -> int:
         """The calls of the target that the claim is tested with."""
         return self.audit.planned().calls
-
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest violation that the calls refute with probability 0.95."""
-        audit = self.audit.planned()
-        return audit.of(audit.calls).smallest_violation(context)
-
-    def draws_needed(self, violation: float, *, significance: float) -> float:
-        """Return the calls that refute a violation, likewise."""
-        return self.audit.draws_needed(violation, significance=significance)
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Test a witness on the code as it is."""

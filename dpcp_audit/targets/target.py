@@ -497,15 +497,20 @@ class TargetSpec:
         """
         if self.command:
             return self._open_command()
+        function = load(self.target, called=self.kind.takes is not Takes.ROWS)
+        return self.of_function(function, name=self.target)
+
+    def of_function(self, function: Callable[..., Any], *, name: str) -> Target:
+        """Return a function as a target that is called as this says."""
         return Target.from_callable(
-            load(self.target, called=self.kind.takes is not Takes.ROWS),
+            function,
             kind=self.kind,
             vectorised=self.vectorised,
             rng=self.randomness,
             bounds=self.bounds,
             domain=self.domain,
             options=self.options,
-            name=self.target,
+            name=name,
             given_as=self.given_as,
         )
 

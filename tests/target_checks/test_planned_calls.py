@@ -35,7 +35,6 @@ from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.planned_calls import ClaimAudit
-    from dpcp_audit.words.results import Power
 
 
 FEWEST = 2**17
@@ -44,11 +43,6 @@ FEWEST = 2**17
 def claim_audit(**data: Any) -> ClaimAudit:
     spec = CheckSpec.from_data({"target": "mine.py:f", "kind": "quantile"} | data)
     return check_of(spec, spec.guarantees[0]).audit
-
-
-def power_of(context: Context, **data: Any) -> Power:
-    planned = claim_audit(**data)
-    return planned.of(planned.calls).smallest_violation(context)
 
 
 REPORT = {"kind": "randomizer", "domain": 10}
@@ -125,7 +119,8 @@ def test_whoever_asks_for_more_plans_no_fewer(
 def test_a_factor_out_of_reach_is_announced() -> None:
     context = Context(seed=0, name="plan", significance=SIGNIFICANCE)
     small, usual = (
-        power_of(context, **{"pure-dp": epsilon, "draws": MOST_UNASKED}) for epsilon in (0.01, 1.0)
+        claim_audit(**{"pure-dp": epsilon, "draws": MOST_UNASKED}).smallest_violation(context)
+        for epsilon in (0.01, 1.0)
     )
     said = short_words(2.0, small)
     assert "cannot detect noise that is too small by the factor 2" in said
@@ -174,9 +169,10 @@ def test_a_randomizer_of_few_values_is_audited_over_all_of_them() -> None:
     """The game refutes a smaller loss than a search, and than the black box on a given pair."""
     claim = REPORT | {"local-dp": 1.0, "draws": FEWEST}
     context = Context(seed=0, name="power", significance=1e-3)
-    over_all = power_of(context, **claim)
+    over_all = claim_audit(**claim).smallest_violation(context)
     searched, given = (
-        power_of(context, **(claim | other)) for other in ({"domain": 129}, {"pair": (0, 1)})
+        claim_audit(**(claim | other)).smallest_violation(context)
+        for other in ({"domain": 129}, {"pair": (0, 1)})
     )
     assert over_all.factor < 1.05
     assert over_all.factor < given.factor < searched.factor
