@@ -267,17 +267,3 @@ def chunks() -> Iterator[Measured]:
         at_most=1.0,
         limit=f"in one process: {1e3 * bare / CHUNKS:.2f} ms",
     )
-
-
-def searched() -> Iterator[Measured]:
-    """Time the search for the worst pair of P-COQS's variant, and what it finds."""
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "found.json"
-        run = ("-m", "dpcp_audit", "run", "--only", "pcoqs.proposition-1.zcdp?neighbours=searched?")
-        seconds, _ = program((*run, "--jobs", "1", "--report", f"json={path}"))
-        found = json.loads(path.read_text())["findings"][0]
-    yield Measured(
-        name="search for the worst pair, with its start", value=seconds, unit="s", at_most=5
-    )
-    share = found["evidence"]["value"] / found["evidence"]["claimed"]
-    yield Measured(name="ρ̂/ρ that it finds", value=share, unit="", at_least=0.63)

@@ -19,7 +19,6 @@ STUDIES: dict[str, Callable[[], Iterator[Measured]]] = {
     "laws": figures.laws,
     "labels": figures.labels,
     "chunks": figures.chunks,
-    "searched": figures.searched,
     "suites": figures.suites,
     "workers": long_figures.workers,
     "training": long_figures.training,

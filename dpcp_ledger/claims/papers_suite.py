@@ -112,8 +112,6 @@ class ListedStatement:
         Ids of the claims that test it, or a part of it.
     repaired : tuple of str
         Ids of the rows that test a corrected form, which never takes the printed one's place.
-    again : tuple of str
-        Ids of the rows that sample what another row proves: they count if they refute.
     note : str
         Remarks beside the rows.
     untested, seen : str
@@ -128,7 +126,6 @@ class ListedStatement:
     hypotheses: str = ""
     rows: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()
     note: str = ""
     untested: str = ""
     seen: str = ""
@@ -138,7 +135,7 @@ class ListedStatement:
             raise ValueError(f"a statement that cannot be tested has no rows: {self.says}")
         if not (self.rows or self.reason_alone):
             raise ValueError(f"a statement needs rows or a reason: {self.says}")
-        if others := {*self.repaired, *self.again} - {*self.rows}:
+        if others := {*self.repaired} - {*self.rows}:
             raise ValueError(f"{', '.join(sorted(others))} must be among the rows: {self.says}")
 
     @property
@@ -174,9 +171,7 @@ class ListedStatement:
         """
         if self.reason_alone:
             return StatementVerdict.UNTESTED if self.untested else StatementVerdict.SEEN
-        refuted = {row for row, (_, verdict) in found.items() if verdict is Verdict.REFUTED}
-        deciding = (row for row in self.printed if row not in self.again or row in refuted)
-        known = [found[row] for row in deciding if row in found]
+        known = [found[row] for row in self.printed if row in found]
         own = {verdict for standing, verdict in known if standing is Standing.PAPER}
         if own:
             return next(_OWN[verdict] for verdict in _OWN if verdict in own)
@@ -260,7 +255,6 @@ def _statement(entry: dict[str, Any]) -> ListedStatement:
     given: dict[str, Any] = entry | {
         "rows": tuple(entry.get("rows", ())),
         "repaired": tuple(entry.get("repaired", ())),
-        "again": tuple(entry.get("again", ())),
         "quantifier": Quantifier(entry.get("quantifier", Quantifier.FOR_ALL)),
     }
     return ListedStatement(**given)
@@ -332,8 +326,6 @@ SUITE = Suite(
         "pcoqs.theorem-1[coverage=marginal,scores=digits-logistic]",
         "ldpcp.theorem-1[event=uniform,sides=2]",
         "ldpcp.theorem-1[event=uniform]",
-        "pcoqs.proposition-1.zcdp[neighbours=searched]",
-        "pcoqs.epsilon-equivalence[audit=sampled]",
         "pipeline.budget",
         "pcoqs.table-14[resolution=varied]",
         "dpskin.rdp-total[epsilon]",

@@ -289,21 +289,8 @@ paper.tested(
     parameters={"epsilon": _EPSILON, "report": "score"},
     check=score_answer(_SCORES),
 )
-paper.tested(
-    "ldpcp.krr[audit=sampled]",
-    "Section 2.3",
-    Verdict.CONSISTENT,
-    "k-RR is ε-LDP: the sampler, audited over all pairs of labels, and the best guess of a label.",
-    "Q(z | y) ≤ e^ε Q(z | y′)",
-    parameters=_OF_RESPONSE | {"audit": "sampled"},
-    check=LocalPrivacy(
-        randomizer=_RESPONSE.sample,
-        guarantee=LocalDP(2.0),
-        n_inputs=10,
-        n_outputs=10,
-        witness={"k": 10},
-    ),
-)
+
+
 paper.tested(
     "ldpcp.rr[audit=sampled]",
     "Algorithm 3",

@@ -10,9 +10,6 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from dpcp_audit.extensions.audits import (
-    BlackBoxPrivacy,
-    FixedPairs,
-    ScorePairs,
     exact_outcome,
     law_figures,
 )
@@ -20,7 +17,6 @@ from dpcp_audit.extensions.claims import (
     ROUNDING,
     ApproxDP,
     Computation,
-    Neighbours,
     Proof,
     ProofMethod,
     PureDP,
@@ -138,30 +134,6 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
 
 
 @paper.claim(
-    "pcoqs.proposition-1.zcdp[neighbours=searched]",
-    "Proposition 1",
-    Verdict.CONSISTENT,
-    "Algorithm 1 is ρ-zCDP; a search over neighbours looks for the pair whose exact "
-    "laws lose most.",
-    "D_α(M(S) ‖ M(S′)) ≤ ρα for all α > 1",
-    parameters=_neighbours(_DEFAULT) | {"neighbours": "searched"},
-)
-def worst_found() -> Computation:
-    """Return the largest exact loss on a catalogue of pairs."""
-    space = ScorePairs(bounds=_DEFAULT.bounds, sizes=(_N,), alpha=_DEFAULT.alpha)
-    tried = space.candidates()
-    laws = [FinitePair(*_DEFAULT.laws(*each.inputs)) for each in tried]
-    value, neighbour = tried[max(range(len(tried)), key=lambda place: laws[place].rho())].inputs
-    found = exact_outcome(
-        _DEFAULT.guarantee,
-        laws,
-        witness={"value": value.tolist(), "neighbour": neighbour.tolist()},
-        note=f"The worst of {len(tried)} pairs tried, {_N} scores each.",
-    )
-    return replace(found, detail="of the worst pair tried")
-
-
-@paper.claim(
     "pcoqs.epsilon-equivalence",
     "Section 3.2",
     Verdict.REFUTED,
@@ -238,33 +210,6 @@ def _lowest_output(mechanism: PCOQS) -> tuple[PlainData, str]:
         f"{there:.4g}, e^{math.log(here / there):.4g} times as often."
     )
     return event, arithmetic
-
-
-paper.tested(
-    "pcoqs.epsilon-equivalence[audit=sampled]",
-    "Section 5, ε_CP",
-    Verdict.REFUTED,
-    "At ρ = ε²/2 P-COQS gives the privacy of an ε-DP mechanism; tested by sampling, with "
-    "events on the bits of the released threshold.",
-    "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
-    subject=_EQUIVALENCE,
-    standing=Standing.READING,
-    parameters=_neighbours(_DEFAULT) | {"epsilon": 1.0, "audit": "sampled"},
-    check=BlackBoxPrivacy(
-        sample=_DEFAULT.sample,
-        guarantee=PureDP(1.0),
-        pairs=FixedPairs(
-            (
-                Neighbours(
-                    relation=Relation.SUBSTITUTION, value=_BALANCED[0], neighbour=_BALANCED[1]
-                ),
-            ),
-            bounds=_DEFAULT.bounds,
-        ),
-        draws=200_000,
-        witness={"alpha": _DEFAULT.alpha, "rho": _DEFAULT.rho},
-    ),
-)
 
 
 @paper.claim(

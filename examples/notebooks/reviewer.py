@@ -5,7 +5,7 @@
 # %%
 import dpcp_audit as dp
 
-papers = dp.run(only="ldpcp.krr*", profile="smoke", jobs=1)
+papers = dp.run(only=["ldpcp.krr", "ldpcp.rr-debias*"], profile="smoke", jobs=1)
 print(papers.verdict)
 # %%
 papers

@@ -19,9 +19,7 @@ from dpcp_ledger.claims.papers_suite import (
     summary,
 )
 
-PRINTED = ListedStatement(
-    paper="P", place="1", says="x", rows=("a", "b", "c", "d"), repaired=("c",), again=("d",)
-)
+PRINTED = ListedStatement(paper="P", place="1", says="x", rows=("a", "b", "c"), repaired=("c",))
 
 
 def test_no_statement_stands_twice() -> None:
@@ -60,14 +58,6 @@ def test_a_record_has_rows_or_a_reason_and_repairs_among_its_rows() -> None:
         (
             {"a": (Standing.PAPER, Verdict.PROVED), "c": (Standing.PAPER, Verdict.REFUTED)},
             StatementVerdict.PROVED,
-        ),
-        (
-            {"a": (Standing.PAPER, Verdict.PROVED), "d": (Standing.PAPER, Verdict.CONSISTENT)},
-            StatementVerdict.PROVED,
-        ),
-        (
-            {"a": (Standing.PAPER, Verdict.PROVED), "d": (Standing.PAPER, Verdict.REFUTED)},
-            StatementVerdict.REFUTED,
         ),
         ({"a": (Standing.PAPER, Verdict.VACUOUS)}, StatementVerdict.VACUOUS),
         ({"a": (Standing.PAPER, Verdict.ERROR)}, StatementVerdict.UNDECIDED),
