@@ -19,9 +19,7 @@ from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Flaw, Poisson, digit
 from dpcp_ledger.training.extraction import (
     Answers,
     Victim,
-    class_inversion,
     harder_to_extract,
-    update_inversion,
 )
 from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack, simplex_prior
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _claim = claims_of("DP-SKIN", standing=Standing.PRACTICE)
-_INVERSION = "Trained models, reconstruction"
 _SECTION = "Future work (model extraction and reconstruction)"
 _FULL = SubsampledGaussian(sampling_rate=1.0, steps=10, noise_multiplier=3.0)
 _SAMPLED = SubsampledGaussian(sampling_rate=0.25, steps=20, noise_multiplier=1.5)
@@ -42,7 +39,7 @@ _CLASSIFIER = SubsampledGaussian(sampling_rate=0.1, steps=100, noise_multiplier=
 def rows() -> list[Row]:
     """Return the rows."""
     data = digits()
-    return [*_reconstruction_rows(data), *_inversion_rows(data), *_extraction_rows(data)]
+    return [*_reconstruction_rows(data), *_extraction_rows(data)]
 
 
 def _row(
@@ -80,7 +77,7 @@ class _Traced(NamedTuple):
     flaw: Flaw = Flaw.NONE
 
 
-_RIGHT = _Traced("DP-SGD", "its accounted guarantee allows", _INVERSION)
+_RIGHT = _Traced("DP-SGD", "its accounted guarantee allows", "Trained models, reconstruction")
 _PLAIN = _Traced(
     "a training without noise", "DP-SGD's guarantee would allow", Heading.WITHOUT_NOISE, noise=0.0
 )
@@ -156,40 +153,6 @@ def _trace_attack(
         assumed_noise=guarantee.noise_multiplier if noise else 0.1,
         known=data.take(np.arange(16)),
     )
-
-
-def _inversion_rows(data: Examples) -> list[Row]:
-    cases = (
-        ("non-private", 0.0, Verdict.REFUTED, "without noise", Standing.CONTROL),
-        ("dp-sgd", 1.0, Verdict.CONSISTENT, "with noise", Standing.PRACTICE),
-    )
-    return [
-        *(
-            _row(
-                {"attack": "inversion", "release": "update", "model": model},
-                expected,
-                f"A clipped update {words} hides the one example behind it: the ratio of its "
-                "gradients comes no closer to most examples than the mean image.",
-                "P(‖x̂ − x‖ < ‖x̄ − x‖) ≤ 1/2",
-                update_inversion(data, noise_multiplier=noise),
-                subject=Heading.WITHOUT_NOISE if standing is Standing.CONTROL else _INVERSION,
-                standing=standing,
-                fixed={"noise_multiplier": noise},
-            )
-            for model, noise, expected, words, standing in cases
-        ),
-        _row(
-            {"attack": "inversion", "release": "model", "model": "dp-sgd"},
-            Verdict.REFUTED,
-            "An (ε, δ)-DP training hides what a class looks like: an image inverted from the "
-            "model resembles its class's mean most no more often than a guess would; DP does not "
-            "promise so.",
-            "P(recognised) ≤ 1/k",
-            class_inversion(data, _training(private=True)),
-            subject=_INVERSION,
-            fixed={"epsilon": 1.0, "delta": 1e-5},
-        ),
-    ]
 
 
 def _extraction_rows(data: Examples) -> list[Row]:

@@ -1,15 +1,10 @@
-"""Attacks of which DP promises nothing: extraction of a model, inversion of what it learned.
+"""An attack of which DP promises nothing: extraction of a model.
 
 DP bounds what a model tells of the people it was trained on. It promises nothing to the model's
 owner: how much it hampers extraction, by a surrogate fitted to a victim's answers, is a matter of
 measurement. A repetition splits the data anew into what the victim is trained on, what calibrates
 its conformal sets, what the attacker queries and what agreement is measured on, so that
 repetitions are independent given the data.
-
-The gradient of a linear layer is the outer product of what comes back to its outputs, which is
-the bias's gradient, and its input: from the update of a batch of one the input follows by a
-division. Clipping scales both alike; the noise of DP-SGD does not cancel. What a class looks like
-is no secret of any one person.
 """
 
 from __future__ import annotations
@@ -27,7 +22,6 @@ from dpcp_audit.extensions.laws import hps, true_label_scores
 from dpcp_audit.extensions.statistics import clopper_pearson, rates
 from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.label_scores import prediction_sets
-from dpcp_ledger.training.examples import DPSGD, Poisson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,9 +34,7 @@ if TYPE_CHECKING:
         Outcome,
         PlainData,
     )
-    from dpcp_ledger.training.dpsgd import Step
-    from dpcp_ledger.training.examples import Examples
-    from dpcp_ledger.training.networks import Trained
+    from dpcp_ledger.training.examples import DPSGD, Examples
 
 
 class Played(NamedTuple):
@@ -357,214 +349,3 @@ def _sentence(name: str, found: _Extracted) -> str:
         f"({low:.4g} to {high:.4g} in four of five repetitions) and finds the label of "
         f"{right:.4g}, the victim of {found.victims.mean():.4g}."
     )
-
-
-class _Inverted(NamedTuple):
-    """Inputs and what an attacker makes of them, each of shape (m, f)."""
-
-    inputs: FloatArray
-    guesses: FloatArray
-
-
-def ratio_of_gradients(weights: FloatArray, biases: FloatArray) -> FloatArray:
-    """Return the input x that fits ∂W = ∂b·xᵀ best, by least squares.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (..., u, f)
-        Gradients of a linear layer's weights, of a batch of one, scaled and noised or not.
-    biases : ndarray, shape (..., u)
-        Gradients of its biases, scaled alike.
-
-    Returns
-    -------
-    ndarray, shape (..., f)
-        NaN where all biases' gradients are 0, and nothing comes back to the layer.
-
-    Examples
-    --------
-    >>> ratio_of_gradients(np.array([[0.5, 1.0], [-1.0, -2.0]]), np.array([0.5, -1.0]))
-    array([1., 2.])
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        inputs = np.einsum("...uf,...u->...f", weights, biases) / (biases**2).sum(-1)[..., None]
-    return np.asarray(inputs, dtype=np.float64)
-
-
-def invert_updates(
-    data: Examples, *, noise_multiplier: float, rng: np.random.Generator
-) -> _Inverted:
-    """Invert the update of one DP-SGD step on each example alone, by the ratio of gradients.
-
-    A logistic regression with parameters drawn anew for each example, and pixels in [0, 1]:
-    what the division gives is cut to that range.
-
-    Parameters
-    ----------
-    data : Examples
-        m examples with features (m, f) in [0, 1].
-    noise_multiplier : float
-        σ >= 0.
-    """
-    from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415
-    from dpcp_ledger.training.networks import logistic  # noqa: PLC0415
-
-    features = data.inputs.shape[1]
-    updates: list[FloatArray] = []
-
-    def watch(step: Step, /) -> None:
-        updates.append((step.before - step.after).numpy().astype(np.float64))
-
-    train(
-        logistic(features, data.n_classes),
-        data,
-        DPSGD(sampling=Poisson(1.0), lot_size=1, steps=1, noise_multiplier=noise_multiplier),
-        rng=rng,
-        members=np.eye(len(data), dtype=np.bool_),
-        observer=watch,
-    )
-    (update,) = updates
-    weights = update[:, : data.n_classes * features].reshape(-1, data.n_classes, features)
-    found = ratio_of_gradients(weights, update[:, data.n_classes * features :])
-    return _Inverted(data.inputs.astype(np.float64), np.clip(found, 0.0, 1.0))
-
-
-def update_inversion(data: Examples, *, noise_multiplier: float) -> AttackSuccess:
-    """Return the check of "a step on one example hides it" against the ratio of gradients.
-
-    The attack wins where it comes closer to the example than the data's mean image does, which
-    takes no attack. Each trial draws an example, the parameters and the noise; the claim is
-    refuted where the attack certainly wins more often than not.
-
-    Parameters
-    ----------
-    data : Examples
-        Features (n, f) in [0, 1].
-    noise_multiplier : float
-        σ of the step.
-    """
-    return AttackSuccess(
-        of="share of examples to which the inversion comes closer than the mean image",
-        play=partial(_inverted_updates, data, noise_multiplier),
-        claimed=0.5,
-        trials=200,
-        fewest=100,
-        witness={"noise_multiplier": noise_multiplier},
-    )
-
-
-def _inverted_updates(
-    data: Examples, noise_multiplier: float, count: int, context: Context
-) -> Played:
-    rng = context.rng(0)
-    chosen = data.take(rng.integers(len(data), size=count))
-    found = invert_updates(chosen, noise_multiplier=noise_multiplier, rng=rng)
-    mean = data.inputs.mean(axis=0, dtype=np.float64)
-    errors, by_mean = _rms(found.guesses - found.inputs), _rms(mean - found.inputs)
-    return Played(
-        errors < by_mean,
-        f"The attack's error (root mean square over pixels) is {errors.mean():.3g}, the mean "
-        f"image's {by_mean.mean():.3g}.",
-    )
-
-
-def _rms(differences: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt((differences**2).mean(axis=1)), dtype=np.float64)
-
-
-_ASCENT, _SHRINKING = 60, 0.02
-"""Steps of the ascent to a class's image, and its penalty."""
-
-
-def class_images(trained: Trained, *, n_features: int, n_classes: int) -> FloatArray:
-    """Return the input that each replica takes for each class most, shape (replicas, k, f).
-
-    Ascent of log p_y(x) − penalty·‖x‖²/2 within [0, 1]^f, from the mid-grey image (Fredrikson,
-    Jha and Ristenpart 2015, Algorithm 1, with their cost's logarithm).
-    """
-    import torch  # noqa: PLC0415  (an extra)
-    from torch.func import vmap  # noqa: PLC0415
-    from torch.nn.functional import cross_entropy  # noqa: PLC0415
-
-    images = torch.full((len(trained.parameters), n_classes, n_features), 0.5)
-    labels = torch.arange(n_classes).repeat(len(trained.parameters))
-    logits = vmap(trained.model.logits)
-    trained.model.module.eval()
-    for _ in range(_ASCENT):
-        images.requires_grad_()
-        outputs = logits(trained.parameters, images).flatten(0, 1)
-        cost = cross_entropy(outputs, labels, reduction="sum")
-        (back,) = torch.autograd.grad(cost + _SHRINKING * images.square().sum() / 2, images)
-        images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
-    return images.numpy().astype(np.float64)
-
-
-def class_inversion(data: Examples, training: DPSGD) -> AttackSuccess:
-    """Return the check of "the trained model hides what a class looks like".
-
-    Of every training one class, drawn at random, is inverted; the attack wins where the image
-    correlates most with the mean image of that class, all taken less the mean of the classes.
-    The claim is refuted where it certainly wins more often than a guess, 1/k.
-
-    Parameters
-    ----------
-    data : Examples
-        Features (n, f) in [0, 1].
-    training : DPSGD
-        The training of a logistic regression.
-    """
-    return AttackSuccess(
-        of="share of inverted images that resemble their class's mean most",
-        play=partial(_inverted_classes, data, training),
-        claimed=1 / data.n_classes,
-        trials=25,
-        fewest=25,
-        witness={
-            "sampling_rate": training.sampling.rate,
-            "steps": training.steps,
-            "noise_multiplier": training.noise_multiplier,
-            "clip_norm": training.clip_norm,
-        },
-    )
-
-
-def _inverted_classes(data: Examples, training: DPSGD, count: int, context: Context) -> Played:
-
-    from dpcp_ledger.training.dpsgd import train  # noqa: PLC0415  (torch)
-    from dpcp_ledger.training.networks import logistic  # noqa: PLC0415  (torch)
-
-    inputs, classes = data.inputs.astype(np.float64), data.n_classes
-    means = np.stack([inputs[data.labels == label].mean(axis=0) for label in range(classes)])
-    network = logistic(inputs.shape[1], classes)
-    trained = train(network, data, training, rng=context.rng(0), replicas=count)
-    told = recognised(class_images(trained, n_features=inputs.shape[1], n_classes=classes), means)
-    return Played(
-        told[np.arange(count), context.rng(1).integers(classes, size=count)],
-        f"Over all classes {told.mean():.4g} of the images are recognised.",
-    )
-
-
-def recognised(images: FloatArray, means: FloatArray) -> BoolArray:
-    """Return True for each image that correlates most with its own class's mean.
-
-    Parameters
-    ----------
-    images : ndarray, shape (..., k, f)
-    means : ndarray, shape (k, f)
-
-    Returns
-    -------
-    ndarray of bool, shape (..., k)
-    """
-    seen, true = (_standardised(part) for part in (images, means))
-    best: IntArray = (seen @ true.T).argmax(axis=-1)
-    told: BoolArray = best == np.arange(len(means))
-    return told
-
-
-def _standardised(images: FloatArray) -> FloatArray:
-    """Return images less the classes' mean, of mean 0 and norm 1 over the pixels."""
-    centred = images - images.mean(axis=-2, keepdims=True)
-    centred -= centred.mean(axis=-1, keepdims=True)
-    norms = np.linalg.norm(centred, axis=-1, keepdims=True)
-    return np.asarray(centred / np.maximum(norms, 1e-12), dtype=np.float64)
