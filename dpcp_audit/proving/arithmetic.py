@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, list_weights, torch_values
+from dpcp_audit.proving import dp_sgd, gaps, inverse_laws, list_weights, torch_values
 from dpcp_audit.proving.class_rows import ClassRows
 from dpcp_audit.proving.distances import (
     DISCRETE,
@@ -24,6 +24,7 @@ from dpcp_audit.proving.distances import (
     UNKNOWN,
     WHOLE,
     Hidden,
+    Inverse,
     Multiple,
     Noise,
     Noisy,
@@ -109,6 +110,11 @@ def binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     if is_known(a) and is_known(b):
         return known_binary(reading, name, a, b)
     reading.require_followed(a, b)
+    name, b = inverse_laws.added(name, b)
+    made = inverse_laws.binary(name, a, b)
+    if made is not None:
+        return made
+    a, b = (reading.release(each) if isinstance(each, Inverse) else each for each in (a, b))
     if isinstance(a, torch_values.KINDS) or isinstance(b, torch_values.KINDS):
         return torch_values.binary(reading, name, a, b)
     if isinstance(a, Hidden) or isinstance(b, Hidden):

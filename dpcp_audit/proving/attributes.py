@@ -27,6 +27,7 @@ from dpcp_audit.proving.distances import (
     BoundMethod,
     Distribution,
     Generator,
+    Inverse,
     Noise,
     Noisy,
     Once,
@@ -70,6 +71,7 @@ def attribute(reader: Interpreter, value: Value, name: str) -> Value:
             return exponential(math.e, 1)
         return admitted(vars(value)[name], name, reader.line)
     reader.require_followed(value)
+    value = reader.release(value) if isinstance(value, Inverse) else value
     law = value if isinstance(value, Distribution) else scipy_law(value)
     if law is not None and name == "rvs":
         return BoundMethod(law, name)

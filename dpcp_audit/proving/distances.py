@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -37,7 +38,6 @@ from dpcp_audit.proving.exact_numbers import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from fractions import Fraction
 
     from dpcp_audit.proving.exact_numbers import ExponentialQuotient
 
@@ -656,6 +656,53 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
+class Inverse:
+    """What is computed of a uniform draw on the way to noise; used otherwise, it is released.
+
+    Parameters
+    ----------
+    draw : tuple of int
+        The draw.
+    shape : tuple of int
+        Its shape.
+    of : str
+        "draw" U, "distance" |U - 1/2|, "sign" of U - 1/2, "logarithm" ln(1 - 2|U - 1/2|), or the
+        negative of "exponential" or "gumbel" noise.
+    slope : Surd
+        A factor.
+    offset : Fraction
+        What is added then.
+    line : int
+        The line of the draw.
+    """
+
+    draw: Shape
+    shape: Shape
+    of: str
+    slope: Surd
+    offset: Fraction = Fraction(0)
+    line: int = 0
+
+    @property
+    def centred(self) -> bool:
+        """True of a multiple of U - 1/2."""
+        slope = self.slope.rational
+        return self.of == "draw" and slope is not None and slope + 2 * self.offset == 0
+
+    @property
+    def released(self) -> PublicFloat:
+        """The public number that it is once it is used for anything else."""
+        plainly = self.of in {"draw", "distance", "sign"}
+        size = math.ceil(self.slope.size_above + abs(self.offset))
+        return PublicFloat(self.shape, size if plainly else None)
+
+    def noise(self, law: str, factor: Surd) -> Noise:
+        """Return the noise that it has become."""
+        scale = Surd(1, self.slope.times(factor).square)
+        return Noise(self.draw, law, scale, self.shape, self.line)
+
+
+@dataclass(frozen=True, slots=True)
 class Noisy:
     """A statistic with a fresh draw of the same shape on it."""
 
@@ -850,7 +897,7 @@ class Crossed(Hidden):
 
 
 DATA = (Records, Statistic, Weights, Private, Hidden)
-RANDOM = (Noise, Noisy)
+RANDOM = (Noise, Noisy, Inverse)
 _OBJECTS = (Generator, Distribution, Reference, Lent, Once, BoundMethod, Closure)
 _HOLDERS = (Distribution, Once, BoundMethod, Closure)
 """Kinds that hold other values."""
@@ -894,7 +941,7 @@ def is_public(value: Value) -> bool:
 
 def shape_of(value: Value) -> Shape | None:
     """Return the shape of a public number or array; None where it has or shows none."""
-    if isinstance(value, Public | Statistic | Noise):
+    if isinstance(value, Public | Statistic | Noise | Inverse):
         return value.shape
     if isinstance(value, Noisy):
         return value.noise.shape

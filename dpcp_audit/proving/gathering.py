@@ -28,6 +28,7 @@ from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
     ChosenPlaces,
+    Inverse,
     Noise,
     Noisy,
     Once,
@@ -90,7 +91,7 @@ def entries(reader: Interpreter, value: Value) -> tuple[Value, ...] | None:
         return value.items
     if isinstance(value, gaps.Edges):
         return tuple(gaps.element(reader, value, place) for place in range(gaps.size(value)))
-    if isinstance(value, Noisy):
+    if isinstance(value, Noisy | Inverse):
         value = reader.release(value)
     if isinstance(value, Public | Statistic | Noise):
         if not value.shape or not 0 <= value.shape[0] <= LONGEST:

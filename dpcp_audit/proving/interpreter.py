@@ -32,6 +32,7 @@ from dpcp_audit.proving.distances import (
     WHOLE,
     BoundMethod,
     Closure,
+    Inverse,
     Noise,
     Noisy,
     Once,
@@ -88,6 +89,9 @@ class Reader(Expressions):
             self.use(value.draw, ITSELF)
             plainly = value.whole and value.shape == () and not value.moved
             return WHOLE if plainly else value.released
+        if isinstance(value, Inverse):
+            self.use(value.draw, ITSELF)
+            return value.released
         if isinstance(value, Noisy):
             vector = self._vector_of(value)
             if vector is not None:

@@ -35,6 +35,7 @@ from dpcp_audit.proving.distances import (
     WHOLE,
     Distribution,
     Generator,
+    Inverse,
     Noise,
     Noisy,
     Private,
@@ -187,6 +188,9 @@ def _uniform(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
     if unit and _is_number_of_records(given.get("size")):
         return RecordDraws((next(tokens),))
     shape = () if given.get("size") is None else _size(reader, given["size"])
+    if shape is not None and all(map(is_known, ends)) and ends == [-0.5, 0.5]:
+        draw = (next(tokens),)
+        return Inverse(draw, shape, "draw", Surd.of(1), Fraction(-1, 2), reader.line)
     if not unit or shape is None:
         found = _public(reader, law, given)
         sizes = [size_of(each) for each in ends]

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps
+from dpcp_audit.proving import dp_sgd, gaps, inverse_laws
 from dpcp_audit.proving.arithmetic import (
     LARGEST,
     SYMMETRIC,
+    binary,
     broadcast,
     decided_by_difference,
     kind,
@@ -27,6 +28,7 @@ from dpcp_audit.proving.distances import (
     SCALAR,
     Cell,
     Crossed,
+    Inverse,
     Noise,
     Noisy,
     Origin,
@@ -253,6 +255,8 @@ def unary(reading: Interpreter, name: str, value: Value) -> Value:
         return value.times(Surd.of(-1), keeps_integers=True)
     if name == "USub" and isinstance(value, Noise) and value.law in SYMMETRIC:
         return value.negative
+    if name == "USub" and isinstance(value, Inverse):
+        return binary(reading, "Mult", -1, value)
     value = reading.release(value)
     if not is_public(value):
         raise reading.refuse(f"{name} of {kind(value)}")
@@ -458,4 +462,4 @@ def absolute(reader: Interpreter, a: Value) -> Value:
         return a.within(ZERO if a.low <= 0 <= a.high else min(ends), max(ends))
     if isinstance(a, Statistic):
         return a.changed(a.l1, a.l2_squared, a.linf, integer=False)
-    return NotImplemented
+    return inverse_laws.absolute(a)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.proving import dp_sgd, gaps, list_weights, noise_rules, thresholds
+from dpcp_audit.proving import dp_sgd, gaps, inverse_laws, list_weights, noise_rules, thresholds
 from dpcp_audit.proving.arithmetic import (
     FIXED,
     LARGEST,
@@ -593,12 +593,10 @@ def argmin(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 
 def logarithm(reader: Interpreter, x: Value) -> Value:
-    """``np.log``: of the gaps between the sorted records."""
-    return (
-        gaps.logarithm(reader, x, quiet=reader.quiet)
-        if isinstance(x, gaps.Gaps)
-        else NotImplemented
-    )
+    """``np.log``: of the gaps between the sorted records, or of a draw that becomes noise."""
+    if isinstance(x, gaps.Gaps):
+        return gaps.logarithm(reader, x, quiet=reader.quiet)
+    return inverse_laws.logarithm(x)
 
 
 def differences(reader: Interpreter, a: Value) -> Value:

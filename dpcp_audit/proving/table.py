@@ -25,6 +25,7 @@ from dpcp_audit.proving import (
     class_rows,
     dp_sgd,
     gathering,
+    inverse_laws,
     list_weights,
     noise_rules,
     order,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 _ENTRYWISE = "entry by entry"
 _SENSITIVITY = "Dwork, McSherry, Nissim and Smith 2006, global sensitivity"
 _WHOLE = "rounding noise beside a whole number is post-processing; a number moves by whole steps"
+_INVERSE = "inverse of a distribution function: Devroye 1986, section II.2"
 _LIPSCHITZ = "1-Lipschitz: the distance does not grow"
 
 
@@ -167,6 +169,11 @@ TABLE: tuple[Rule, ...] = (
     Rule("scipy.special.softmax", rules.softmax, "McSherry and Talwar 2007"),
     Rule("scipy.special.logsumexp", list_weights.logarithm_of_sum, "the law's logarithm", "scalar"),
     Rule("np.log", rules.logarithm, "Smith 2011, Algorithm 2", _ENTRYWISE),
+    Rule("math.log", rules.logarithm, _INVERSE, "scalar"),
+    Rule("np.log1p", inverse_laws.logarithm_of_more, _INVERSE, _ENTRYWISE),
+    Rule("math.log1p", inverse_laws.logarithm_of_more, _INVERSE, "scalar"),
+    Rule("np.sign", inverse_laws.sign, _INVERSE, _ENTRYWISE),
+    Rule("math.copysign", inverse_laws.copysign, _INVERSE, "scalar"),
     Rule("np.diff", rules.differences, "Smith 2011, Algorithm 2"),
     Rule("np.concatenate", rules.concatenated, "Smith 2011, Algorithm 2"),
     Rule("np.hstack", rules.concatenated, "Smith 2011, Algorithm 2"),
@@ -189,13 +196,13 @@ TABLE: tuple[Rule, ...] = (
     Rule("print", rules.printed, "printing is release"),
     *_public("np.maximum.accumulate np.minimum.accumulate", "same"),
     *_public(
-        "np.sqrt np.fabs np.log2 np.log10 np.log1p np.expm1 np.tanh "
-        "np.sign np.isnan np.isfinite "
+        "np.sqrt np.fabs np.log2 np.log10 np.expm1 np.tanh "
+        "np.isnan np.isfinite "
         "np.negative np.logical_and np.logical_or np.logical_not",
         _ENTRYWISE,
     ),
     *_public(
-        "math.sqrt math.log math.log2 math.log10 math.log1p math.expm1 "
+        "math.sqrt math.log2 math.log10 math.expm1 "
         "math.pow math.tanh math.isnan math.isfinite math.isinf math.prod math.comb "
         "math.isqrt np.prod np.std np.var divmod "
         "np.ndim np.bool_ np.int64 np.dot",

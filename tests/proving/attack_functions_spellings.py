@@ -823,3 +823,110 @@ for each in (scipy_seeded_law, scipy_state_of_numpy, scipy_small_rate, scipy_rat
              functions_as_operators_with_more, compared_by_a_function, averaged_with_weights,
              operator_into_an_array, numbers_for_what_is_missing):  # fmt: skip
     add(each, "the noise is known, or less than the distance needs")
+
+
+# ---------------------------------------------------------------------- noise of uniform draws
+
+
+def _laplace_of(u, scale):
+    return -scale * np.sign(u) * np.log(1 - 2 * np.abs(u))
+
+
+def too_little_of_a_uniform_draw(scores, *, rng):
+    return np.sum(scores) + _laplace_of(rng.random() - 0.5, 0.5)
+
+
+def one_uniform_draw_on_two_sums(scores, *, rng):
+    u = rng.random() - 0.5
+    return np.sum(scores) + _laplace_of(u, 2.0), np.sum(scores > 0.5) + _laplace_of(u, 2.0)
+
+
+def uniform_draw_that_is_shown(scores, *, rng):
+    u = rng.random() - 0.5
+    return u, np.sum(scores) + _laplace_of(u, 1.0)
+
+
+def sign_that_is_shown(scores, *, rng):
+    u = rng.random() - 0.5
+    return np.sum(scores) + _laplace_of(u, 1.0), np.sign(u)
+
+
+def branch_on_the_uniform_draw(scores, *, rng):
+    u = rng.random() - 0.5
+    noisy = np.sum(scores) + _laplace_of(u, 1.0)
+    return noisy if u > 0 else -noisy
+
+
+def draw_of_another_array(scores, *, rng):
+    u, v = rng.random(4) - 0.5, rng.random(4) - 0.5
+    noise = np.sign(u) * np.log(1 - 2 * np.abs(v))
+    return np.histogram(scores, 4, (0.0, 1.0))[0] + noise, u
+
+
+def one_draw_for_the_vector(scores, *, rng):
+    return np.histogram(scores, 4, (0.0, 1.0))[0] + _laplace_of(rng.random() - 0.5, 2.0)
+
+
+def entry_of_the_draws(scores, *, rng):
+    u = rng.random(2) - 0.5
+    noisy = np.sum(scores) + _laplace_of(u[0], 1.0)
+    return noisy, u
+
+
+def exponentials_of_one_draw(scores, *, rng):
+    u = rng.random()
+    return np.sum(scores) + (-np.log(u) + np.log(1 - u))
+
+
+def one_sided_of_a_draw(scores, *, rng):
+    return np.sum(scores) - np.log(rng.random())
+
+
+def gumbel_that_is_shown(scores, *, rng):
+    noise = -np.log(-np.log(rng.random(4)))
+    noisy = 0.5 * np.histogram(scores, 4, (0.0, 1.0))[0] + noise
+    return np.argmax(noisy), noisy
+
+
+def gumbel_of_more_than_exponentials(scores, *, rng):
+    noise = -np.log(rng.exponential(size=4) + 100.0)
+    return np.argmax(0.5 * np.histogram(scores, 4, (0.0, 1.0))[0] + noise)
+
+
+def gumbel_of_another_scale(scores, *, rng):
+    noise = -np.log(-2.0 * np.log(rng.random(4)))
+    return np.argmax(1.5 * np.histogram(scores, 4, (0.0, 1.0))[0] + noise)
+
+
+def uniform_draw_of_the_data(scores, *, rng):
+    u = rng.uniform(-0.5, 0.5) * np.max(scores)
+    return np.sum(scores) + _laplace_of(u, 1.0)
+
+
+def uniform_draw_of_other_ends(scores, *, rng):
+    u = rng.uniform(-0.25, 0.25)
+    return np.sum(scores) + _laplace_of(u, 1.0)
+
+
+def seeded_uniform_draw(scores):
+    u = np.random.default_rng(3).random() - 0.5
+    return np.sum(scores) + _laplace_of(u, 1.0)
+
+
+def scale_of_the_data(scores, *, rng):
+    return np.sum(scores) + _laplace_of(rng.random() - 0.5, 1.0 - np.max(scores))
+
+
+def rounded_after_the_sign(scores, *, rng):
+    u = round(rng.random() - 0.5, 1)
+    return np.sum(scores) + _laplace_of(u, 1.0)
+
+
+for each in (too_little_of_a_uniform_draw, one_uniform_draw_on_two_sums,
+             uniform_draw_that_is_shown, sign_that_is_shown, branch_on_the_uniform_draw,
+             draw_of_another_array, one_draw_for_the_vector, entry_of_the_draws,
+             exponentials_of_one_draw, one_sided_of_a_draw, gumbel_that_is_shown,
+             gumbel_of_more_than_exponentials, gumbel_of_another_scale,
+             uniform_draw_of_the_data, uniform_draw_of_other_ends, seeded_uniform_draw,
+             scale_of_the_data, rounded_after_the_sign):  # fmt: skip
+    add(each, "the draw is shown, or the noise is another one")

@@ -291,6 +291,36 @@ def functions_as_operators(scores, *, rng):
     return above + rng.laplace(0.0, 2.0), np.add(squares, rng.laplace(0.0, 0.5 / len(scores)))
 
 
+def laplace_of_one_uniform_draw(scores):
+    u = random.random() - 0.5
+    noise = -1.0 * math.copysign(1.0, u) * math.log(1 - 2 * abs(u))
+    return sum(s > 0.5 for s in scores) + noise
+
+
+def _laplace(scale, rng):
+    u = rng.uniform(-0.5, 0.5)
+    return -scale * np.sign(u) * np.log(1 - 2 * np.abs(u))
+
+
+def laplace_by_a_function(scores, *, rng):
+    counts = np.histogram(scores, 4, (0.0, 1.0))[0]
+    return [count + _laplace(4.0, rng) for count in counts], np.mean(scores) + _laplace(0.1, rng)
+
+
+def laplace_of_two_exponentials(scores, *, rng):
+    first, second = -math.log(1 - rng.random()), -math.log(rng.random())
+    return np.sum(scores > 0.5) + (first - second)
+
+
+def gumbel_of_uniform_draws(scores, *, rng):
+    levels = np.linspace(0.0, 1.0, 11)
+    utilities = np.array([-abs(np.sum(scores <= t) - 10) for t in levels])
+    return levels[np.argmax(0.5 * utilities - np.log(-np.log(rng.random(11))))]
+
+
+for each in (laplace_of_one_uniform_draw, laplace_by_a_function, laplace_of_two_exponentials,
+             gumbel_of_uniform_draws):  # fmt: skip
+    add(each)
 for each in (grid_in_lists, grid_with_a_running_total, grid_by_choices, grid_by_logarithms,
              gaps_of_joined_lists, gaps_by_choices, gaps_by_logarithms, bins_of_a_dictionary,
              named_in_a_loop, bins_added_at, sums_added_at, scipy_law_of_the_global_generator,
