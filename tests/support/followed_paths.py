@@ -26,7 +26,7 @@ def followed(function, x, neighbour, *, seed=0, values=False, **options: Any) ->
     return output, other, float(log_likelihoods(path).sum() - log_likelihoods(replay).sum())
 
 
-def trace_pair(function, x, neighbour, *, draws=1000, rng=None, options=None, **rest: Any) -> Any:
+def trace_pair(function, x, neighbour, *, draws=1000, rng=0, options=None, **rest: Any) -> Any:
     """Return the trace of a function on two inputs."""
     target = TracedTarget.of(function, options or {})
     return trace_target(target, x, neighbour, draws=draws, rng=rng, **rest)
