@@ -7,15 +7,18 @@ the paths choose, on the other half.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.audits.certificates import Hits, certify
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.stats.roots import turn
+from dpcp_audit.tracing.draws import UnfollowableError
+from dpcp_audit.tracing.outputs import as_record
 from dpcp_audit.words.evidence import of_loss
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import (
@@ -28,10 +31,12 @@ from dpcp_audit.words.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections import Counter
+    from collections.abc import Callable, Sequence
 
     from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.laws.losses import Loss
+    from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.pair_traces import LossSample, PairTrace
     from dpcp_audit.tracing.path_losses import NoisyNumber
     from dpcp_audit.words.guarantees import PrivacyGuarantee
@@ -100,6 +105,77 @@ def telling_output(guarantee: PrivacyGuarantee, pair: FinitePair) -> Odds | None
     told = int(np.argmax(beyond))
     value, neighbour = (float(row[told]) for row in masses)
     return Odds(output=pair.outcomes[told], value=value, neighbour=neighbour)
+
+
+_PROMISING = 0.05
+_FEWEST_CALLS, _MOST_CALLS = 20, 1000
+"""The fewest calls of either input that look for a form of outputs, and the most that count one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormTest:
+    """A form of outputs, types, texts and what holds the numbers, that may tell the inputs apart.
+
+    Parameters
+    ----------
+    form : tuple
+        The form, without the values of numbers.
+    swapped : bool
+        True if it is the likelier one on the neighbour.
+    count : callable
+        Returns how often either input has each form, in so many new calls.
+    calls : int
+        Calls of either input that count it.
+    """
+
+    form: tuple[Atom, ...]
+    swapped: bool
+    count: Callable[[int], list[Counter[tuple[Atom, ...]]]]
+    calls: int
+
+    @classmethod
+    def of(
+        cls,
+        guarantee: PrivacyGuarantee,
+        count: Callable[[int], list[Counter[tuple[Atom, ...]]]],
+        draws: int,
+    ) -> FormTest | None:
+        """Return the form that seems too much likelier on one input; None if none does."""
+        pilot = max(_FEWEST_CALLS, draws // 4)
+        try:
+            first, second = count(pilot)
+        except UnfollowableError:
+            return None
+        form = max(sorted({*first, *second}, key=str), key=lambda f: abs(first[f] - second[f]))
+        test = cls(
+            form=form,
+            swapped=second[form] > first[form],
+            count=count,
+            calls=min(_MOST_CALLS, 5 * draws),
+        )
+        hits = test.hits(first[form], second[form], pilot)
+        return test if certify(guarantee, hits, significance=_PROMISING).refuted else None
+
+    def hits(self, value: int, neighbour: int, trials: int) -> Hits:
+        """Return counts, of the input first on which the form seemed the likelier one."""
+        return Hits(neighbour, value, trials) if self.swapped else Hits(value, neighbour, trials)
+
+    def evidence(self, guarantee: PrivacyGuarantee, significance: float) -> Evidence | None:
+        """Return the evidence of new calls; None if one of them raises an error."""
+        try:
+            value, neighbour = (counted[self.form] for counted in self.count(self.calls))
+        except UnfollowableError:
+            return None
+        found = certify(
+            guarantee, self.hits(value, neighbour, self.calls), significance=significance
+        ).evidence
+        odds = Odds(
+            output=as_record(self.form),
+            value=value / self.calls,
+            neighbour=neighbour / self.calls,
+            trials=self.calls,
+        )
+        return replace(found, odds=odds)
 
 
 _FARTHEST = 8.0

@@ -15,8 +15,10 @@ transcripts, which no Rényi divergence of order above 1 is smaller than.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,7 @@ import numpy as np
 from dpcp_audit.audits.exact import TABLE_ROUNDING
 from dpcp_audit.audits.loss_bracket import from_below
 from dpcp_audit.audits.path_evidence import (
+    FormTest,
     hides_infinity,
     leaking_line,
     lines_of,
@@ -38,6 +41,7 @@ from dpcp_audit.laws.laws import GaussianPair, LaplacePair, LawPair
 from dpcp_audit.laws.losses import Measurement, loss_of
 from dpcp_audit.mechanisms.subsampled_gaussian import gaussian_step
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.tracing.outputs import form_of, of_python
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import Sampled
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.pair_traces import ComposedNoise
     from dpcp_audit.tracing.target_calls import TracedTarget
     from dpcp_audit.words.checks import Context
@@ -338,6 +343,9 @@ _COMPARED = (
     "Counted as if the values of all draws that are compared were seen, the loss is infinite. "
     f"{_HIDDEN}"
 )
+_BY_FORM = (
+    "The form of the output tells the inputs apart: its types, its texts, or what holds its values."
+)
 _UNAMPLIFIED = (
     "Coins and choices, such as which rows are drawn, count as revealed: the loss is an upper "
     "bound, without amplification."
@@ -373,10 +381,12 @@ class TracedPrivacy(Sampled):
         returns, or all noisy numbers that it acts on.
     :Statistic: The exact loss where all paths were enumerated. Otherwise, for a pure guarantee, the
         largest loss of a path; for others, the mean excess of the paths' losses, δ(ε), at an ε that
-        half of the paths choose, on the other half.
+        half of the paths choose, on the other half. Besides, how often an output has a form, such
+        as a type, in calls without a trace; a few more of them choose the form.
     :Level: At most the significance, by betting limits (``MeanBets``). No false alarms where the
         law is enumerated, or where a path breaks a pure guarantee. Half of the significance is for
         the mean cost of composed noises, in the scope ``transcript`` and of a release of them.
+        Where a form seems to break the claim, half of the significance is for it.
     :Power: For a pure guarantee: any larger loss, if one path in the stated number reaches it. For
         others: the loss that so many paths refute with probability 0.95, assuming the largest δ(ε)
         that the claim allows.
@@ -440,9 +450,37 @@ class TracedPrivacy(Sampled):
         if self.scope is Scope.TRANSCRIPT and not trace.values and trace.exact is None:
             forward, backward = (sample.with_departures() for sample in trace.samples)
             trace = replace(trace, forward=forward, backward=backward)
+        test = FormTest.of(self.guarantee, partial(self._forms, context.rng(1)), self.draws)
+        significance = context.significance if test is None else context.significance / 2
+        found = self._of_noise(trace, significance, witness)
+        if test is None or found.verdict is Verdict.REFUTED:
+            return found
+        evidence = test.evidence(self.guarantee, significance)
+        if evidence is None or not refutes(evidence):
+            return found
+        note = f"{_BY_FORM} {found.note}".strip()
+        verdict = decide(evidence)
+        return replace(
+            found, verdict=verdict, evidence=evidence, power=None, note=note, estimates=()
+        )
+
+    def _forms(self, rng: np.random.Generator, size: int) -> list[Counter[tuple[Atom, ...]]]:
+        """Return how often either input has an output of each form, in calls without a trace."""
+        inputs = self.neighbours.value, self.neighbours.neighbour
+        return [
+            Counter(self._form(x, seed) for seed in rng.integers(2**32, size=size).tolist())
+            for x in inputs
+        ]
+
+    def _form(self, x: Any, seed: int) -> tuple[Atom, ...]:
+        """Return the form of an output, with NumPy's types as Python's where these are alike."""
+        form = form_of(self.target.plainly(x, seed))
+        return form if self.representation is Representation.STRICT else of_python(form)
+
+    def _of_noise(self, trace: PairTrace, significance: float, witness: PlainData) -> Outcome:
+        """Return the outcome of the noise, whatever the form of the output."""
         if not trace.followed:
             return _unknown(self.guarantee, trace, witness)
-        significance = context.significance
         if self._is_composed(trace):
             significance /= 2
         composed = self._composed(trace, significance, witness)

@@ -426,7 +426,8 @@ def _shown_by(odds: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
     if not rarer and not trials:
         shows += f", which was {'as good as ' if event else ''}impossible"
     if trials:
-        return f"{change} {shows}; {_allowed(evidence)}. {_certified_otherwise(finding)}"
+        sure = _certified_otherwise(finding) if event else _certified(evidence)
+        return f"{change} {shows}; {_allowed(evidence)}. {sure}"
     quantity = Quantity(evidence["quantity"])
     exact = amount(quantity, evidence["value"], digits=telling_digits(evidence))
     found = _certified(evidence) or f"Exact: {exact}."

@@ -502,7 +502,7 @@ class TraceSearch:
             nothing = Remark(says=_UNSEEN, location=SourceLocation.of(*self.traced.home))
             trace = replace(trace, unfollowed=(nothing,))
         found = self._audit(pair, effort.paths).judge(trace, context)
-        if not trace.followed:
+        if not trace.followed and found.verdict is not Verdict.REFUTED:
             reason = str(trace.unfollowed[0])
             return TraceResult(outcome=found, trace=trace, pair=pair, reason=reason)
         named = trace.lines and not hides_infinity(trace)

@@ -12,8 +12,9 @@ import enum
 import math
 import re
 from collections import defaultdict
+from itertools import zip_longest
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -157,6 +158,7 @@ def _inside(value: Any, line: Line, depth: int) -> Iterator[Atom]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         listed = tuple(each.name for each in dataclasses.fields(value))
         parts = [getattr(value, each) for each in listed]
+        yield _TypeMark(f"{_named(type(value))} {listed}", f"with fields {', '.join(listed)}")
     else:
         raise UnfollowableError(f"the output is a {kind}, whose content is not known", line)
     yield f"{kind}({len(parts)})"
@@ -351,9 +353,14 @@ def _told_apart(outputs: Sequence[tuple[Atom, ...]]) -> tuple[Any, ...]:
         outer = {_container(outputs[place]) for place in places}
         for place in places if len(places) > 1 else ():
             form = _container(outputs[place]) if len(outer) == len(places) else ""
-            output = None if without_marks(outputs[place]) == (None,) else plain[place]
-            told[place] = {"output": output, "form": form or _form(outputs[place])}
+            told[place] = as_record(outputs[place], form)
     return tuple(told)
+
+
+def as_record(output: tuple[Atom, ...], form: str = "") -> Any:
+    """Return an output as plain data with its form in words."""
+    plain = None if without_marks(output) == (None,) else plain_output(output)
+    return {"output": plain, "form": form or _form(output)}
 
 
 def _printed(plain: Any) -> str:
@@ -375,11 +382,7 @@ def _container(output: tuple[Atom, ...]) -> str:
 def _form(output: tuple[Atom, ...]) -> str:
     """Return all that an output is beside its values: container, types, the sign of a zero."""
     container, values = _container(output), without_marks(output)
-    types = [
-        each.words or f"of type {each.name.removeprefix('builtins.')}"
-        for each in output
-        if isinstance(each, _TypeMark)
-    ]
+    types = [_words(each) for each in output if isinstance(each, _TypeMark)]
     if len(values) == 1 and not types:
         zero = isinstance(values[0], float) and not values[0]
         plain = _UNMARKED_FORMS.get(cast("Any", type(values[0])), "of type float")
@@ -387,7 +390,91 @@ def _form(output: tuple[Atom, ...]) -> str:
     return ", ".join(dict.fromkeys([each for each in (container, *types) if each]))
 
 
+def _words(mark: _TypeMark) -> str:
+    return mark.words or f"of type {mark.name.removeprefix('builtins.')}"
+
+
 _UNMARKED_FORMS = {str: "a text", type(None): "the value None", bytes: "of type bytes"}
+
+
+def same_numbers(first: tuple[Atom, ...], second: tuple[Atom, ...]) -> bool:
+    """Return True if two outputs hold the same numbers, whatever holds them and in any order.
+
+    Examples
+    --------
+    >>> same_numbers(("list(2)", _TypeMark("int"), 1, 0.5), ("tuple(2)", 0.5, 1.0))
+    True
+    """
+    return same_atoms(_numbers_of(first), _numbers_of(second))
+
+
+def _numbers_of(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    return tuple(
+        sorted((each for each in output if isinstance(each, int | float | complex)), key=_rank)
+    )
+
+
+def _rank(number: Any) -> tuple[bool, float, str]:
+    return number != number, complex(number).real, repr(number)  # noqa: PLR0124  (NaN)
+
+
+def form_of(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """Return an output without the values of its numbers: types, texts, and what holds them.
+
+    Examples
+    --------
+    >>> form_of(atoms_of([0.5, "a"], ("", 0)))
+    ('list(2)', '…', 'a')
+    """
+    plain = ("…j" if isinstance(each, complex) else each for each in output)
+    return tuple("…" if isinstance(each, int | float) else each for each in plain)
+
+
+def difference_in_form(first: tuple[Atom, ...], second: tuple[Atom, ...]) -> str:
+    """Return the first difference of two outputs with the same numbers, in words.
+
+    Examples
+    --------
+    >>> difference_in_form((0.5, _TypeMark("builtins.bool"), True), (0.5, _TypeMark("int32"), 1))
+    'holds True of type bool in place of 1 of type int32'
+    >>> difference_in_form(("list(1)", 0.5), ("tuple(1)", 0.5))
+    'is a list in place of a tuple'
+    """
+    for one, other in zip_longest(_with_forms(first), _with_forms(second), fillvalue=_MISSING):
+        if one.form != other.form or not same_atoms((one.atom,), (other.atom,)):
+            verb = "is" if one.holds and other.holds else "holds"
+            return f"{verb} {one.words} in place of {other.words}"
+    return ""
+
+
+class _Formed(NamedTuple):
+    """A value of an output with its type, dtype or the sign of a zero; or what holds others."""
+
+    atom: Atom
+    form: str
+    holds: bool = False
+
+    @property
+    def words(self) -> str:
+        value = f"{self.atom:.6g}" if isinstance(self.atom, float) else repr(self.atom)
+        return self.form if self.holds else f"{value} {self.form}".strip()
+
+
+_MISSING = _Formed("", "nothing", holds=True)
+
+
+def _with_forms(output: tuple[Atom, ...]) -> Iterator[_Formed]:
+    marks: list[_TypeMark] = []
+    for each in output:
+        if isinstance(each, _TypeMark):
+            marks.append(each)
+            continue
+        container = _container((each,)) if isinstance(each, str) else ""
+        form = ", ".join(filter(None, [container, *map(_words, marks)]))
+        if not form and not isinstance(each, str):
+            form = _form((each,))
+        yield _Formed(each, form, holds=bool(container))
+        marks.clear()
 
 
 def plain_output(atoms: Iterable[Atom]) -> Any:

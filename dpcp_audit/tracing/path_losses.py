@@ -25,7 +25,13 @@ from dpcp_audit.tracing.draws import (
     TraceEnd,
     UnfollowableError,
 )
-from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
+from dpcp_audit.tracing.outputs import (
+    ROUNDED,
+    difference_in_form,
+    same_atoms,
+    same_numbers,
+    without_marks,
+)
 from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import ForcedRun, changed_run
@@ -374,6 +380,8 @@ def _replayed(
         return _Divergence(departure=_Departure.WAY, says=says, line=line, blames=False)
     if not same_atoms(output, found):
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
+        if same_numbers(output, found):
+            says = f"the output {difference_in_form(found, output)}"
         again = ForcedRun(path.transcript, values=path.values)
         ran = target.lines_run(x, again, np.random.default_rng(seed))
         line = (target.home[0], ran[-1]) if ran else target.home

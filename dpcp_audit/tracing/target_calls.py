@@ -331,7 +331,9 @@ class TracedTarget:
         return atoms_of(self.function(copy.deepcopy(x), **keywords), self.home)
 
     def plainly(self, x: Any, seed: int) -> tuple[Atom, ...]:
-        """Call the target as it is, and leave the global generators as they were.
+        """Call the target as it is, with a seed for every generator that takes one.
+
+        The global generators are left as they were.
 
         Raises
         ------
@@ -339,6 +341,8 @@ class TracedTarget:
             If it raises an error.
         """
         held, own = np.random.get_state(), random.getstate()  # noqa: NPY002  (of other code)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        random.seed(seed)
         try:
             with np.errstate(all="ignore"):
                 return self.untraced(x, np.random.default_rng(seed))
