@@ -75,7 +75,7 @@ CHECKS = (
     Documented(
         "Reconstruction from a training", "dpcp_ledger.training.reconstruction.Reconstruction"
     ),
-    Documented("Success of an attack", "dpcp_ledger.training.extraction.AttackSuccess"),
+    Documented("Extraction of a model", "dpcp_ledger.training.extraction.HarderToExtract"),
     Documented("Coverage", "theorems.coverage_audit.CoverageAudit", ("coverage audit",)),
     Documented(
         "Duties of a calibrator",

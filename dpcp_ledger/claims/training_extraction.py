@@ -18,8 +18,8 @@ from dpcp_ledger.paper import Heading
 from dpcp_ledger.training.examples import DPSGD, SGD, Adam, Flaw, Poisson, digits
 from dpcp_ledger.training.extraction import (
     Answers,
+    HarderToExtract,
     Victim,
-    harder_to_extract,
 )
 from dpcp_ledger.training.reconstruction import Prior, Reconstruction, TraceAttack, simplex_prior
 
@@ -193,7 +193,7 @@ def _extraction_rows(data: Examples) -> list[Row]:
             f"A model of {harder.name.partition(',')[0]}, which is (ε, δ)-DP, {words}; DP does "
             "not promise so.",
             "P(fidelity > fidelity′) ≤ 1/2",
-            harder_to_extract(data, harder=harder, easier=easier),
+            HarderToExtract(data=data, harder=harder, easier=easier),
             subject="Trained models, extraction",
             fixed={"epsilon": 1.0, "delta": 1e-5},
         )

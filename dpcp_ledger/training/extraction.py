@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,84 +23,14 @@ from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.label_scores import prediction_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcp_audit.extensions.claims import (
         BoolArray,
         Context,
         FloatArray,
         IntArray,
         Outcome,
-        PlainData,
     )
     from dpcp_ledger.training.examples import DPSGD, Examples
-
-
-class Played(NamedTuple):
-    """Independent trials of an attack."""
-
-    hits: BoolArray
-    """Where it succeeded, shape (trials,)."""
-    note: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttackSuccess(Sampled):
-    """Test "the attack succeeds with a probability of at most ``claimed``" by independent trials.
-
-    :Null hypothesis: The attack succeeds with probability at most ``claimed``.
-    :Statistic: The number of successes among independent trials.
-    :Level: At most the significance: half of it on the side that refutes, by the Clopper–Pearson
-        limit.
-    :Power: The success probability that is refuted with probability 0.95.
-    :Reference: Clopper and Pearson (1934).
-
-    Parameters
-    ----------
-    of : str
-        Words for a success: "share of ...".
-    play : callable
-        ``play(trials, context)`` plays them.
-    claimed : float
-        In [0, 1].
-    trials, fewest : int
-        Numbers of trials, at effort 1 and at any effort.
-    witness : dict
-        The attack, as plain data.
-    """
-
-    of: str
-    play: Callable[[int, Context], Played]
-    claimed: float
-    trials: int
-    fewest: int
-    witness: PlainData
-
-    def __call__(self, context: Context) -> Outcome:
-        """Attack, and count the successes."""
-        count = max(self.fewest, round(self.trials * context.effort))
-        played = self.play(count, context)
-        hits = Count(of=self.of, hits=int(np.count_nonzero(played.hits)), trials=count)
-        return conclude(
-            of_rate(
-                Quantity.ATTACK_SUCCESS,
-                clopper_pearson(hits.hits, count, significance=context.significance),
-                hits,
-                claimed=self.claimed,
-                confidence=1 - context.significance,
-                detail=self.of,
-            ),
-            lambda: Power(
-                quantity=Quantity.ATTACK_SUCCESS,
-                smallest=rates.smallest_violation(
-                    self.claimed, count, significance=context.significance
-                ),
-                claimed=self.claimed,
-            ),
-            detect=math.inf,  # judged by whether anything could have been refuted
-            witness=self.witness | {"trials": count, "seed": context.seed},
-            note=played.note,
-        )
 
 
 _STEPS = 100
@@ -220,6 +149,8 @@ _TRAINED, _CALIBRATION, _QUERIES = 700, 100, 320
 """What the victim is trained on, what calibrates its sets and what is queried, in examples; the
 rest measures the agreement."""
 _ALPHA, _REPETITIONS = 0.1, 40
+_ALLOWED = 0.5
+"""The largest probability with which the harder one may be extracted better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,13 +181,20 @@ class _Extracted(NamedTuple):
     """Share of fresh inputs whose label the victim finds, shape (victims,)."""
 
 
-def harder_to_extract(data: Examples, *, harder: Victim, easier: Victim) -> AttackSuccess:
-    """Return the check of "this victim is harder to extract than that one", by surrogates of both.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HarderToExtract(Sampled):
+    """Test "this victim is harder to extract than that one", by surrogates of both.
 
-    In each repetition both are trained and queried on the same split. The claim is refuted where
-    the surrogate of the first certainly agrees better in more than half of the repetitions; ties
-    count for the claim. That it is not refuted says that these surrogates, of the victim's own
-    kind, did no better.
+    In each repetition both are trained and queried on the same split. Ties count for the claim.
+    That it is not refuted says that these surrogates, of the victim's own kind, did no better.
+
+    :Null hypothesis: The surrogate of the first agrees better with its victim with probability at
+        most 1/2.
+    :Statistic: The number of independent repetitions in which it does.
+    :Level: At most the significance: half of it on the side that refutes, by the Clopper–Pearson
+        limit.
+    :Power: The probability that is refuted with probability 0.95.
+    :Reference: Clopper and Pearson (1934).
 
     Parameters
     ----------
@@ -265,35 +203,52 @@ def harder_to_extract(data: Examples, *, harder: Victim, easier: Victim) -> Atta
     harder, easier : Victim
         In the claim's words.
     """
-    return AttackSuccess(
-        of=f"share of repetitions in which a surrogate agrees better with {harder.name} than "
-        f"with {easier.name}, after {_QUERIES} queries",
-        play=partial(_compared, data, harder, easier),
-        claimed=0.5,
-        trials=_REPETITIONS,
-        fewest=_REPETITIONS,
-        witness={
-            "harder": harder.name,
-            "easier": easier.name,
-            "noise_multipliers": [each.training.noise_multiplier for each in (harder, easier)],
-            "answers": [str(each.answers) for each in (harder, easier)],
-            "queries": _QUERIES,
-        },
-    )
 
+    data: Examples
+    harder: Victim
+    easier: Victim
 
-def _compared(
-    data: Examples, harder: Victim, easier: Victim, count: int, context: Context
-) -> Played:
-    """Train, query, fit, and compare the agreements."""
-    found = extracted(data, (harder, easier), count, context)
-    first, second = found
-    return Played(
-        first.fidelity > second.fidelity,
-        " ".join(
-            _sentence(victim.name, one) for victim, one in zip((harder, easier), found, strict=True)
-        ),
-    )
+    def __call__(self, context: Context) -> Outcome:
+        """Train, query, fit, and count in how many repetitions the first agrees better."""
+        victims = self.harder, self.easier
+        count = max(_REPETITIONS, round(_REPETITIONS * context.effort))
+        first, second = found = extracted(self.data, victims, count, context)
+        better = Count(
+            of="share of repetitions in which a surrogate agrees better with "
+            f"{self.harder.name} than with {self.easier.name}, after {_QUERIES} queries",
+            hits=int(np.count_nonzero(first.fidelity > second.fidelity)),
+            trials=count,
+        )
+        return conclude(
+            of_rate(
+                Quantity.ATTACK_SUCCESS,
+                clopper_pearson(better.hits, count, significance=context.significance),
+                better,
+                claimed=_ALLOWED,
+                confidence=1 - context.significance,
+                detail=better.of,
+            ),
+            lambda: Power(
+                quantity=Quantity.ATTACK_SUCCESS,
+                smallest=rates.smallest_violation(
+                    _ALLOWED, count, significance=context.significance
+                ),
+                claimed=_ALLOWED,
+            ),
+            detect=math.inf,  # judged by whether anything could have been refuted
+            witness={
+                "harder": self.harder.name,
+                "easier": self.easier.name,
+                "noise_multipliers": [each.training.noise_multiplier for each in victims],
+                "answers": [str(each.answers) for each in victims],
+                "queries": _QUERIES,
+                "trials": count,
+                "seed": context.seed,
+            },
+            note=" ".join(
+                _sentence(victim.name, one) for victim, one in zip(victims, found, strict=True)
+            ),
+        )
 
 
 def extracted(

@@ -57,7 +57,7 @@ CLAIMS = (
     RenyiDP(2.0, 1.0),
     GaussianDP(1.0),
 )
-OF_SHARES = {"AttackSuccess"}
+OF_SHARES = {"HarderToExtract"}
 """Checks of claims about a share of successes, which is what they show."""
 
 

@@ -16,7 +16,7 @@ from dpcp_ledger.mechanisms.histlap import SplitConformal
 from dpcp_ledger.mechanisms.label_scores import prediction_sets
 from dpcp_ledger.training import extraction as surrogates
 from dpcp_ledger.training.examples import DPSGD, Poisson, digits
-from dpcp_ledger.training.extraction import Answers, Victim, extracted, harder_to_extract
+from dpcp_ledger.training.extraction import Answers, HarderToExtract, Victim, extracted
 
 DIGITS = digits()
 PLAIN = DPSGD(
@@ -168,6 +168,6 @@ TWIN = replace(HIDDEN, name="twin", training=replace(PLAIN_SPLIT, learning_rate=
 )
 def test_claims_true_and_false(harder, easier, verdict) -> None:
     """Twins, which win half of the repetitions or fewer, are refuted with probability 5e-8."""
-    check = harder_to_extract(DIGITS, harder=harder, easier=easier)
+    check = HarderToExtract(data=DIGITS, harder=harder, easier=easier)
     context = Context(seed=0, name=f"{harder.name}-{easier.name}", significance=1e-7)
     assert check(context).verdict is verdict
