@@ -261,6 +261,7 @@ def kind(value: Value) -> str:
         Private: "the records",
         Weights: "weights",
         Noise: "noise",
+        Inverse: "a draw",
         Noisy: "a noisy value",
     }
     if is_public(value):

@@ -378,6 +378,7 @@ def _of_data(reader: Interpreter, rule: Rule, value: Value) -> Refusal:
         return reader.leak("a grid comes from the data without noise", _OF_ALL)
     squares = rule.name in {"np.std", "np.var"}
     hint = "add noise to the sum and to the sum of squares" if squares else ""
+    hint = "make it an array: u = np.array(...), u.max()" if rule.name in {"min", "max"} else hint
     name = rule.name.removeprefix("np.")
     return reader.refuse(f"{name} of {kind(value)} is not followed", hint)
 
