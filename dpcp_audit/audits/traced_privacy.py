@@ -465,12 +465,16 @@ class TracedPrivacy(Sampled):
         )
 
     def _forms(self, rng: np.random.Generator, size: int) -> list[Counter[tuple[Atom, ...]]]:
-        """Return how often either input has an output of each form, in calls without a trace."""
+        """Return how often either input has an output of each form, in calls without a trace.
+
+        Either input is called first at random: what changes from call to call tells none apart.
+        """
         inputs = self.neighbours.value, self.neighbours.neighbour
-        return [
-            Counter(self._form(x, seed) for seed in rng.integers(2**32, size=size).tolist())
-            for x in inputs
-        ]
+        counts: list[Counter[tuple[Atom, ...]]] = [Counter() for _ in inputs]
+        for seeds in rng.integers(2**32, size=(size, len(inputs))).tolist():
+            for place in rng.permutation(len(inputs)).tolist():
+                counts[place][self._form(inputs[place], seeds[place])] += 1
+        return counts
 
     def _form(self, x: Any, seed: int) -> tuple[Atom, ...]:
         """Return the form of an output, with NumPy's types as Python's where these are alike."""

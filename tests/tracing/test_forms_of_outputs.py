@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import OrderedDict, namedtuple
 from dataclasses import make_dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,17 @@ def test_texts_that_keep_a_claim_with_equality_are_not_refuted(epsilon) -> None:
     found = outcome(target, PureDP(epsilon), draws=200)
     assert found.traced.unfollowed
     assert found.verdict is not Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+def test_a_form_that_changes_from_call_to_call_alone_is_not_refuted() -> None:
+    calls = count()
+
+    def target(x, *, rng) -> Any:
+        noisy = float(sum(x)) + rng.laplace(scale=1.0)
+        return [noisy, "odd" if next(calls) % 2 else "even"]
+
+    assert outcome(target).verdict is not Verdict.REFUTED
 
 
 def test_untraced_calls_with_other_seeds_are_independent_whatever_they_draw_from() -> None:
