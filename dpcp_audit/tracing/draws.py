@@ -691,16 +691,13 @@ class DrawRegion:
 
     def narrowed(self, how: Ordering, bound: float, *, discrete: bool) -> DrawRegion:
         """Return the values z of the region with ``z how bound``."""
-        low, high, excluded = self.low, self.high, self.excluded
         if how is Ordering.EQUAL:
-            low, high = max(low, bound), min(high, bound)
-        elif how is Ordering.NOT_EQUAL:
-            excluded = excluded | {round(bound)} if _is_whole(bound) else excluded
-        elif how in _DOWNWARD:
-            high = min(high, _inside(bound, strict=how in _STRICT) if discrete else bound)
-        else:
-            low = max(low, -_inside(-bound, strict=how in _STRICT) if discrete else bound)
-        return DrawRegion(low, high, excluded)
+            return DrawRegion(max(self.low, bound), min(self.high, bound), self.excluded)
+        if how is Ordering.NOT_EQUAL:
+            excluded = {round(bound)} if _is_whole(bound) else frozenset[float]()
+            return DrawRegion(self.low, self.high, self.excluded | excluded)
+        low, high = narrowed_ends((self.low, self.high), how, bound, discrete=discrete)
+        return DrawRegion(float(low), float(high), self.excluded)
 
     def holds(self, z: float, *, slack: float) -> bool:
         """Return True if a value lies in the region, but for ``slack``."""
@@ -715,13 +712,23 @@ def _is_whole(number: float) -> bool:
     return math.isfinite(number) and abs(number - round(number)) <= _LATTICE
 
 
-def _inside(bound: float, *, strict: bool) -> float:
-    """Return the largest whole number below the bound, or at most it."""
-    if not math.isfinite(bound):
-        return bound
-    if _is_whole(bound):
-        return round(bound) - strict
-    return math.floor(bound)
+def narrowed_ends(
+    ends: tuple[Any, Any], how: Ordering, bound: Any, *, discrete: bool
+) -> tuple[Any, Any]:
+    """Return the ends of the values z between others with ``z how bound``; of arrays, of each."""
+    low, high = ends
+    strict = how in _STRICT
+    if how in _DOWNWARD:
+        return low, np.minimum(high, _whole_below(bound, strict=strict) if discrete else bound)
+    return np.maximum(low, -_whole_below(-bound, strict=strict) if discrete else bound), high
+
+
+def _whole_below(bound: Any, *, strict: bool) -> Any:
+    """Return the largest whole number below a bound, or at most it."""
+    whole = np.round(bound)
+    with np.errstate(invalid="ignore"):
+        on = np.abs(bound - whole) <= _LATTICE
+    return np.where(on, whole - strict, np.floor(bound))
 
 
 @dataclass(slots=True, eq=False)

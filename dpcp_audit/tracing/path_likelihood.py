@@ -26,6 +26,7 @@ from dpcp_audit.tracing.draws import (
     NeedsValuesError,
     Ordering,
     log_difference,
+    narrowed_ends,
 )
 
 if TYPE_CHECKING:
@@ -200,20 +201,8 @@ def bounds_of(
             return low, high, (bound, coefficient)
         if found is Ordering.NOT_EQUAL:
             raise NeedsValuesError("draws in a tree were compared for equality", leaf.line)
-        if found in {Ordering.LESS, Ordering.LESS_EQUAL}:
-            strict = found is Ordering.LESS
-            high = np.minimum(high, _end(bound, strict=strict) if discrete else bound)
-        else:
-            strict = found is Ordering.GREATER
-            low = np.maximum(low, -_end(-bound, strict=strict) if discrete else bound)
+        low, high = narrowed_ends((low, high), found, bound, discrete=discrete)
     return low, high, None
-
-
-def _end(bound: FloatArray, *, strict: bool) -> FloatArray:
-    """Return the largest whole number below a bound, or at most it."""
-    whole = np.round(bound)
-    on = np.abs(bound - whole) <= _LATTICE
-    return np.where(on, whole - strict, np.floor(bound))
 
 
 def _leaf_at(

@@ -340,9 +340,13 @@ class PathRun:
         return values
 
     def _asked(self, kind: Seen, cells: Any, plain: Any, line: Line) -> Any:
-        draws, offset, scale = cells["draw"], cells["offset"], np.abs(cells["scale"])
-        found = Observation(kind, None, draws, line, offset, scale, self.home is not None)
+        scales = np.abs(cells["scale"])
+        found = self._asked_of(kind, cells["draw"], line, cells["offset"], scales)
         return self.decided_all(found, plain)
+
+    def _asked_of(self, kind: Seen, draws: Any, line: Line, offset: Any, scale: Any) -> Observation:
+        """Return an observation without its result."""
+        return Observation(kind, None, draws, line, offset, scale, self.home is not None)
 
     def decided_all(self, found: Observation, plain: Any) -> Any:
         """Return the results of an observation of many draws; None where it is made one by one."""
@@ -363,15 +367,7 @@ class PathRun:
             return loc + scale * known
         line = self.home or target_line()
         size = float(np.abs(scale).max(initial=0.0))
-        found = Observation(
-            kind=Seen.VALUE,
-            result=None,
-            draws=(index,),
-            line=line,
-            offset=loc,
-            scale=size,
-            at_return=self.home is not None,
-        )
+        found = self._asked_of(Seen.VALUE, (index,), line, loc, size)
         result: FloatArray = self.decided(Question(found, values, {}))
         if not np.all(scale):
             raise UnfollowableError("noise of scale 0 is drawn in a tensor", line)
@@ -530,23 +526,12 @@ class PathRun:
             draw.joined = True
 
     def _found(self, kind: Seen, offset: float, terms: Terms, line: Line) -> Observation:
-        at_return = self.home is not None
-        if len(terms) == 1:
-            ((draw, scale),) = terms.items()
-            return Observation(kind, None, (draw.index,), line, offset, abs(scale), at_return)
         draws = tuple(sorted(draw.index for draw in terms))
-        return Observation(kind, None, draws, line, offset, 0.0, at_return)
+        scale = abs(next(iter(terms.values()))) if len(terms) == 1 else 0.0
+        return self._asked_of(kind, draws, line, offset, scale)
 
     def _settled(self, number: Traced, left: _Reduced, line: Line) -> Any:
-        found = Observation(
-            kind=Seen.SETTLED,
-            result=None,
-            draws=(),
-            line=line,
-            offset=left.offset,
-            scale=left.size,
-            at_return=self.home is not None,
-        )
+        found = self._asked_of(Seen.SETTLED, (), line, left.offset, left.size)
         return self.decided(Question(found, number.value, {}))
 
     def _reveal_but_one(self, terms: Terms) -> None:
