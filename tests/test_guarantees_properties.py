@@ -55,7 +55,7 @@ def test_closed_profile_is_the_generic_maximum(guarantee, epsilon) -> None:
     assert math.isclose(guarantee.delta_at(epsilon), generic, abs_tol=1e-6)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(guarantees, st.floats(0, 25), st.floats(0, 25))
 def test_profile_decreases_and_bounds_every_allowed_event(guarantee, first, second) -> None:
     low, high = sorted((first, second))
@@ -65,7 +65,7 @@ def test_profile_decreases_and_bounds_every_allowed_event(guarantee, first, seco
     assert (excess <= guarantee.delta_at(low) + 1e-6).all()
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)  # of two to three seconds each, where δ is a maximum over orders
 @given(guarantees, st.floats(0, 10))
 def test_epsilon_and_delta_round_trip(guarantee, epsilon) -> None:
     delta = guarantee.delta_at(epsilon)

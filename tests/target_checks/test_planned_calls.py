@@ -35,6 +35,8 @@ from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.planned_calls import ClaimAudit
+    from dpcp_audit.target_checks.target_claims import TargetClaim
+    from dpcp_audit.words.results import Outcome
 
 
 FEWEST = 2**17
@@ -218,18 +220,18 @@ def test_an_audit_without_a_stage_ends_with_its_budget(monkeypatch: pytest.Monke
         audit(CONTEXT)
 
 
-def looks_taken(monkeypatch: pytest.MonkeyPatch, *, epsilon: float) -> int:
-    """Return how often an audit that has all the time looks at the clock."""
-    timed_audit(monkeypatch, looks=1e9, epsilon=epsilon)(CONTEXT)
+def in_all_the_time(monkeypatch: pytest.MonkeyPatch, *, epsilon: float) -> tuple[Outcome, int]:
+    """Return the outcome of an audit, and how often it looks at the clock."""
+    whole = timed_audit(monkeypatch, looks=1e9, epsilon=epsilon)(CONTEXT)
     clock = time_limits.clock
     assert isinstance(clock, Clock)
-    return round(clock.seconds)
+    return whole, round(clock.seconds)
 
 
 def test_what_is_not_refuted_in_time_is_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the power of the calls that were made: no CONSISTENT depends on a clock."""
-    looks = looks_taken(monkeypatch, epsilon=1.0)
-    assert timed_audit(monkeypatch, looks=looks)(CONTEXT).verdict is Verdict.CONSISTENT
+    whole, looks = in_all_the_time(monkeypatch, epsilon=1.0)
+    assert whole.verdict is Verdict.CONSISTENT
     stopped = timed_audit(monkeypatch, looks=looks - 1)(CONTEXT)
     assert stopped.verdict is Verdict.INCONCLUSIVE
     assert "the budget of" in stopped.note
@@ -238,8 +240,7 @@ def test_what_is_not_refuted_in_time_is_inconclusive(monkeypatch: pytest.MonkeyP
 
 def test_what_is_refuted_in_time_stays_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is over while the refutation's pair is made simpler, or its loss is bounded."""
-    looks = looks_taken(monkeypatch, epsilon=0.2)
-    whole = timed_audit(monkeypatch, looks=looks, epsilon=0.2)(CONTEXT)
+    whole, looks = in_all_the_time(monkeypatch, epsilon=0.2)
     stopped = timed_audit(monkeypatch, looks=looks - 1, epsilon=0.2)(CONTEXT)
     assert whole.verdict is stopped.verdict is Verdict.REFUTED
     assert whole.evidence.lower > stopped.evidence.lower > 0.2
