@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.words.results import Outcome
 
 
 _NOTHING_ASSUMED = "none"
@@ -123,11 +124,17 @@ def _overview(suite: str, document: PlainData) -> PlainData:
     return overview
 
 
+def outcome_data(outcome: Outcome) -> dict[str, Any]:
+    """Return the fields of an outcome, and how many times the claim its power is."""
+    found = asdict(outcome)
+    if outcome.power is not None:
+        found["power"]["factor"] = outcome.power.factor
+    return found
+
+
 def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict[str, Any]:
     claim, outcome = finding.claim, finding.outcome
-    found = _NOTHING if outcome is None else asdict(outcome)
-    if outcome is not None and outcome.power is not None:
-        found["power"]["factor"] = outcome.power.factor
+    found = _NOTHING if outcome is None else outcome_data(outcome)
     return {
         "id": claim.id,
         "statement": finding.statement,

@@ -9,7 +9,7 @@ import re
 import shlex
 import time
 import warnings
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
@@ -29,6 +29,7 @@ from dpcp_audit.faces.pytest_plugin.session import (
     reference,
     worsening,
 )
+from dpcp_audit.reports.document import outcome_data
 from dpcp_audit.reports.sentences import (
     note_of,
     sentence,
@@ -443,7 +444,7 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
 
 def _plain(outcome: Outcome) -> PlainData:
     """Return an outcome as the sentences of reports read it."""
-    return plain_record(asdict(outcome))
+    return plain_record(outcome_data(outcome))
 
 
 def _not_proved(where: str, claim: Claim, outcome: Outcome) -> str:

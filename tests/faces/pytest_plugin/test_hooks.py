@@ -170,15 +170,19 @@ def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
     strict.assert_outcomes(failed=1)
 
 
-def test_a_warning_names_the_noise_that_the_proof_finds_too_small(pytester) -> None:
+@pytest.mark.parametrize(("scale", "false_alarm"), [("0.5", "1e-80"), ("0.9", "1e-4")])
+def test_a_warning_names_the_noise_that_the_proof_finds_too_small(
+    pytester, scale: str, false_alarm: str
+) -> None:
+    """Where the calls would catch no violation, and where they would catch a larger one."""
     tests = (
         "import numpy as np\nfrom dpcp_audit import PureDP\n"
-        "def less(scores, *, rng): return np.sum(scores) + rng.laplace(0, 0.5)\n"
+        f"def less(scores, *, rng): return np.sum(scores) + rng.laplace(0, {scale})\n"
         "def test_it(dp_audit): dp_audit.private(less, PureDP(1.0), n=20, draws=600, trace=False)\n"
     )
-    result = run(pytester, "-Wdefault", "--dp-audit-false-alarm=1e-80", tests=tests)
+    result = run(pytester, "-Wdefault", f"--dp-audit-false-alarm={false_alarm}", tests=tests)
     result.assert_outcomes(passed=1)
-    said = "Undecided: test_it.py:* adds Laplace noise of scale 0.5, and the source"
+    said = f"Undecided: test_it.py:* adds Laplace noise of scale {scale}, and the source"
     result.stdout.fnmatch_lines([f"*Warning: test_it.py:*: less: {said}*", f"    {said}*"])
     assert "raise draws" not in result.stdout.str()
 
