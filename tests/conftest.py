@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import compileall
 import gc
-import importlib.util
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from support.false_alarms import require_a_budget_that_is_kept, stated
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
 for of_terminals in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
     os.environ.pop(of_terminals, None)  # what is printed is the same wherever the tests are started
 os.environ.pop("SOURCE_DATE_EPOCH", None)
-collect_ignore_glob = [  # all files are searched for doctests
-    f"proving/*_functions_{name}.py"
-    for name, library in (("libraries", "diffprivlib"), ("opendp", "opendp"), ("torch", "torch"))
-    if importlib.util.find_spec(library) is None
-]
 KEEPS_NO_BYTECODE = sys.dont_write_bytecode
 sys.dont_write_bytecode = False  # while tests are collected, which are 600 files
 
@@ -75,6 +73,13 @@ SLOW_FILES = frozenset(
     }
 )
 """Files, from the folder of tests, that take ten seconds or more on one core."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Search no file of the tests for examples in docstrings: the package's have them."""
+    found = yield
+    return [each for each in found if type(each) is pytest.Module]
 
 
 @pytest.hookimpl(tryfirst=True)

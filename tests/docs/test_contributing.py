@@ -37,16 +37,6 @@ _LEFT_OUT = (".git", ".venv", ".*_cache", ".hypothesis", "_build", "dist", "buil
 """Of the copy; what Python keeps of its modules is copied, and of a changed file read anew."""
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-@pytest.mark.parametrize("name", DIFFS)
-def test_a_diff_applies(name: str) -> None:
-    command = ["git", "apply", "--check", "-"]
-    done = subprocess.run(
-        command, input=DIFFS[name], cwd=ROOT, text=True, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
 CLAIM = "conformal.split[side=upper,n=20]"
 TESTS = [
     "tests/docs/test_bibliography.py",

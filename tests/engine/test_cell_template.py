@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from support.unruly import doing
+from support.waiting import PATIENCE
 
 from dpcp_audit.engine import cell_template
 from dpcp_audit.engine.runner import Engine, hire
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.skipif(not cell_template.FORKS, reason="processes are n
 def answer(what: Callable[[], Any]) -> Any:
     """Return what a function returns in a cell of its own."""
     with closing(WorkerProcess()) as cell:
-        return data(cell.run(named("a", what), Limits(seconds=60.0)))
+        return data(cell.run(named("a", what), Limits(seconds=PATIENCE)))
 
 
 def named(name: str, what: Callable[[], Any]) -> Task:
@@ -100,7 +101,7 @@ def test_a_target_leaves_nothing_to_the_next_check(suite, kept) -> None:
         np._dpcp_audit_planted = True  # type: ignore[attr-defined]
         return found
 
-    crew = hire(Engine(), Limits(seconds=60.0), suite)
+    crew = hire(Engine(), Limits(seconds=PATIENCE), suite)
     try:
         tasks = [named(name, remembered) for name in ("a", "a", "b")]
         assert [data(done) for done in crew.results(tasks)] == [False, True, kept]
@@ -129,7 +130,7 @@ def test_code_under_audit_may_run_a_suite_of_its_own(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,  # it used to wait for ever
+        timeout=PATIENCE,  # it used to wait for ever
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
