@@ -170,15 +170,18 @@ def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
     strict.assert_outcomes(failed=1)
 
 
-@pytest.mark.parametrize(("scale", "false_alarm"), [("0.5", "1e-80"), ("0.9", "1e-4")])
+@pytest.mark.parametrize(
+    ("scale", "draws", "false_alarm"), [("0.5", 600, "1e-80"), ("0.9", 4000, "1e-4")]
+)
 def test_a_warning_names_the_noise_that_the_proof_finds_too_small(
-    pytester, scale: str, false_alarm: str
+    pytester, scale: str, draws: int, false_alarm: str
 ) -> None:
     """Where the calls would catch no violation, and where they would catch a larger one."""
     tests = (
         "import numpy as np\nfrom dpcp_audit import PureDP\n"
         f"def less(scores, *, rng): return np.sum(scores) + rng.laplace(0, {scale})\n"
-        "def test_it(dp_audit): dp_audit.private(less, PureDP(1.0), n=20, draws=600, trace=False)\n"
+        "def test_it(dp_audit):\n"
+        f"    dp_audit.private(less, PureDP(1.0), n=20, draws={draws}, trace=False)\n"
     )
     result = run(pytester, "-Wdefault", f"--dp-audit-false-alarm={false_alarm}", tests=tests)
     result.assert_outcomes(passed=1)
