@@ -44,7 +44,7 @@ def test_the_file_is_green_as_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.known_bad
 def test_half_of_the_noise_is_refuted(tmp_path: Path) -> None:
     """By its outputs; a trace of them would take ten seconds more."""
-    few = "trace=False, draws=10_000,"
+    few = "trace=False, draws=60_000,"
     ((privacy,),) = written(tmp_path, "privacy", noise="1 / EPSILON", settings=few)
     assert privacy.verdict is dp.Verdict.REFUTED
 
