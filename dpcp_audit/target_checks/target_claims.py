@@ -87,7 +87,8 @@ class TargetPrivacy(TargetClaim):
                 proof = SourceProof.of(self.spec, self.guarantee, target)
             if proof is None or not proof.proved or not answers(self.spec, target, context):
                 return self.audit.planned().beside(proof, target, context)
-            return self._beside_bits(proof.outcome(), target, context)
+            proved = proof.outcome()
+            return self._beside_bits(proved, target, context) if self._bits_count else proved
 
     def decided(self, target: Target, context: Context) -> Outcome | None:
         """Return the outcome of a claim that the source proves, unless last bits count."""
@@ -105,9 +106,7 @@ class TargetPrivacy(TargetClaim):
         return self.spec.representation is Representation.STRICT and self.spec.shuffle_n is None
 
     def _beside_bits(self, proved: Outcome, target: Target, context: Context) -> Outcome:
-        """Return a proof's outcome; where last bits count, that of outputs that refute it."""
-        if not self._bits_count:
-            return proved
+        """Return a proof's outcome, or that of outputs whose last bits refute it."""
         sampled = self.audit.planned().sampled(target, context)
         if sampled.verdict is Verdict.REFUTED:
             return sampled
