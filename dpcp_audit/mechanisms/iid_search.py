@@ -12,7 +12,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dpcp_audit.laws.populations import Population
-    from dpcp_audit.mechanisms.pcoqs import PCOQS
     from dpcp_audit.words.validate import BoolArray, FloatArray, IntArray
 
 
@@ -47,25 +46,34 @@ class _Bracket(NamedTuple):
 class _Search:
     """Trials of the search, with the counts that each of them has drawn."""
 
-    def __init__(self, mechanism: PCOQS, population: Population, *, n: int, trials: int) -> None:
-        self._mechanism, self._population, self._n = mechanism, population, n
-        self._left, self._right = (np.full(trials, end) for end in mechanism.bounds)
+    def __init__(
+        self, population: Population, *, n: int, bounds: tuple[float, float], trials: int
+    ) -> None:
+        self._population, self._n = population, n
+        self._left, self._right = (np.full(trials, end) for end in bounds)
         self._bracket = _Bracket(
             np.zeros(trials), np.zeros(trials), np.ones(trials), np.full(trials, float(n))
         )
         self._counted: list[tuple[FloatArray, FloatArray]] = []
         """The levels of F that were counted in each round, and their counts."""
 
-    def run(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    def run(
+        self,
+        *,
+        rank: int,
+        noise_scale: float,
+        resolution: float,
+        rounds: int,
+        rng: np.random.Generator,
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the thresholds and the counts of scores at or below them."""
-        mechanism, rank = self._mechanism, self._mechanism.rank(self._n)
-        for _ in range(mechanism.rounds):
+        for _ in range(rounds):
             middle, level, count = self._at_middle(rng)
             self._counted.append((level, count))
-            noise = mechanism.noise_scale * rng.standard_normal(count.size)
+            noise = noise_scale * rng.standard_normal(count.size)
             below = count + noise < rank
             self._bracket = self._bracket.narrowed(below, level, count)
-            self._left = np.where(below, middle + mechanism.resolution, self._left)
+            self._left = np.where(below, middle + resolution, self._left)
             self._right = np.where(below, self._right, middle)
         threshold, _, count = self._at_middle(rng)
         return threshold, count
@@ -96,7 +104,16 @@ class _Search:
 
 
 def iid_trials(
-    mechanism: PCOQS, population: Population, *, n: int, trials: int, rng: np.random.Generator
+    population: Population,
+    *,
+    n: int,
+    rank: int,
+    noise_scale: float,
+    bounds: tuple[float, float],
+    resolution: float,
+    rounds: int,
+    trials: int,
+    rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the thresholds of searches on n i.i.d. scores, and the scores at or below them.
 
@@ -104,12 +121,21 @@ def iid_trials(
     ----------
     population : Population
         The law of the scores; atoms are allowed.
+    n, rank : int
+        Number of scores and the rank searched for, 1 <= rank <= n + 1.
+    noise_scale : float
+        Standard deviation of the noise of a count.
 
     Returns
     -------
     tuple of ndarray, each of shape (trials,)
     """
     sizes = [min(_CHUNK, trials - start) for start in range(0, trials, _CHUNK)]
-    parts = [_Search(mechanism, population, n=n, trials=size).run(rng) for size in sizes]
+    parts = [
+        _Search(population, n=n, bounds=bounds, trials=size).run(
+            rank=rank, noise_scale=noise_scale, resolution=resolution, rounds=rounds, rng=rng
+        )
+        for size in sizes
+    ]
     threshold, count = (np.concatenate(column) for column in zip(*parts, strict=True))
     return threshold, count

@@ -311,10 +311,19 @@ class PCOQS:
         if n > 2**53:
             raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
         self._hold(population)
+        generator, rank = _validate.generator(rng), self.rank(n)
         threshold, count = iid_trials(
-            self, population, n=n, trials=trials, rng=_validate.generator(rng)
+            population,
+            n=n,
+            rank=rank,
+            noise_scale=self.noise_scale,
+            bounds=self.bounds,
+            resolution=self.resolution,
+            rounds=self.rounds,
+            trials=trials,
+            rng=generator,
         )
-        return _SearchTrials(threshold, population.cdf(threshold), np.abs(count - self.rank(n)))
+        return _SearchTrials(threshold, population.cdf(threshold), np.abs(count - rank))
 
     def _hold(self, population: Population) -> None:
         """Refuse a population with more than 1e-12 of its mass outside the bounds."""
