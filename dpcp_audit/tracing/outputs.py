@@ -12,7 +12,6 @@ import enum
 import math
 import re
 from collections import defaultdict
-from itertools import zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -397,27 +396,6 @@ def _words(mark: _TypeMark) -> str:
 _UNMARKED_FORMS = {str: "a text", type(None): "the value None", bytes: "of type bytes"}
 
 
-def same_numbers(first: tuple[Atom, ...], second: tuple[Atom, ...]) -> bool:
-    """Return True if two outputs hold the same numbers, whatever holds them and in any order.
-
-    Examples
-    --------
-    >>> same_numbers(("list(2)", _TypeMark("int"), 1, 0.5), ("tuple(2)", 0.5, 1.0))
-    True
-    """
-    return same_atoms(_numbers_of(first), _numbers_of(second))
-
-
-def _numbers_of(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    return tuple(
-        sorted((each for each in output if isinstance(each, int | float | complex)), key=_rank)
-    )
-
-
-def _rank(number: Any) -> tuple[bool, float, str]:
-    return number != number, complex(number).real, repr(number)  # noqa: PLR0124  (NaN)
-
-
 def form_of(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
     """Return an output without the values of its numbers: types, texts, and what holds them.
 
@@ -431,49 +409,44 @@ def form_of(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
 
 
 def difference_in_form(first: tuple[Atom, ...], second: tuple[Atom, ...]) -> str:
-    """Return the first difference of two outputs with the same numbers, in words.
+    """Return the first difference of the forms of two outputs, in words; "" if there is none.
 
     Examples
     --------
     >>> difference_in_form((0.5, _TypeMark("builtins.bool"), True), (0.5, _TypeMark("int32"), 1))
-    'holds True of type bool in place of 1 of type int32'
+    'True of type bool in place of 1 of type int32'
     >>> difference_in_form(("list(1)", 0.5), ("tuple(1)", 0.5))
-    'is a list in place of a tuple'
+    'a list in place of a tuple'
     """
-    for one, other in zip_longest(_with_forms(first), _with_forms(second), fillvalue=_MISSING):
-        if one.form != other.form or not same_atoms((one.atom,), (other.atom,)):
-            verb = "is" if one.holds and other.holds else "holds"
-            return f"{verb} {one.words} in place of {other.words}"
-    return ""
+    if form_of(first) == form_of(second):
+        return ""
+    pairs = zip(_with_forms(first), _with_forms(second), strict=False)
+    differing = (pair for pair in pairs if pair[0].form != pair[1].form)
+    return next((f"{one.words} in place of {other.words}" for one, other in differing), "")
 
 
 class _Formed(NamedTuple):
-    """A value of an output with its type, dtype or the sign of a zero; or what holds others."""
+    """The form of a value of an output, and both as a reader sees them."""
 
-    atom: Atom
     form: str
-    holds: bool = False
-
-    @property
-    def words(self) -> str:
-        value = f"{self.atom:.6g}" if isinstance(self.atom, float) else repr(self.atom)
-        return self.form if self.holds else f"{value} {self.form}".strip()
-
-
-_MISSING = _Formed("", "nothing", holds=True)
+    words: str
 
 
 def _with_forms(output: tuple[Atom, ...]) -> Iterator[_Formed]:
-    marks: list[_TypeMark] = []
+    marks: list[str] = []
     for each in output:
         if isinstance(each, _TypeMark):
-            marks.append(each)
+            marks.append(_words(each))
             continue
         container = _container((each,)) if isinstance(each, str) else ""
-        form = ", ".join(filter(None, [container, *map(_words, marks)]))
-        if not form and not isinstance(each, str):
-            form = _form((each,))
-        yield _Formed(each, form, holds=bool(container))
+        value = f"{each:.6g}" if isinstance(each, float) else repr(each)
+        form = ", ".join([container, *marks] if container else marks)
+        if isinstance(each, str):
+            form = form if container else f"{value} {form}".strip()
+            yield _Formed(form, form)
+        else:
+            form = form or _form((each,))
+            yield _Formed(form, f"{value} {form}")
         marks.clear()
 
 

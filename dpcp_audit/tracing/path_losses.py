@@ -29,7 +29,6 @@ from dpcp_audit.tracing.outputs import (
     ROUNDED,
     difference_in_form,
     same_atoms,
-    same_numbers,
     without_marks,
 )
 from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
@@ -380,8 +379,8 @@ def _replayed(
         return _Divergence(departure=_Departure.WAY, says=says, line=line, blames=False)
     if not same_atoms(output, found):
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
-        if same_numbers(output, found):
-            says = f"the output {difference_in_form(found, output)}"
+        if form := difference_in_form(found, output):
+            says = f"the output holds {form}"
         again = ForcedRun(path.transcript, values=path.values)
         ran = target.lines_run(x, again, np.random.default_rng(seed))
         line = (target.home[0], ran[-1]) if ran else target.home

@@ -100,7 +100,7 @@ def test_all_these_forms_at_once_are_not_refuted_where_they_are_the_same_on_both
         ("True for 1", "holds True of type bool in place of 1 of type int"),
         ("int32 for int", "holds 1 of type numpy.int32 in place of 1 of type int"),
         ("a negative zero", "holds -0 with a minus sign in place of 0 with a plus sign"),
-        ("a tuple", "is a tuple in place of a list"),
+        ("a tuple", "holds a tuple in place of a list"),
         ("fields of a dataclass", "with fields total, count in place of a Given, with fields c"),
         ("a text of another type", "test_forms_of_outputs.Tag in place of 'a'"),
         ("int32 for int64", "holds 1 of dtype int32 in place of 1 of dtype int64"),
