@@ -14,6 +14,7 @@ import pytest
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.checks import Context
+from dpcp_audit.words.evidence import Representation
 from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
 from dpcp_audit.words.results import Verdict
 
@@ -72,10 +73,13 @@ def noisy(form, *, leaks: bool) -> Any:
     return target
 
 
-def outcome(target, guarantee=CLAIM, *, draws=20) -> Any:
-    pair = Neighbours(relation=Relation.SUBSTITUTION, value=ZERO, neighbour=ONE)
+def outcome(target, guarantee=CLAIM, *, draws=20, **options: Any) -> Any:
     audit = TracedPrivacy(
-        target=TracedTarget.of(target, {}), guarantee=guarantee, neighbours=pair, draws=draws
+        target=TracedTarget.of(target, {}),
+        guarantee=guarantee,
+        neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=ZERO, neighbour=ONE),
+        draws=draws,
+        **options,
     )
     return audit(Context(seed=0, name="forms", significance=1e-6))
 
@@ -92,6 +96,16 @@ def test_all_these_forms_at_once_are_not_refuted_where_they_are_the_same_on_both
         return [form(v, s) for form in FORMS.values()]
 
     assert outcome(noisy(each, leaks=False)).verdict is not Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("kind", [np.int64, np.float64, np.bool_, np.str_])
+def test_numpys_own_types_tell_inputs_apart_where_the_way_of_writing_counts(kind) -> None:
+    plain = kind(1).item()
+    target = noisy(lambda v, s: [v, kind(plain) if s else plain], leaks=True)
+    assert outcome(target).verdict is not Verdict.REFUTED
+    strict = outcome(target, representation=Representation.STRICT)
+    assert strict.verdict is Verdict.REFUTED
 
 
 @pytest.mark.parametrize(
