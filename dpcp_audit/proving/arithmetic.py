@@ -538,7 +538,8 @@ def _by_count(reading: Interpreter, name: str, a: Value, b: Value) -> Statistic 
     floats = x.floats or name == "Div" or isinstance(y, PublicFloat)
     found = replace(x.times(by.factor.times(most)), size=size, floats=floats, integer=False)
     rise = max(x.rise + by.power, 0)
-    return in_range(reading, replace(found, per=per, rise=rise, scaled=reading.line))
+    found = replace(found, name=next(tokens), per=per, rise=rise, scaled=reading.line)
+    return in_range(reading, found)
 
 
 def _entries(value: Value) -> list[Any]:

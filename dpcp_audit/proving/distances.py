@@ -257,6 +257,7 @@ class Statistic:
             topped=self.topped and factor.sign > 0,
             scaled=self.scaled,
             rise=self.rise,
+            name=hash((self.name, factor)),  # the same product has the same name
         )
 
     def plus(self, other: Statistic) -> Statistic:

@@ -178,6 +178,10 @@ class Reader(Expressions):
         """Return the entries of a comprehension, or one value that stands for each record's."""
         if any(each.is_async for each in node.generators):
             raise self.refuse("an asynchronous comprehension")
+        found_entries = self.through_entries(node.generators[0], node.elt)
+        if found_entries is not None and len(node.generators) == 1:
+            generator, elt = found_entries
+            node = ast.copy_location(type(node)(elt, [generator]), node)
         with self.scope():
             first = self.read(node.generators[0].iter)
             if isinstance(first, Records | Together | torch_values.Each):

@@ -84,24 +84,28 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
     zero = next((x for x in (a, b) if is_scalar(x) and x == 0), None)
     if name == "Add" and zero is not None:
         return b if a is zero else a
-    if isinstance(a, Weight) and isinstance(b, Weight) and not a.over and not b.over:
-        if name == "Add":
-            return Weight(a.exponents + b.exponents, a.names + b.names)
-        if name == "Div" and len(a.names) == 1 and a.names[0] in b.names:
-            return replace(a, over=b.names)
-    if name == "Div" and isinstance(a, Weight) and isinstance(b, Weights):
-        own = b.total and not b.normalised
-        names = b.token if own and isinstance(b.token, tuple) else ()
-        if len(a.names) == 1 and a.names[0] in names and not a.over:
-            return replace(a, over=names)
-    own = isinstance(a, Weights) and isinstance(b, Weight) and a.token == b.names and not b.over
-    if name == "Div" and own and not (a.normalised or a.total):
+    if name == "Add" and isinstance(a, Weight) and isinstance(b, Weight) and not (a.over or b.over):
+        return Weight(a.exponents + b.exponents, a.names + b.names)
+    names = _all_of_sum(b) if name == "Div" else ()
+    if isinstance(a, Weight) and len(a.names) == 1 and a.names[0] in names and not a.over:
+        return replace(a, over=names)
+    if isinstance(a, Weights) and a.token == names and not (a.normalised or a.total):
         return replace(a, normalised=True)
     raise reader.refuse(f"{name} of a weight, not with the sum of all weights")
 
 
+def _all_of_sum(value: Value) -> tuple[int, ...]:
+    """Return the names of the weights of which a value is the sum; () of any other value."""
+    if isinstance(value, Weight) and not value.over:
+        return value.names
+    if not isinstance(value, Weights) or not value.total or value.normalised:
+        return ()
+    return value.token if isinstance(value.token, tuple) else ()
+
+
 def names_of(items: tuple[Value, ...]) -> tuple[int, ...]:
     """Return the names of weights that all are, or none is, over their own sum; else ()."""
-    names = tuple(each.names[0] for each in items if isinstance(each, Weight))
-    alike = {each.over for each in items if isinstance(each, Weight) and len(each.names) == 1}
-    return names if len(names) == len(items) and alike in ({()}, {names}) else ()
+    single = [each for each in items if isinstance(each, Weight) and len(each.names) == 1]
+    names = tuple(each.names[0] for each in single)
+    alike = {each.over for each in single} in ({()}, {names})
+    return names if alike and len(names) == len(items) else ()

@@ -7,8 +7,10 @@ A loop over records that adds to counters is a sum for each.
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcp_audit.proving import gathering, loop_forms, rejection, torch_loops
@@ -48,6 +50,7 @@ MOST_STEPS = 200_000
 """Expressions that are read at most."""
 _MOST_ROUNDS = 5_000
 """Rounds of a loop by ``while``."""
+_RANGE, _LEN = ast.Name("range", ast.Load()), ast.Name("len", ast.Load())
 _MOST_EXITS = 500
 """Rounds of a loop that each may be the last, as far as is known: each has paths of its own."""
 
@@ -61,7 +64,24 @@ class Loops(Statements):
     filled: dict[int, Contents]
     single: Any
 
+    def through_entries(self, node: ast.For | ast.comprehension, *parts: ast.AST) -> Any:
+        """Return a loop through the places of records as one through these; None of any other.
+
+        After it the place has a value that is not known here.
+        """
+        found = over_entries(node, *parts)
+        if found is None or self.read(ast.copy_location(_RANGE, node.target)) is not range:
+            return None
+        plainly = self.read(ast.copy_location(_LEN, node.target)) is len
+        return found if plainly and isinstance(self.read(found[0].iter), Records) else None
+
     def _do_For(self, node: ast.For) -> Ends:
+        frame, places = self.path.frames[self.frame], names_in(node.target)
+        found = None if places & frame.of_others else self.through_entries(node)
+        if found is not None:
+            for each in places & frame.variables.keys():
+                del frame.variables[each]
+            (node,) = found
         chosen = loop_forms.permute_and_flip(self, node)
         if chosen is not None:
             says = "permute-and-flip goes on after a coin shows heads"
@@ -385,6 +405,61 @@ class Loops(Statements):
             "a loop whose length is not known beforehand",
             "bound the number of rounds: for _ in range(k)",
         )
+
+
+_BINDING = (ast.arg, ast.FunctionDef, ast.ClassDef, ast.Try, ast.alias, ast.match_case)
+"""What may give a name a value without being a name in source."""
+
+
+class _Entries(ast.NodeTransformer):
+    """Puts ``item`` in place of ``values[i]``; ``others`` tells of another use of either name."""
+
+    def __init__(self, values: str, place: str, item: str) -> None:
+        self.values, self.place, self.item = values, place, item
+        self.others = False
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Replace an entry at the place."""
+        parts = [each.id if isinstance(each, ast.Name) else "" for each in (node.value, node.slice)]
+        if parts == [self.values, self.place] and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(ast.Name(self.item, ast.Load()), node)
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Keep in mind that the values, or the place, are used otherwise."""
+        self.others = self.others or node.id in {self.values, self.place}
+        return node
+
+
+@lru_cache(maxsize=256)
+def over_entries(node: ast.For | ast.comprehension, *parts: ast.AST) -> Any:
+    """Return ``for i in range(len(values))`` as a loop through the values; None of any other loop.
+
+    The values and the place have no other use in it than ``values[i]``. ``parts`` are read in the
+    loop besides; the loop and these are returned.
+    """
+    match node.target, node.iter:
+        case (
+            ast.Name(id=place),
+            ast.Call(
+                func=ast.Name(id="range"),
+                args=[ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=values)], keywords=[])],
+                keywords=[],
+            ),
+        ):
+            made = _Entries(values, place, f"an entry of {values}")
+        case _:
+            return None
+    if any(isinstance(each, _BINDING) for part in (node, *parts) for each in ast.walk(part)):
+        return None
+    copies: list[Any] = [copy.deepcopy(each) for each in (node, *parts)]
+    loop = copies[0]
+    loop.target, loop.iter = ast.Name(made.item, ast.Store()), ast.Constant(None)
+    found = [made.visit(each) for each in copies]
+    loop.iter = ast.Name(values, ast.Load())
+    for each in (loop.target, loop.iter):
+        ast.copy_location(each, node.target)
+    return None if made.others else found
 
 
 def _has_places(cells: Contents, first: int, last: int) -> bool:

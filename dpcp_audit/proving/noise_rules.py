@@ -491,6 +491,4 @@ def softened(reader: Interpreter, x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
     require_fine(reader, x, COARSE)
     line = x.scaled or reader.line
-    return Weights(
-        x.shape, x.span, next(tokens), topped=x.topped, line=line, cell=x.cell, where=x.where
-    )
+    return Weights(x.shape, x.span, x.name, topped=x.topped, line=line, cell=x.cell, where=x.where)

@@ -182,7 +182,7 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
     if isinstance(a, PublicAnswer):
         return int(a.holds)
     if isinstance(a, Statistic) and a.shape == () and a.integer:
-        return replace(a, floats=False)
+        return replace(a, floats=False, name=next(tokens))
     if isinstance(a, Noise) and a.shape == () and a.whole and not a.moved:
         return a
     if isinstance(a, Records) and a.single and a.boolean:

@@ -305,9 +305,10 @@ def scipy_law(value: Any) -> Distribution | None:
     return None
 
 
-def _is_unchanged(law: Any) -> bool:
+def _is_unchanged(law: object) -> bool:
     """Return True if the methods of a law that draw are SciPy's, and its generator is NumPy's."""
-    own = vars(law).get("_random_state") is _GLOBAL and vars(law).keys().isdisjoint(_DRAWING)
+    held = vars(law)
+    own = held.get("_random_state") is _GLOBAL and held.keys().isdisjoint(_DRAWING)
     return own and all(_is_genuine(getattr(type(law), name), "scipy") for name in _DRAWING)
 
 
@@ -446,6 +447,11 @@ def _accumulate(reader: Interpreter, args: list[Value], kw: dict[str, Value]) ->
     return Once(tuple(found), tuple(args))
 
 
+def _pairwise(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
+    items = reader.entries(args[0], "what is taken in pairs")
+    return Once(tuple(itertools.pairwise(items)), tuple(args))
+
+
 def _add_at(reader: Any, args: list[Value], kw: dict[str, Value]) -> None:
     if len(args) != 3 or kw:
         raise reader.refuse("np.add.at with arguments that are not known")
@@ -531,6 +537,7 @@ SPECIAL: dict[Any, Callable[[Any, list[Value], dict[str, Value]], Value]] = {
     enumerate: _enumerate,
     reversed: _reversed,
     itertools.accumulate: _accumulate,
+    itertools.pairwise: _pairwise,
     np.add.at: _add_at,
     list: _list,
     tuple: _tuple,

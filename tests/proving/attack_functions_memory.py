@@ -316,11 +316,6 @@ def box_shared(scores, *, rng):
     return a.w[0] + rng.laplace(0, 1.0)
 
 
-@attack("a law of SciPy draws from a generator of its own, which anyone may set", n=8)
-def law_of_its_own_generator(scores, *, rng):
-    return np.sum(scores) + stats.laplace.rvs(0, 1.0)
-
-
 class Factor(np.float64):
     __module__ = "numpy"
 

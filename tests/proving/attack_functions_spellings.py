@@ -458,6 +458,20 @@ def of_the_largest_weight(scores, *, rng):
     return rng.choice(3, p=[weights[0] / total, weights[0] / total, weights[2] / total])
 
 
+def weights_that_are_joined(scores, *, rng):
+    far = math.exp(5.0 * np.sum(scores > 0.5) / 2)
+    near = [math.exp(u / 100) for u in _utilities(scores)]
+    weights = np.array([near[0] + far, near[1]])
+    return rng.choice(2, p=weights / np.sum(weights))
+
+
+def weights_that_are_joined_in_a_list(scores, *, rng):
+    near = [math.exp(u / 100) for u in _utilities(scores)]
+    weights = [near[0] + math.exp(5.0 * np.sum(scores > 0.5) / 2), near[1]]
+    total = sum(weights)
+    return rng.choice(2, p=[w / total for w in weights])
+
+
 def weights_that_are_returned(scores, *, rng):
     weights = [math.exp(u / 2) for u in _utilities(scores)]
     return sum(weights), rng.choice(3, p=np.array(weights) / sum(weights))
@@ -526,6 +540,7 @@ def steep_law_by_logarithms(scores, *, rng):
 
 
 for each in (too_steep_in_a_list, over_a_part_of_the_sum, of_the_largest_weight,
+             weights_that_are_joined, weights_that_are_joined_in_a_list,
              weights_that_are_returned, weight_as_a_scale, weights_over_a_sum_that_is_one,
              listed_weights_over_a_sum_that_is_one, chosen_twice, chosen_by_cumulative_weights,
              chosen_among_the_scores, chosen_among_counts, weights_of_a_branch,
@@ -930,3 +945,99 @@ for each in (too_little_of_a_uniform_draw, one_uniform_draw_on_two_sums,
              uniform_draw_of_the_data, uniform_draw_of_other_ends, seeded_uniform_draw,
              scale_of_the_data, rounded_after_the_sign):  # fmt: skip
     add(each, "the draw is shown, or the noise is another one")
+
+
+# ---------------------------------------------------------------------- loops through places
+
+
+def weighed_by_places(scores, *, rng):
+    total = 0.0
+    for i in range(len(scores)):
+        total += i * scores[i]
+    return total + rng.laplace(0.0, 1.0)
+
+
+def changed_between_places(scores, *, rng):
+    total = 0.0
+    for i in range(len(scores)):
+        scores = scores * 2
+        total += scores[i]
+    return total + rng.laplace(0.0, 1.0)
+
+
+def place_after_the_loop(scores, *, rng):
+    i, total = 0, 0.0
+    for i in range(len(scores)):
+        total += scores[i]
+    return total + rng.laplace(0.0, 1.0 if i == 0 else 0.1)
+
+
+def place_of_another_function(scores, *, rng):
+    i = 0
+
+    def added():
+        nonlocal i
+        total = 0.0
+        for i in range(len(scores)):
+            total += scores[i]
+        return total
+
+    return added() + rng.laplace(0.0, 1.0 if i == 0 else 0.1)
+
+
+def place_that_a_function_reads(scores, *, rng):
+    i, total = 0, 0.0
+
+    def last():
+        return i
+
+    for i in range(len(scores)):
+        total += scores[i]
+    return total + rng.laplace(0.0, 1.0 if last() == 0 else 0.1)
+
+
+def own_range(scores, *, rng):
+    def range(number):
+        return [0] * number
+
+    total = 0.0
+    for i in range(len(scores)):
+        total += scores[i]
+    return total + rng.laplace(0.0, 1.0)
+
+
+def own_place_of_a_lambda(scores, *, rng):
+    total = 0.0
+    for i in range(len(scores)):
+        total += (lambda i: scores[i])(0)
+    return total + rng.laplace(0.0, 1.0)
+
+
+def inner_place(scores, *, rng):
+    return sum([sum([scores[i] for i in (0, 0)]) for i in range(len(scores))]) + rng.laplace()
+
+
+def sorted_by_places(scores, *, rng):
+    ordered = np.sort(scores)
+    return [ordered[i] for i in range(len(scores))][0], rng.laplace(0.0, 1.0)
+
+
+def twice_by_places(scores, *, rng):
+    return sum(scores[i] + scores[i] for i in range(len(scores))) + rng.laplace(0.0, 1.0)
+
+
+def weights_of_other_factors(scores, *, rng):
+    u = np.array([np.sum(scores <= t) for t in (0.2, 0.5)])
+    return rng.choice(2, p=np.exp(u / 2) / np.sum(np.exp(u)))
+
+
+def weights_over_n(scores, *, rng):
+    u = np.array([np.sum(scores <= t) for t in (0.2, 0.5)])
+    return rng.choice(2, p=np.exp(u * 1.0) / np.sum(np.exp(u / len(scores))))
+
+
+for each in (weighed_by_places, changed_between_places, place_after_the_loop,
+             place_of_another_function, place_that_a_function_reads, own_range,
+             own_place_of_a_lambda, inner_place, sorted_by_places, twice_by_places,
+             weights_of_other_factors, weights_over_n):  # fmt: skip
+    add(each, "the loop is another one, or the weights are")

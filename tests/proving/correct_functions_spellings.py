@@ -262,6 +262,40 @@ def sums_added_at(scores, *, rng):
     return sums + rng.laplace(scale=2.0, size=4)
 
 
+def counted_by_places(scores, *, rng):
+    above, total = 0, 0.0
+    for i in range(len(scores)):
+        if scores[i] > 0.5:
+            above += 1
+        total += float(scores[i])
+    below = sum(1 for i in range(len(scores)) if scores[i] <= 0.3)
+    return [each + rng.laplace(0.0, 3.0) for each in (above, total, below)]
+
+
+def bins_by_places(scores, *, rng):
+    counts = [0] * 4
+    for i in range(len(scores)):
+        b = min(int(scores[i] * 4), 3)
+        counts[b] += 1
+    return [count + rng.laplace(0.0, 2.0) for count in counts]
+
+
+def grid_whose_weights_are_written_twice(scores, *, rng):
+    u = np.array([-abs(np.sum(scores <= t) - 10) for t in np.linspace(0.0, 1.0, 11)])
+    return rng.choice(11, p=np.exp(u / 2) / np.sum(np.exp(u / 2)))
+
+
+def bins_of_pairs(scores, *, rng):
+    edges = (0.0, 0.25, 0.5, 1.1)
+    counts = [np.sum((scores >= a) & (scores < b)) for a, b in itertools.pairwise(edges)]
+    return [count + rng.laplace(0.0, 2.0) for count in counts]
+
+
+for each in (counted_by_places, bins_by_places, grid_whose_weights_are_written_twice,
+             bins_of_pairs):  # fmt: skip
+    add(each)
+
+
 # ---------------------------------------------------------------------- laws and functions
 
 

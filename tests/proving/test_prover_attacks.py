@@ -32,6 +32,7 @@ from proving import (
     attack_functions_types,
     attack_functions_values,
 )
+from scipy import stats
 
 import dpcp_audit as dp
 
@@ -78,6 +79,23 @@ def test_an_attack_is_not_proved(row) -> None:
         row.function, row.claim, n=row.n, bounds=row.bounds, neighbours=row.neighbours
     )
     assert not result.proved, f"{row.reason}: total {result.total}"
+
+
+def of_a_law_of_scipy(scores):  # noqa: ANN201
+    return np.sum(scores) + stats.laplace.rvs(0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_random_state", np.random.RandomState(3)),
+        ("_rvs", lambda size=None, random_state=None: 0.0),
+    ],
+)
+def test_a_law_of_scipy_that_was_changed_is_not_proved(monkeypatch, name, value) -> None:
+    assert dp.prove(of_a_law_of_scipy, dp.PureDP(1.0)).proved
+    monkeypatch.setattr(stats.laplace, name, value, raising=False)
+    assert not dp.prove(of_a_law_of_scipy, dp.PureDP(1.0)).proved
 
 
 @pytest.mark.parametrize("row", WITNESSED, ids=lambda row: row.name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 import warnings
 from typing import Any
 
@@ -120,6 +121,8 @@ class Expressions(random.Random):
     def program(self, number: int) -> str:
         """Return the source of a noisy function, and of the same without noise."""
         lines, text = self.statistic()
+        if self.random() < 0.2:
+            lines, text = (by_places(each) for each in (lines, text))
         of_bins = text.endswith(("np.array(h)", "np.array(list(h.values()))", "minlength=3)"))
         size = ", size=3" if of_bins else ""
         geometric = f"rng.geometric({RARE}{size}) - rng.geometric({RARE}{size})"
@@ -129,6 +132,12 @@ class Expressions(random.Random):
             f"def noisy(scores, *, rng):\n{lines}    x = {text}\n    return x + {noise}\n\n\n"
             f"def exact(scores):\n{lines}    return {text}\n"
         )
+
+
+def by_places(text: str) -> str:
+    """Return statements in which each score is an entry at a place."""
+    changed = re.sub(r"\bs\b", "scores[i]", text)
+    return changed.replace("scores[i] in scores", "i in range(len(scores))")
 
 
 def value_of(exact, scores) -> Any:
