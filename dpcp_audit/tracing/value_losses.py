@@ -5,12 +5,18 @@ below the data, which hardly any call shows. For given values of all noisy numbe
 the tree of the other observations is finite: the sum over its paths is the density of an output
 that holds these values, on either input. If each value that is read is returned as it is, no other
 values give that output, so that the ratio of the densities is the loss of the release there, and
-near it: it is a lower bound of ε.
+near it: it is a lower bound of ε. Where nothing else is observed there is one path, whose density
+is a product of known ones however far it lies: the loss of Gaussian noise grows without an end.
+
+An output without continuous noise, such as a sum that one call in a thousand returns bare, has the
+probability of the paths that return it. If continuous noise is read as the function returns, and
+never before, no such noise returns that output.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,19 +27,22 @@ from dpcp_audit.tracing.draws import (
     GUMBEL,
     LAPLACE,
     NORMAL,
+    SAME,
     UNIFORM,
     NeedsValuesError,
     NotFiniteError,
     TraceEnd,
+    target_line,
 )
-from dpcp_audit.tracing.outputs import plain_output, without_marks
+from dpcp_audit.tracing.outputs import pair_of, plain_output, without_marks
 from dpcp_audit.tracing.path_likelihood import LOST, log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_tree import TreeRun, Ways, law_of_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.tracing.outputs import Atom
+    from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.tracing.outputs import Atom, OutputLaw
     from dpcp_audit.tracing.path_losses import PathLoss
     from dpcp_audit.tracing.path_runs import Question
     from dpcp_audit.tracing.target_calls import TracedTarget
@@ -50,10 +59,13 @@ class ValueLoss(NamedTuple):
         value is read, in nats; never negative.
     output : object
         The output, as plain data.
+    away : float
+        Noise scales of its values from their centres, where its density is no integral; else 0.
     """
 
     loss: float
     output: Any
+    away: float = 0.0
 
     @property
     def least(self) -> float:
@@ -73,6 +85,17 @@ _LEAST = -300.0
 """The least log-density that is compared: the integrals leave out less than e^-700."""
 _FAR_REACHING = {NORMAL, LAPLACE, EXPONENTIAL, GUMBEL, UNIFORM}
 """Laws whose integrals leave out so little; of others they may leave out 10⁻¹⁵."""
+_ALONG = (4.0, 8.0, 1e2, 1e4, 1e6)
+"""Noise scales from the data at which values are given where densities are no integrals."""
+_ROUNDED = 1e-12
+"""Relative error of a log-density that is a sum of known ones."""
+_LONGEST = 256
+"""Values of an output, at most, which are given far from the data."""
+
+
+def _is_finite(asked: Question) -> bool:
+    """Return True if no continuous noise is read: a whole number may stand there by chance."""
+    return any(draw.law is None or draw.law.discrete for draw in asked.terms)
 
 
 class _GivenValues(TreeRun):
@@ -85,7 +108,7 @@ class _GivenValues(TreeRun):
 
     def decided(self, asked: Question) -> Any:
         """Give a value of continuous noise; other observations fork."""
-        if asked.how is not None or not asked.terms or self._is_finite(asked):
+        if asked.how is not None or not asked.terms or _is_finite(asked):
             return super().decided(asked)
         if len(self.read_values) == len(self.given):
             raise NotFiniteError("more values are read than are given", asked.found.line)
@@ -93,11 +116,6 @@ class _GivenValues(TreeRun):
         self.read_values.append(value)
         self.seen.append(asked.found.with_result(value))
         return value
-
-    @staticmethod
-    def _is_finite(asked: Question) -> bool:
-        """Return True if no continuous noise is read: a whole number may stand there by chance."""
-        return any(draw.law is None or draw.law.discrete for draw in asked.terms)
 
     def _certain(self, ways: Ways) -> Ways:
         """Return all ways: given values make some of them unlikely."""
@@ -109,8 +127,21 @@ class _GivenValues(TreeRun):
         Raises
         ------
         NotFiniteError
-            If a value that was read is not returned as it is, and in order; if the law of a draw
-            is not known far from its centre; or if rounding changes a probability.
+            As of ``density``; or if rounding changes a probability.
+        """
+        weight = self.density(output)
+        if weight > LOST and numerical_error(self) > _QUADRATURE:
+            raise NotFiniteError("a probability is lost to rounding", self.draws[0].line)
+        return weight
+
+    def density(self, output: tuple[Atom, ...]) -> float:
+        """Return the log-density of the output by this path, as it is computed.
+
+        Raises
+        ------
+        NotFiniteError
+            If a value that was read is not returned as it is, and in order; or if the law of a
+            draw is not known far from its centre.
         """
         if [each for each in without_marks(output) if each in self.given] != self.read_values:
             raise NotFiniteError("a noisy value is read and not returned", self.draws[0].line)
@@ -118,12 +149,9 @@ class _GivenValues(TreeRun):
             if draw.law is not None and not draw.law.discrete and draw.law not in _FAR_REACHING:
                 raise NotFiniteError(f"the far tail of {draw.name} is not known", draw.line)
         try:
-            weight = float(log_likelihoods(self).sum())
+            return float(log_likelihoods(self).sum())
         except NeedsValuesError as end:
             raise NotFiniteError(end.reason, end.line) from None
-        if weight > LOST and numerical_error(self) > _QUADRATURE:
-            raise NotFiniteError("a probability is lost to rounding", self.draws[0].line)
-        return weight
 
 
 def value_loss(
@@ -171,3 +199,144 @@ def _losses(
         for output, density in first.items()
         if min(density, second.get(output, LOST)) > _LEAST and math.isfinite(density)
     ]
+
+
+def tail_losses(
+    target: TracedTarget,
+    x: Any,
+    neighbour: Any,
+    ways: Sequence[Sequence[PathLoss]],
+    seeds: IntArray,
+) -> tuple[ValueLoss, ...]:
+    """Return losses of outputs ever farther from the data, if noisy values are all that is seen.
+
+    They grow without an end where noise is Gaussian, or has another scale on the neighbour. Of
+    other noise the sampled paths show the largest loss, and nothing is returned.
+
+    Parameters
+    ----------
+    ways : sequence of sequences of PathLoss
+        Sampled paths of ``x`` and of the neighbour.
+    seeds : array of int
+        Those of the paths.
+    """
+    first, second = (listed[0].answers or () for listed in ways)
+    if len(first) != len(second) or not 0 < len(first) <= _LONGEST:
+        return ()
+    (centres, scales), (others, other_scales) = np.array(first).T, np.array(second).T
+    wider = np.abs(scales - other_scales) > SAME * scales
+    normal = any(draw.law is NORMAL for path in ways[0] for draw in path.draws)
+    if not (normal or wider.any()) or not (scales > 0).all():
+        return ()
+    toward, rng = np.where(wider, 1.0, np.sign(centres - others)), np.random.default_rng(seeds[0])
+    found = list[ValueLoss]()
+    try:
+        for away in _ALONG:
+            steps = away * toward + _APART * rng.random(scales.size)
+            values = (centres + scales * steps).tolist()
+            (here, output), (there, same) = (_at(target, each, values) for each in (x, neighbour))
+            if output == same:
+                lost = _ROUNDED * max(abs(here), abs(there))
+                least = max(0.0, abs(here - there) - lost)
+                found.append(ValueLoss(least, plain_output(output), away))
+    except (TraceEnd, Exception):  # noqa: BLE001  (far from the data a target may raise anything)
+        return tuple(found)
+    return tuple(found)
+
+
+def _at(target: TracedTarget, x: Any, values: Sequence[float]) -> tuple[float, tuple[Atom, ...]]:
+    """Return the log-density of the output with given values, a sum of known ones.
+
+    Raises
+    ------
+    NotFiniteError
+        If other paths return it too, or it is an integral.
+    """
+    path = _GivenValues(values, ())
+    output = target.outputs(x, path, np.random.default_rng(0))
+    density = path.density(output)
+    if path.forks or path.joined or len(path.sums) or not math.isfinite(density):
+        raise NotFiniteError("the density of an output is no product of known ones", target.home)
+    return density, output
+
+
+_OTHER_OUTPUTS = ("any other output",)
+_MOST_POINTS = 64
+"""Paths of a tree whose outputs without continuous noise are found."""
+_AWAY_FROM_DATA = math.pi * 1e3
+"""What is added to data where noise is, so that no other output looks like it."""
+_RARE = math.log(1e-12)
+"""The log-probability of an output that counts among the others: it may be rounding."""
+_FEW = 1e-9
+"""A probability of all other outputs that may be rounding."""
+
+
+class _PointRun(TreeRun):
+    """A path of the tree that may return any value of continuous noise: none has a probability."""
+
+    def __init__(self, *prefix: Any, **options: Any) -> None:
+        super().__init__(*prefix, **options)
+        self.spread = False
+
+    def decided(self, asked: Question) -> Any:
+        """Return some value of continuous noise, as the target returns; other observations fork."""
+        if asked.how is not None or not asked.terms or _is_finite(asked):
+            return super().decided(asked)
+        if not asked.found.at_return:
+            raise NotFiniteError("a noisy value is read before it is returned", asked.found.line)
+        self.spread = True
+        value = float(asked.found.offset + _AWAY_FROM_DATA)
+        self.events.append(asked.found.with_result(value))
+        return value
+
+    def weight(self, output: tuple[Atom, ...]) -> float:
+        """Return the log-probability of the output; minus infinity of continuous noise.
+
+        Raises
+        ------
+        NotFiniteError
+            If the probability is an integral, or the output is no number.
+        """
+        if self.spread:
+            return LOST
+        if self.joined or len(self.sums) or any(each != each for each in output):  # noqa: PLR0124
+            raise NotFiniteError("the probability of an output is not exact", target_line())
+        return self.log_mass
+
+
+def point_laws(target: TracedTarget, x: Any, neighbour: Any) -> FinitePair | None:
+    """Return the laws of the outputs without continuous noise, and of all others as one.
+
+    By post-processing the release loses at least what they lose. None where they are not known, or
+    where there are none.
+    """
+    read = replace(target, unread=True)
+    try:
+        first, second, again = (
+            law_of_paths(read, each, _MOST_POINTS, LOST, _PointRun) for each in (x, neighbour, x)
+        )
+        masses = [_with_rest(each) for each in (first, second)]
+        if first.typed != second.typed or first != again or max(map(len, masses)) < _POINTS:
+            return None
+        return pair_of(*masses)
+    except (TraceEnd, Exception):  # noqa: BLE001  (on a rare path a target may raise anything)
+        return None
+
+
+_POINTS = 2
+"""An output without continuous noise, and all others."""
+
+
+def _with_rest(law: OutputLaw) -> dict[Any, float]:
+    """Return the probabilities, as logs, of outputs without continuous noise, and of the rest.
+
+    Raises
+    ------
+    NotFiniteError
+        If paths are left out, or the rest is lost to rounding.
+    """
+    points = {output: mass for output, mass in law.items() if mass > _RARE}
+    rest = 1 - math.fsum(map(math.exp, points.values()))
+    if law.missed or (len(points) < len(law) and rest < _FEW):
+        raise NotFiniteError("paths are left out", ("", 0))
+    return points | ({_OTHER_OUTPUTS: math.log(rest)} if len(points) < len(law) else {})
