@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.pair_traces import ComposedNoise
     from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.tracing.value_losses import ValueLoss
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
     from dpcp_audit.words.results import LineLoss, PlainData, Table
@@ -331,6 +332,11 @@ _FAR = (
     "The output {output} is {ratio:.4g} times as likely on one input as on the other (by its "
     "probability, or its density): an integral over the noise that is not returned."
 )
+_TAIL = (
+    "An output whose noise lies {away:g} scales from its centre is e^{loss:.4g} times as likely on "
+    "one input as on the other, by its density. Farther out it is more: no ε bounds noise that is "
+    "Gaussian, or has another scale on the neighbour."
+)
 _OTHERS = "other outputs may lose more"
 _RARER = "rarer paths than those traced may lose more"
 _UNSHOWN = "the release may show less than the noise reveals"
@@ -492,10 +498,14 @@ class TracedPrivacy(Sampled):
             return composed
         if trace.exact is not None and loss_of(self.guarantee).by_laws:
             return self._of_laws(trace, witness)
-        far = _of_far_values(self.guarantee, trace, witness)
+        far = _of_far_values(self.guarantee, trace, trace.far, witness)
         if far is not None:
             return far
         found = _of_paths(self.guarantee, trace, significance, self.scope, witness)
+        if found.verdict is not Verdict.REFUTED:
+            claimed = loss_of(self.guarantee).claimed
+            tail = next((each for each in trace.tails if each.least > claimed), None)
+            found = _of_far_values(self.guarantee, trace, tail, witness) or found
         return found if composed is None or found.verdict is Verdict.REFUTED else composed
 
     def _of_laws(self, trace: PairTrace, witness: PlainData) -> Outcome:
@@ -631,10 +641,10 @@ def _loss_beyond_rounding(pair: FinitePair) -> float:
 
 
 def _of_far_values(
-    guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData
+    guarantee: PrivacyGuarantee, trace: PairTrace, far: ValueLoss | None, witness: PlainData
 ) -> Outcome | None:
     """Return the outcome of outputs with noisy values far from the data; None if none refutes."""
-    loss, far = loss_of(guarantee), trace.far
+    loss = loss_of(guarantee)
     if far is None or not loss.pure:
         return None
     evidence = Evidence(
@@ -651,10 +661,16 @@ def _of_far_values(
         verdict=decide(evidence),
         evidence=evidence,
         witness=witness | {"far_output": far.output},
-        note=_FAR.format(output=far.output, ratio=math.exp(min(far.loss, _LARGEST))),
+        note=_far_note(far),
         tables=trace_tables(trace),
         estimates=(from_below(evidence, why=_OTHERS),),
     )
+
+
+def _far_note(far: ValueLoss) -> str:
+    if far.away:
+        return _TAIL.format(away=far.away, loss=far.loss)
+    return _FAR.format(output=far.output, ratio=math.exp(min(far.loss, _LARGEST)))
 
 
 def input_rounding(guarantee: PrivacyGuarantee, trace: PairTrace) -> float | None:

@@ -58,7 +58,7 @@ from dpcp_audit.tracing.path_losses import (
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import output_log_density, release_law
 from dpcp_audit.tracing.target_calls import put_back
-from dpcp_audit.tracing.value_losses import ValueLoss, value_loss
+from dpcp_audit.tracing.value_losses import ValueLoss, tail_losses, value_loss
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, LineLoss, Remark, SourceLocation
@@ -349,6 +349,9 @@ class PairTrace:
     far : ValueLoss or None
         The largest loss of outputs that hold noisy values far from the data, where not all that
         was observed is returned.
+    tails : tuple of ValueLoss
+        Losses of outputs ever farther from the data, where all that was observed is returned: of
+        noise that is Gaussian, or has another scale on the neighbour.
     """
 
     forward: LossSample
@@ -367,6 +370,7 @@ class PairTrace:
     noisy: tuple[NoisyNumber, ...] = ()
     written: FinitePair | None = None
     far: ValueLoss | None = None
+    tails: tuple[ValueLoss, ...] = ()
 
     @property
     def followed(self) -> bool:
@@ -456,8 +460,10 @@ def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
             if any(each.departed.any() for each in summed):  # it decides nothing more
                 summed = []
             written = _lines_written(target, ways, seeds, paths, values=values)
-            beyond = asked.tree > 0 and exact is None and not released
-            far = value_loss(target, *ways[0], everything, seeds) if beyond else None
+            beyond = asked.tree > 0 and exact is None
+            hidden, open_ = beyond and not released, beyond and released
+            far = value_loss(target, *ways[0], everything, seeds) if hidden else None
+            tails = tail_losses(target, *ways[0], paths, seeds) if open_ else ()
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
@@ -480,6 +486,7 @@ def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
         noisy=_noisy_on_all(paths) if released else (),
         written=None if exact is None else without_rounding(as_written(*laws))[0],
         far=far,
+        tails=tails,
     )
 
 

@@ -123,3 +123,66 @@ def test_the_rounding_of_a_probability_next_to_one_is_no_loss() -> None:
     assert trace_pair(almost_always_noisy, *SCORES, draws=20).far is None
     right = dp.trace(almost_always_noisy, *SCORES, dp.PureDP(0.5 + 1e-9), draws=20)
     assert right.verdict is not Verdict.REFUTED
+
+
+def noisy_count(scores, *, rng, law="normal", scale=5.0, share=0.0, inside=False) -> Any:
+    """Return a count with noise; its scale may depend on n."""
+    noise = getattr(rng, law)(0, scale + share / len(scores))
+    count = np.count_nonzero(scores < 0.5)
+    return float(count + noise) if inside else count + noise
+
+
+def histogram(scores, *, rng, law="normal", scale=5.0) -> Any:
+    """The counts of a record's old bin and of its new one move in opposite directions."""
+    counts = np.histogram(scores, bins=4, range=(-0.5, 1.5))[0]
+    return counts + getattr(rng, law)(0, scale, size=4)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (noisy_count, {}),
+        (noisy_count, {"inside": True}),
+        (noisy_count, {"scale": 1e4}),
+        (histogram, {}),
+    ],
+)
+def test_gaussian_noise_sold_as_pure_is_refuted_by_what_lies_far_away(function, options) -> None:
+    found = dp.trace(function, *SCORES, dp.PureDP(1.0), draws=20, options=options)
+    assert found.verdict is Verdict.REFUTED
+    right = dp.ZCDP(2 * (1 / 5) ** 2)
+    assert dp.trace(function, *SCORES, right, draws=20, options=options).verdict is not (
+        Verdict.REFUTED
+    )
+    laplace = options | {"law": "laplace"}
+    twin = dp.trace(function, *SCORES, dp.PureDP(1.0), draws=20, options=laplace)
+    assert twin.verdict is not Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+def test_a_scale_that_depends_on_a_private_size_is_refuted_by_what_lies_far_away() -> None:
+    inputs = SCORES[0], SCORES[0][:-1]
+    for share, refuted in ((1.0, True), (0.0, False)):
+        options = {"law": "laplace", "scale": 1.0, "share": share}
+        trace = dp.trace(
+            noisy_count,
+            *inputs,
+            dp.PureDP(1.0),
+            draws=20,
+            options=options,
+            neighbours="add-remove",
+        )
+        assert (trace.verdict is Verdict.REFUTED) is refuted
+
+
+def clamped(scores, *, rng) -> float:
+    """Code that never returns a value far away."""
+    return min(max(float(np.count_nonzero(scores < 0.5) + rng.normal(0, 5.0)), 0.0), 6.0)
+
+
+def test_a_loss_is_that_of_an_output_which_holds_the_value_as_it_is() -> None:
+    count = trace_pair(noisy_count, *SCORES, draws=20, options={"scale": 5.0})
+    eight = next(each for each in count.tails if each.away == 8.0)
+    assert eight.loss == pytest.approx(8 / 5 + 0.5 / 25, abs=1e-3)
+    assert not trace_pair(clamped, *SCORES, draws=20).tails
