@@ -251,9 +251,11 @@ class BlackBoxPrivacy(Sampled):
     def _found(self, candidate: Candidate, race: PairRace, *, size: int) -> PlainData:
         """Return a pair, the claim and what it took to find as plain data."""
         grid = {} if race.bank.grid is None else {"grid": race.bank.grid.as_data()}
+        raised = [pair_as_data(each.neighbours) for each, _ in race.bank.told_apart[:1]]
         return (
             self.witness
             | grid
+            | ({"raised_on": raised[0]} if raised else {})
             | {"guarantee": str(self.guarantee)}
             | pair_as_data(candidate.neighbours)
             | {
@@ -436,7 +438,10 @@ class BlackBoxPrivacy(Sampled):
             | held,
             note=f"{self._note(race, shown)} {stopped}".strip(),
             extent=extent_of(
-                [arm.candidate for arm in race.arms], calls=race.bank.spent, planned=self.draws
+                [arm.candidate for arm in race.arms],
+                calls=race.bank.spent,
+                planned=self.draws,
+                errors=[error for _, error in race.bank.told_apart],
             ),
             figures=(figure_of(stages),),
             estimates=claimed_loss(

@@ -17,7 +17,7 @@ from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_w
 from dpcp_audit.target_checks.target_claims import TargetClaim
 from dpcp_audit.target_checks.target_rows import check_of, rows_of_targets
 from dpcp_audit.target_checks.tried_inputs import pair_space, typical
-from dpcp_audit.targets import TargetError
+from dpcp_audit.targets import TargetError, TargetRaisedError
 from dpcp_audit.targets.loading import raised
 from dpcp_audit.words.checks import Context
 from dpcp_audit.words.errors import HINT, IncompleteError, UsageError
@@ -25,7 +25,7 @@ from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import Finding, SourceLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.planned_calls import ClaimAudit
@@ -48,6 +48,8 @@ _AUDITS = "dpcp_audit.target_checks.claim_audits"
 """What makes calls, imported before time is taken or processes are forked."""
 _LEAST_ROOM = 0.25
 """The smallest share of the budget for calls, where processes are slow to start."""
+_OTHERS = 4
+"""Pairs whose inputs a target is timed on that raises on the typical one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +86,36 @@ class _Timing:
                 found["decided"] = [_decision(each, target, context) for each in checks]
             if self.spec.draws is None and not all(found.get("decided", [None])):
                 try:
-                    found["seconds"] = target.seconds_per_draw(
-                        typical(self.spec), context.rng(), at_most_seconds=self._patience
-                    )
+                    found["seconds"] = self._seconds(target, context)
                 except BaseException as error:  # noqa: BLE001
                     return {"failed": self._told(error)}
                 if self.spec.budget is not None:
                     found["rates"] = self._rates(target, context, found["seconds"])
         return found | {"spent": time_limits.clock() - started}
+
+    def _seconds(self, target: Target, context: Context) -> float:
+        """Return what a call takes, on a typical input or on another one that it does not refuse.
+
+        Raises
+        ------
+        TargetRaisedError
+            If it raises on all of them: what it raised on the typical input.
+        """
+        refused: TargetRaisedError | None = None
+        for value in self._inputs():
+            try:
+                return target.seconds_per_draw(value, context.rng(), at_most_seconds=self._patience)
+            except TargetRaisedError as error:
+                refused = refused or error
+        assert refused is not None  # noqa: S101  (there is a typical input)
+        raise refused
+
+    def _inputs(self) -> Iterator[Any]:
+        """Yield inputs to time, a typical one first; others are those of pairs to be tried."""
+        yield typical(self.spec)
+        if self.spec.privacy:
+            for candidate in pair_space(self.spec).candidates()[:_OTHERS]:
+                yield from candidate.inputs
 
     @property
     def _patience(self) -> float:
@@ -156,7 +180,7 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     UsageError
         If there is no such target, or it cannot be called as its kind is.
     IncompleteError
-        If a target fails on a typical input, or is too slow.
+        If a target fails on a typical input, and on those of a few pairs, or is too slow.
     """
     return tuple(map(planned, specs, _timed_all(specs, proves=False)))
 

@@ -72,7 +72,31 @@ def sentence(finding: Mapping[str, Any]) -> str:
         parts = [_too_dear(finding), _refutes_nothing(finding), power_of(finding)]
     else:
         parts = [_found(finding), power_of(finding)]
+    parts.append(_told_apart_by_errors(finding))
     return " ".join(_capital(_line(part)) for part in parts if part)
+
+
+def _told_apart_by_errors(finding: Mapping[str, Any]) -> str:
+    """Return that pairs were left out since the code raised on one input; "" of none.
+
+    Examples
+    --------
+    >>> _told_apart_by_errors({"extent": {"raised": 1, "error": "f raised KeyError: 3 (line 2)"}})
+    'Warning: 1 pair was left out, since the code raises an error on one of its inputs and not on \
+the neighbour (f raised KeyError: 3 (line 2)): whoever sees the error can tell them apart, which \
+the claim does not cover.'
+    """
+    extent: PlainData = finding.get("extent") or {}
+    raised = extent.get("raised", 0)
+    if not raised:
+        return ""
+    pairs = "1 pair was" if raised == 1 else f"{raised:,} pairs were"
+    its = "its" if raised == 1 else "their"
+    return (
+        f"Warning: {pairs} left out, since the code raises an error on one of {its} inputs and not "
+        f"on the neighbour ({extent['error']}): whoever sees the error can tell them apart, which "
+        "the claim does not cover."
+    )
 
 
 def unproved_sentence(finding: Mapping[str, Any]) -> str:

@@ -940,6 +940,10 @@ class Extent:
         The numbers of records tried, in increasing order; empty where inputs are no records.
     calls, planned : int
         Calls of the target that were made, and that were planned; 0 of a trace.
+    raised : int
+        Pairs that were left out since the target raised on one of their two inputs alone.
+    error : str
+        The first such error, with its line; "" of none.
     """
 
     cases: Whole
@@ -947,6 +951,8 @@ class Extent:
     sizes: tuple[int, ...]
     calls: Whole = 0
     planned: Whole = 0
+    raised: Whole = 0
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

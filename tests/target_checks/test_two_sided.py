@@ -366,6 +366,26 @@ def test_a_few_paths_do_not_settle_pure_privacy() -> None:
 
 
 @pytest.mark.known_bad
+@pytest.mark.parametrize(("names_inputs", "raised"), [(True, True), (False, False)])
+def test_pairs_that_an_error_tells_apart_are_counted(names_inputs: bool, raised: bool) -> None:
+    """Code that refuses an outlier tells by its error who is in the data; nobody sees that here."""
+
+    def refuses_outliers(scores, *, rng) -> Any:
+        if names_inputs and scores.max() > 0.99:
+            raise ValueError("an outlier")
+        return np.sum(scores > 0.5) + rng.laplace()
+
+    _, found = checked(refuses_outliers, PureDP(1.0))
+    assert found.verdict is not Verdict.REFUTED
+    assert (found.extent.raised > 0) is raised
+    assert ("an outlier (line" in found.extent.error) is raised
+    assert ("raised_on" in found.witness) is raised
+    if raised:
+        pair = [found.witness["raised_on"][key] for key in ("value", "neighbour")]
+        assert sorted(max(scores) > 0.99 for scores in pair) == [False, True]
+
+
+@pytest.mark.known_bad
 @pytest.mark.parametrize("seed", range(4))
 def test_paths_that_lose_more_than_is_claimed_settle_nothing(seed: int) -> None:
     """The reference bisection spends four times the claim; a few paths do not refute it."""

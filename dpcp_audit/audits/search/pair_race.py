@@ -159,7 +159,8 @@ class Bank:
     """Draws from the target, counts what it draws, and keeps what pilots may look at again.
 
     The first outputs that are neither all zero nor infinite set the grid on which all are seen.
-    ``written`` holds the last outputs of each input as the target wrote them.
+    ``written`` holds the last outputs of each input as the target wrote them, and ``told_apart``
+    the pairs on one input of which alone it raises, with its error.
     """
 
     sample: Sampler
@@ -167,6 +168,7 @@ class Bank:
     spent: int = 0
     kept: dict[object, FloatArray] = field(default_factory=dict[object, "FloatArray"])
     failures: list[str] = field(default_factory=list[str])
+    told_apart: list[tuple[Candidate, str]] = field(default_factory=list["tuple[Candidate, str]"])
     grid: PublicGrid | None = None
     written: dict[object, FloatArray] = field(default_factory=dict[object, "FloatArray"])
     _streams: int = 0
@@ -213,6 +215,24 @@ class Bank:
         size = min(len(first), len(second), _LOOKED_AT)
         return first[:size], second[:size]
 
+    def note_failure(self, candidate: Candidate, error: Exception) -> None:
+        """Keep an error, and the pair if a few calls raise on one of its inputs alone."""
+        self.failures.append(_line(error))
+        if sorted(map(self._raised, candidate.inputs)) == [0, _ASKED_AGAIN]:
+            self.told_apart.append((candidate, _line(error)))
+
+    def _raised(self, value: object) -> int:
+        """Return the number of errors in a few calls."""
+        errors = 0
+        for _ in range(_ASKED_AGAIN):
+            self._streams += 1
+            try:
+                draw(self.sample, value, 1, rng=self.context.rng(self._streams - 1))
+                self.spent += 1
+            except Exception:  # noqa: BLE001  (a target may raise anything)
+                errors += 1
+        return errors
+
     def probed(self, value: object, randomness: Randomness) -> None:
         """Test the target's randomness on one input against what is declared."""
 
@@ -223,6 +243,10 @@ class Bank:
         rng = self.context.rng(self._streams)
         self._streams += 1
         probe(counted, value, randomness=randomness, rng=rng)
+
+
+_ASKED_AGAIN = 4
+"""Calls on either input of a pair on which a call has raised."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -451,7 +475,7 @@ class PairRace:
         except DegenerateTargetError:
             raise
         except Exception as error:  # noqa: BLE001  (a target may raise anything)
-            self.bank.failures.append(_line(error))
+            self.bank.note_failure(arm.candidate, error)
             return False
         samples = self.bank.pilot(arm.candidate)
         if samples[0].shape[1:] != samples[1].shape[1:]:

@@ -245,8 +245,16 @@ def _joined(words: list[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def extent_of(tried: Sequence[Candidate], *, calls: int = 0, planned: int = 0) -> Extent:
-    """Return the numbers of pairs tried and of calls, and the sizes of the pairs."""
+def extent_of(
+    tried: Sequence[Candidate], *, calls: int = 0, planned: int = 0, errors: Sequence[str] = ()
+) -> Extent:
+    """Return the numbers of pairs tried and of calls, and the sizes of the pairs.
+
+    Parameters
+    ----------
+    errors : sequence of str
+        Errors of pairs on one input of which alone the target raised.
+    """
     sizes = {each.scores.size for each in tried if each.scores is not None}
     return Extent(
         cases=len(tried),
@@ -254,6 +262,8 @@ def extent_of(tried: Sequence[Candidate], *, calls: int = 0, planned: int = 0) -
         sizes=tuple(sorted(sizes)),
         calls=calls,
         planned=max(calls, planned),
+        raised=len(errors),
+        error=errors[0] if errors else "",
     )
 
 

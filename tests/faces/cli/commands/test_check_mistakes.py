@@ -137,6 +137,22 @@ def test_what_is_too_slow_for_its_budget_is_not_begun() -> None:
         planning.plan([CheckSpec.from_data(data)])
 
 
+@pytest.mark.parametrize(("refused", "planned"), [("scores.max() > 0.99", True), ("True", False)])
+def test_what_refuses_the_typical_input_is_timed_on_another(
+    refused: str, planned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's audit does not time it, and skips inputs that it refuses."""
+    monkeypatch.chdir(tmp_path)
+    body = f"    if {refused}:\n        raise ValueError\n    return scores.sum() + rng.laplace()\n"
+    (tmp_path / "picky.py").write_text(f"def f(scores, *, rng):\n{body}")
+    spec = CheckSpec.from_data({"target": "picky.py:f", "kind": "quantile", "pure-dp": 1})
+    if planned:
+        assert planning.plan([spec])[0].planned
+    else:
+        with pytest.raises(IncompleteError, match="raised ValueError"):
+            planning.plan([spec])
+
+
 @pytest.mark.parametrize("raised", ["BaseException('boom')", "KeyboardInterrupt"])
 @pytest.mark.parametrize("effort", ["--draws=700", "--budget=10m"])
 def test_what_is_no_exception_is_told_by_its_name(
