@@ -337,6 +337,10 @@ _TAIL = (
     "one input as on the other, by its density. Farther out it is more: no ε bounds noise that is "
     "Gaussian, or has another scale on the neighbour."
 )
+_POINT = (
+    "Some outputs hold no continuous noise. Their probabilities are known: every path that returns "
+    "them was run, however unlikely."
+)
 _OTHERS = "other outputs may lose more"
 _RARER = "rarer paths than those traced may lose more"
 _UNSHOWN = "the release may show less than the noise reveals"
@@ -448,7 +452,7 @@ class TracedPrivacy(Sampled):
         if outcome.verdict is Verdict.REFUTED and outcome.evidence.odds is None:
             odds = telling_event(self.guarantee, trace)
             outcome = replace(outcome, evidence=replace(outcome.evidence, odds=odds))
-        line = leaking_line(trace) if trace.followed else None
+        line = leaking_line(trace) if trace.followed and outcome.note != _POINT else None
         return replace(outcome, location=line, traced=lines_of(trace))
 
     def _outcome(self, trace: PairTrace, context: Context) -> Outcome:
@@ -506,6 +510,8 @@ class TracedPrivacy(Sampled):
             claimed = loss_of(self.guarantee).claimed
             tail = next((each for each in trace.tails if each.least > claimed), None)
             found = _of_far_values(self.guarantee, trace, tail, witness) or found
+        if found.verdict is not Verdict.REFUTED:
+            found = _of_points(self.guarantee, trace, witness) or found
         return found if composed is None or found.verdict is Verdict.REFUTED else composed
 
     def _of_laws(self, trace: PairTrace, witness: PlainData) -> Outcome:
@@ -662,6 +668,24 @@ def _of_far_values(
         evidence=evidence,
         witness=witness | {"far_output": far.output},
         note=_far_note(far),
+        tables=trace_tables(trace),
+        estimates=(from_below(evidence, why=_OTHERS),),
+    )
+
+
+def _of_points(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -> Outcome | None:
+    """Return the outcome of outputs that hold no continuous noise; None if none refutes."""
+    if trace.points is None or not loss_of(guarantee).by_laws:
+        return None
+    found = _of_law(guarantee, replace(trace, exact=trace.points), witness)
+    odds = found.evidence.odds
+    if found.verdict is not Verdict.REFUTED or odds is None:
+        return None
+    evidence = replace(found.evidence, upper=math.inf)
+    return replace(
+        found,
+        evidence=evidence,
+        note=_POINT,
         tables=trace_tables(trace),
         estimates=(from_below(evidence, why=_OTHERS),),
     )

@@ -599,6 +599,12 @@ class TraceSearch:
         loss, pair, far = loss_of(self.guarantee), trace.exact, trace.far
         if loss.pure and far is not None and far.least > loss.claimed:
             return seen, True, far.loss
+        if trace.points is not None and loss.by_laws:
+            points = max(
+                loss.measured(way).value for way in (trace.points, trace.points.reversed())
+            )
+            if points > loss.claimed:
+                return seen, True, points
         if pair is None or not loss.by_laws:
             return seen, False, _seen_loss(self.guarantee, trace)
         found = max(loss.measured(way).value for way in (pair, pair.reversed()))

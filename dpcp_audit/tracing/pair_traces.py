@@ -58,7 +58,7 @@ from dpcp_audit.tracing.path_losses import (
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import output_log_density, release_law
 from dpcp_audit.tracing.target_calls import put_back
-from dpcp_audit.tracing.value_losses import ValueLoss, tail_losses, value_loss
+from dpcp_audit.tracing.value_losses import ValueLoss, point_laws, tail_losses, value_loss
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, LineLoss, Remark, SourceLocation
@@ -352,6 +352,9 @@ class PairTrace:
     tails : tuple of ValueLoss
         Losses of outputs ever farther from the data, where all that was observed is returned: of
         noise that is Gaussian, or has another scale on the neighbour.
+    points : FinitePair or None
+        The laws of the outputs without continuous noise, all others taken as one, where there are
+        both.
     """
 
     forward: LossSample
@@ -371,6 +374,7 @@ class PairTrace:
     written: FinitePair | None = None
     far: ValueLoss | None = None
     tails: tuple[ValueLoss, ...] = ()
+    points: FinitePair | None = None
 
     @property
     def followed(self) -> bool:
@@ -464,6 +468,7 @@ def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
             hidden, open_ = beyond and not released, beyond and released
             far = value_loss(target, *ways[0], everything, seeds) if hidden else None
             tails = tail_losses(target, *ways[0], paths, seeds) if open_ else ()
+            points = point_laws(target, *ways[0]) if hidden else None
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
@@ -487,6 +492,7 @@ def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
         written=None if exact is None else without_rounding(as_written(*laws))[0],
         far=far,
         tails=tails,
+        points=points,
     )
 
 

@@ -186,3 +186,38 @@ def test_a_loss_is_that_of_an_output_which_holds_the_value_as_it_is() -> None:
     eight = next(each for each in count.tails if each.away == 8.0)
     assert eight.loss == pytest.approx(8 / 5 + 0.5 / 25, abs=1e-3)
     assert not trace_pair(clamped, *SCORES, draws=20).tails
+
+
+def rarely_bare(scores, *, rng, chance=1e-3, bare=True) -> Any:
+    """Return the count itself, or a constant, once in many calls."""
+    count = float(np.count_nonzero(scores < 0.5))
+    if rng.random() < chance:
+        return count if bare else -1.0
+    return float(count + rng.laplace())
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("claim", "options", "refuted"),
+    [
+        (dp.PureDP(1.0), {}, True),
+        (dp.ApproxDP(1.0, 1e-4), {}, True),
+        (dp.ApproxDP(1.0, 2e-3), {}, False),
+        (dp.PureDP(1.0), {"bare": False}, False),
+        (dp.PureDP(1.0), {"chance": 1e-14}, False),
+    ],
+)
+def test_a_rare_output_without_noise_is_refuted_by_its_probability(claim, options, refuted) -> None:
+    found = dp.trace(rarely_bare, *SCORES, claim, draws=20, options=options)
+    assert (found.verdict is Verdict.REFUTED) is refuted
+
+
+def rarely_unlike(scores, *, rng) -> Any:
+    """What is read before it is returned may be changed to the same output."""
+    noisy = round(float(np.count_nonzero(scores < 0.5) + rng.laplace()))
+    return 0.0 if rng.random() < 1e-3 else float(noisy)
+
+
+@pytest.mark.parametrize("function", [rarely_unlike, noisy_count])
+def test_nothing_is_said_of_outputs_unless_noise_is_read_as_it_is_returned(function) -> None:
+    assert trace_pair(function, *SCORES, draws=20).points is None
