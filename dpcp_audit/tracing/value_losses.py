@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.path_losses import PathLoss
     from dpcp_audit.tracing.path_runs import Question
     from dpcp_audit.tracing.target_calls import TracedTarget
-    from dpcp_audit.words.validate import IntArray
+    from dpcp_audit.words.validate import FloatArray, IntArray
 
 
 class ValueLoss(NamedTuple):
@@ -228,7 +228,8 @@ def tail_losses(
     normal = any(draw.law is NORMAL for path in ways[0] for draw in path.draws)
     if not (normal or wider.any()) or not (scales > 0).all():
         return ()
-    toward, rng = np.where(wider, 1.0, np.sign(centres - others)), np.random.default_rng(seeds[0])
+    toward: FloatArray = np.where(wider, 1.0, np.sign(centres - others))
+    rng = np.random.default_rng(seeds[0])
     found = list[ValueLoss]()
     try:
         for away in _ALONG:
