@@ -223,7 +223,8 @@ def tail_losses(
     first, second = (listed[0].answers or () for listed in ways)
     if len(first) != len(second) or not 0 < len(first) <= _LONGEST:
         return ()
-    (centres, scales), (others, other_scales) = np.array(first).T, np.array(second).T
+    here_and_there: list[FloatArray] = [*np.array(first).T, *np.array(second).T]
+    centres, scales, others, other_scales = here_and_there
     wider = np.abs(scales - other_scales) > SAME * scales
     normal = any(draw.law is NORMAL for path in ways[0] for draw in path.draws)
     if not (normal or wider.any()) or not (scales > 0).all():
