@@ -352,10 +352,7 @@ class Expressions(Loops):
             isinstance(b, Records) and self.each_record
         ):
             raise self.refuse("a public choice between records")
-        joined = join_returns((one, a), (self.path, b), self.line)
-        if joined is None:
-            raise AssertionError("both branches live")
-        self.path, value = joined
+        self.path, value = join_returns((one, a), (self.path, b), self.line)
         return value
 
     def _read_IfExp(self, node: ast.IfExp) -> Value:

@@ -188,9 +188,9 @@ class RecordReports:
             one.appended = dict.fromkeys(lists, ())
             ends = one.block(node.body)
             live = ends.after or ends.continued
-            if live is None:
+            if not live:
                 raise one.refuse("a loop over records is left before its end")
-            one.path = live
+            (one.path,) = live
             made = one.path.frames[one.frame].variables.keys()
             if made & one.path.frames[self.reader.frame].variables.keys():
                 raise one.refuse("something is kept from one record to the next")

@@ -162,9 +162,9 @@ def running_maximum(reader: Any, node: ast.For, items: tuple[Value, ...]) -> boo
     for place, item in enumerate(items):
         reader.bind(node.target, item)
         ends = reader.block(node.body[:-1])
-        if ends.after is None or ends.broken or ends.continued or ends.returned:
+        if len(ends.after) != 1 or ends.broken or ends.continued or ends.returned:
             raise reader.refuse("a loop that keeps a maximum is left before its end")
-        reader.path = ends.after
+        (reader.path,) = ends.after
         variables = reader.path.frames[reader.frame].variables
         value = variables.get(keeping.noisy)
         if not place and not isinstance(value, Noisy):

@@ -10,7 +10,7 @@ import ast
 import copy
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpcp_audit.proving import gathering, loop_forms, rejection, torch_loops
@@ -36,14 +36,13 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, plain, rational_of
-from dpcp_audit.proving.paths import Contents, join_paths
+from dpcp_audit.proving.paths import Contents, Path, join_paths
 from dpcp_audit.proving.sources import names_in
 from dpcp_audit.proving.statements import Ends, Statements
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Ledger
     from dpcp_audit.proving.distances import Cell
-    from dpcp_audit.proving.paths import Path
 
 _Amounts: TypeAlias = dict[str | int, tuple[Fraction, Fraction]]
 MOST_STEPS = 200_000
@@ -107,7 +106,7 @@ class Loops(Statements):
         before = len(self.iterated)
         self.iterated += sources_of(iterable)
         kept = loop_forms.running_maximum(self, node, items)
-        ends = Ends(self.path) if kept else self._rounds_of(node, items)
+        ends = Ends((self.path,)) if kept else self._rounds_of(node, items)
         del self.iterated[before:]
         return ends
 
@@ -342,51 +341,69 @@ class Loops(Statements):
         ends = self.block(body)
         if ends.after or ends.continued:
             raise self.refuse(goes_on)
-        return self._left(ends, None, node)
+        return self._left(ends, (), node)
 
     def _rounds_of(self, node: ast.For, items: tuple[Value, ...]) -> Ends:
         """Read the rounds of a loop through known entries, one after the other."""
-        left = Ends()
+        left, live = Ends(), Ends((self.path,)).after
         for item in items:
-            self.bind(node.target, item)
-            found = self.block(node.body)
-            live = join_paths(found.after, found.continued, node.lineno)
-            left = left.join(Ends(None, found.broken, None, found.returned), node.lineno)
-            if live is None:
-                return self._left(left, None, node)
-            self.path = live
-        return self._left(left, self.path, node)
+            for self.path in live:
+                self.bind(node.target, item)
+            live, found = self._round(node, live)
+            left = left.join(found, node.lineno, apart=self.answers.apart)
+        return self._left(left, live, node)
 
-    def _left(self, left: Ends, end: Path | None, node: ast.For | ast.While) -> Ends:
+    def _round(
+        self, node: ast.For | ast.While, live: tuple[Path, ...]
+    ) -> tuple[tuple[Path, ...], Ends]:
+        """Read a round of a loop in each state; return those after it, and those that leave."""
+        apart, found = self.answers.apart, Ends()
+        for path in live:
+            found = found.join(self.branch(path, node.body), node.lineno, apart=apart)
+        live = join_paths((*found.after, *found.continued), node.lineno, apart=apart)
+        return live, Ends((), found.broken, (), found.returned)
+
+    def _left(self, left: Ends, ended: tuple[Path, ...], node: ast.For | ast.While) -> Ends:
         """Return the ends of a loop: by break, by return, or at its end by way of ``else``."""
-        done = Ends(end) if end is None or not node.orelse else self.branch(end, node.orelse)
-        return done.join(Ends(left.broken, None, None, left.returned), node.lineno)
+        done, apart = Ends(left.broken, (), (), left.returned), self.answers.apart
+        for each in ended:
+            ends = self.branch(each, node.orelse)
+            done = ends.join(done, node.lineno, apart=apart)
+        return done
 
     def _do_While(self, node: ast.While) -> Ends:
         chosen = rejection.accepted(self, node)
         if chosen is not None:
             return self._chosen_once(chosen, node, "a loop goes on after a draw is accepted")
-        left, exits = Ends(), 0
-        before = self.path.ledger
+        left, ended, live = Ends(), Ends(), Ends((self.path,)).after
+        test, apart = partial(self._test, node, self.path.ledger), self.answers.apart
+        before, exits = self.path.ledger, 0
         for _ in range(_MOST_ROUNDS):
-            known = self.truth(self.read(node.test))
-            if known is None:
-                self.block(node.body)
-                self.truth(self.read(node.test))
-                raise self._redrawn(node, before) or self._unknown_length()
-            if not known:
-                return self._left(left, self.path, node)
-            found = self.block(node.body)
-            live = join_paths(found.after, found.continued, node.lineno)
-            left = left.join(Ends(None, found.broken, None, found.returned), node.lineno)
-            if live is None:
-                return self._left(left, None, node)
-            self.path = live
-            exits += found.broken is not None or found.returned is not None
-            if exits == _MOST_EXITS:
+            tested = [each for path in live for each in self.ways(path, node.lineno, test)]
+            done = Ends(tuple(path for path, holds in tested if not holds))
+            ended = ended.join(done, node.lineno, apart=apart)
+            live = tuple(path for path, holds in tested if holds)
+            start = [each.fork() for each in live]
+            live, found = self._round(node, live)
+            left = left.join(found, node.lineno, apart=apart)
+            if not live:
+                return self._left(left, ended.after, node)
+            exits += bool(found.broken or found.returned)
+            stands = exits > 0 and len(live) == len(start)
+            stands = stands and all(map(Path.stands_still, live, start))
+            if stands or exits == _MOST_EXITS:
                 break
         stop = self.refuse("a loop is not seen to end", "bound its rounds: for _ in range(k)")
         raise (self._redrawn(node, before) if exits else None) or stop
+
+    def _test(self, node: ast.While, before: Ledger) -> tuple[Path, bool]:
+        """Return the state after a loop's condition, and whether the loop goes on."""
+        known = self.truth(self.read(node.test))
+        if known is None:
+            self.block(node.body)
+            self.truth(self.read(node.test))
+            raise self._redrawn(node, before) or self._unknown_length()
+        return self.path, known
 
     def _redrawn(self, node: ast.While, before: Ledger) -> Refusal | None:
         """Return the refusal of a loop whose rounds use noise on data, and are all alike."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpcp_audit.proving.charges import Ledger
 from dpcp_audit.proving.distances import (
@@ -20,10 +20,12 @@ from dpcp_audit.proving.distances import (
     Once,
     Private,
     Public,
+    PublicAnswer,
     PublicFloat,
     Reference,
     Value,
     affine_of,
+    is_known,
     is_public,
     join,
     larger_of,
@@ -32,16 +34,18 @@ from dpcp_audit.proving.distances import (
     size_of,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import Affine
+from dpcp_audit.proving.exact_numbers import Affine, is_scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from dpcp_audit.proving.exact_numbers import Surd
     from dpcp_audit.proving.sources import FunctionSource
     from dpcp_audit.words.results import Drawing
 
 
+_MOST_LISTS = 4
+"""Paths up to which those whose lists have other entries are kept apart."""
 UNEQUAL = "a list that branches leave with different lengths is used"
 ITSELF = -1
 """The token of a draw that is released as it is, with no statistic under it."""
@@ -94,6 +98,18 @@ class Contents:
     of: Any = None
 
 
+class Shift(NamedTuple):
+    """The use of a draw as a noisy threshold: how far it is shifted, its scale and its sign."""
+
+    moved: Fraction
+    scale: Surd
+    sign: int
+
+
+Uses: TypeAlias = "dict[tuple[int, ...], int | Shift]"
+"""What each draw was used for: the token of a value, or the shift of a threshold."""
+
+
 @dataclass(slots=True)
 class Path:
     """Variables, memory, the account, and the draws that were used.
@@ -105,7 +121,7 @@ class Path:
     frames: dict[int, Frame] = field(default_factory=dict)
     heap: dict[int, Contents] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
-    used: dict[tuple[int, ...], int] = field(default_factory=dict)
+    used: Uses = field(default_factory=dict)
     unsure: frozenset[tuple[int, ...]] = frozenset()
     _wholes: set[int] = field(default_factory=set[int])
 
@@ -126,7 +142,7 @@ class Path:
         self.heap[address] = cells
         return Reference(address)
 
-    def use(self, draw: tuple[int, ...], token: int) -> bool:
+    def use(self, draw: tuple[int, ...], token: int | Shift) -> bool:
         """Use a draw for a value; return whether that value was released before.
 
         Raises
@@ -157,6 +173,51 @@ class Path:
         """Return True if no part of a draw, nor a whole that it is part of, was used."""
         return not self._parts_used(draw)
 
+    def numbers(self, value: Value, *, entries: bool) -> frozenset[Hashable]:
+        """Return what is known of variables, and of a value.
+
+        Numbers, texts, the lengths and perhaps the ``entries`` of lists, and which noise is a
+        threshold that was compared.
+        """
+        found: set[Hashable] = set()
+        waiting: list[tuple[Hashable, Value]] = [("value", value)]
+        for frame, each in self.frames.items():
+            waiting += [((frame, name), held) for name, held in each.variables.items()]
+        while waiting:
+            name, held = waiting.pop()
+            if isinstance(held, tuple):
+                waiting += [((name, place), each) for place, each in enumerate(held)]
+            elif isinstance(held, Reference) and (name, held.address) not in found:
+                cells = self.heap[held.address]
+                found |= {(name, held.address), (held.address, len(cells.items), cells.keys)}
+                alone = cells.kind in {"list", "array"} and not entries
+                waiting += [
+                    ((held.address, place), each)
+                    for place, each in enumerate(cells.items)
+                    if not alone or isinstance(each, Reference)
+                ]
+            elif isinstance(held, Noise) and isinstance(self.used.get(held.draw), Shift):
+                found.add((name, self.used[held.draw]))
+            elif held is None or isinstance(held, str | PublicAnswer) or is_scalar(held):
+                found.add((name, type(held), repr(held)))
+        return frozenset(found)
+
+    def stands_still(self, before: Path) -> bool:
+        """Return True if all that is known is what it was before a round of a loop."""
+        if self.frames.keys() != before.frames.keys():
+            return False
+        pairs: list[tuple[Mapping[Any, Value], Mapping[Any, Value]]] = [
+            (each.variables, before.frames[name].variables) for name, each in self.frames.items()
+        ]
+        pairs += [
+            (dict(enumerate(self.heap[address].items)), dict(enumerate(cells.items)))
+            for address, cells in before.heap.items()
+        ]
+        return all(
+            new.keys() == old.keys() and all(_is_alike(new[name], old[name]) for name in new)
+            for new, old in pairs
+        )
+
     def bindings(self) -> Iterator[Value]:
         """Yield every value that a name or a place in memory holds."""
         for frame in self.frames.values():
@@ -165,6 +226,15 @@ class Path:
         for cells in self.heap.values():
             for value in cells.items:
                 yield from _flat(value)
+
+
+def _is_alike(a: Value, b: Value) -> bool:
+    """Return True if two values are the same in all that is known of them."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_is_alike, a, b))
+    known = is_known(a) or is_known(b) or isinstance(a, Reference | PublicAnswer)
+    known = known or affine_of(a) is not None
+    return same(a, b) or (not known and type(a) is type(b) and shape_of(a) == shape_of(b))
 
 
 def overlap(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
@@ -192,12 +262,17 @@ def _flat(value: Value) -> Iterator[Value]:
         yield from _flat(each)
 
 
+End: TypeAlias = "tuple[Path, Value]"
+"""The state in which a function returns, and its value."""
+
+
 class Joining:
     """Two paths that meet: how values of either are joined, fresh noise included."""
 
     def __init__(self, a: Path, b: Path, line: int) -> None:
         self.a, self.b, self.line = a, b, line
         self.moved: list[tuple[int, ...]] = []
+        self._shifted: dict[tuple[int, ...], Shift] = {}
         self._merged: dict[tuple[Value, Value], Value] = {}
         self._anchors: list[tuple[int, Affine, Affine]] = []
 
@@ -237,20 +312,29 @@ class Joining:
             self._merged[x, y] = self._fresh(x, y)
         return self._merged[x, y]
 
-    def _is_taken(self, path: Path, noise: Noise) -> bool:
-        """Return True if a draw, or a part of it, was used on its path or joined already."""
-        joined = any(overlap(each, noise.draw) for each in self.moved)
-        return joined or not path.is_fresh(noise.draw)
+    def _use_of(self, path: Path, noise: Noise) -> Shift | int | None:
+        """Return how a draw was used on its path, as a threshold or else; None of a fresh one."""
+        if any(overlap(each, noise.draw) for each in self.moved):
+            return SPENT
+        if path.is_fresh(noise.draw):
+            return None
+        token = path.used.get(noise.draw, SPENT)
+        return token if isinstance(token, Shift) and noise.draw not in path.unsure else SPENT
 
     def _fresh(self, x: Noise | Noisy, y: Noise | Noisy) -> Value | None:
         one = x.noise if isinstance(x, Noisy) else x
         other = y.noise if isinstance(y, Noisy) else y
         alike = (one.law, one.scale, one.shape) == (other.law, other.scale, other.shape)
         alike = alike and one.alike and other.alike
-        if not alike or self._is_taken(self.a, one) or self._is_taken(self.b, other):
+        use = self._use_of(self.a, one)
+        if not alike or use == SPENT or use != self._use_of(self.b, other):
+            return None
+        if use is not None and one.sign != other.sign:
             return None
         self.moved += [one.draw, other.draw]
         noise = replace(one, draw=(next(tokens),), moved=max(one.moved, other.moved))
+        if isinstance(use, Shift):
+            self._shifted[noise.draw] = use
         if isinstance(x, Noisy) and isinstance(y, Noisy):
             return Noisy(larger_of(x.statistic, y.statistic), noise, x.line)
         return noise
@@ -286,14 +370,14 @@ class Joining:
         used, unsure = self.used()
         return Path(frames, heap, a.ledger.join(b.ledger), used, unsure)
 
-    def used(self) -> tuple[dict[tuple[int, ...], int], frozenset[tuple[int, ...]]]:
+    def used(self) -> tuple[Uses, frozenset[tuple[int, ...]]]:
         """Return the draws that either path has used, and those that only one of them has."""
         a, b = self.a, self.b
-        used = dict.fromkeys(self.moved, SPENT)
+        used: Uses = dict.fromkeys(self.moved, SPENT) | self._shifted
         for draw in (a.used.keys() | b.used.keys()) - used.keys():
             tokens_of = {path.used[draw] for path in (a, b) if draw in path.used}
             used[draw] = tokens_of.pop() if len(tokens_of) == 1 else SPENT
-        sure = (a.used.keys() - a.unsure) & (b.used.keys() - b.unsure)
+        sure = (a.used.keys() - a.unsure) & (b.used.keys() - b.unsure) | self._shifted.keys()
         return used, frozenset(used.keys() - sure)
 
 
@@ -319,19 +403,37 @@ def _public_if_used(path: Path, value: Value) -> Value:
     return Public(shape_of(value)) if is_public(value) else value
 
 
-def join_paths(a: Path | None, b: Path | None, line: int) -> Path | None:
-    """Return the state where two branches of a public condition meet; a dead one counts not."""
-    if a is None or b is None:
-        return a if b is None else b
-    return Joining(a, b, line).path()
+def join_paths(paths: tuple[Path, ...], line: int, *, apart: bool) -> tuple[Path, ...]:
+    """Return the state where branches of a public condition meet.
+
+    Or the states ``apart``, for each combination of the numbers that variables hold.
+    """
+    found: dict[Hashable, Path] = {}
+    for each, key in zip(paths, _keys([(each, None) for each in paths], apart=apart), strict=True):
+        found[key] = Joining(found[key], each, line).path() if key in found else each
+    return tuple(found.values())
 
 
-def join_returns(
-    a: tuple[Path, Value] | None, b: tuple[Path, Value] | None, line: int
-) -> tuple[Path, Value] | None:
+def _keys(ends: Sequence[End], *, apart: bool) -> list[Hashable]:
+    """Return what must be equal of states that meet: entries of lists, too, if these are few."""
+    keys: list[Hashable] = [None] * len(ends)
+    for entries in (True, False) if apart and len(ends) > 1 else ():
+        keys = [path.numbers(value, entries=entries) for path, value in ends]
+        if len(set(keys)) <= _MOST_LISTS:
+            break
+    return keys
+
+
+def join_ends(ends: tuple[End, ...], line: int, *, apart: bool) -> tuple[End, ...]:
+    """Return the same of states in which a function returns, with its value."""
+    found: dict[Hashable, End] = {}
+    for each, key in zip(ends, _keys(ends, apart=apart), strict=True):
+        found[key] = join_returns(found[key], each, line) if key in found else each
+    return tuple(found.values())
+
+
+def join_returns(a: End, b: End, line: int) -> End:
     """Return the state and the value of a function that returns on either of two paths."""
-    if a is None or b is None:
-        return a if b is None else b
     joining = Joining(a[0], b[0], line)
     x, y = a[1], b[1]
     lists = isinstance(x, Reference) and isinstance(y, Reference) and x != y
@@ -378,8 +480,8 @@ class Choices:
         return self._given[len(self._numbers) - 1]
 
 
-class ThresholdAnswers(Choices):
-    """The answers that comparisons with noisy thresholds give on the path that is read.
+class ThresholdAnswers:
+    """The answers that comparisons with noisy thresholds give on the paths that are read.
 
     Parameters
     ----------
@@ -387,15 +489,20 @@ class ThresholdAnswers(Choices):
         1 where "above" is charged for, -1 where "below" is; 0 composes instead.
     """
 
-    def __init__(self, side: int = 0, given: tuple[int, ...] = ()) -> None:
-        super().__init__(given)
-        self.side, self.met = side, False
-        self.shifts: dict[tuple[int, ...], tuple[Fraction, Surd, int]] = {}
+    def __init__(self, side: int = 0) -> None:
+        self.side, self.met, self.read, self.too_many = side, False, 0, False
+        self.choices = Choices()
         self.kept: dict[tuple[object, ...], int] = {}
+
+    @property
+    def apart(self) -> bool:
+        """True where paths meet only if their variables hold the same numbers."""
+        return self.side != 0
 
     def next(self) -> bool:
         """Return the next answer: whether it is the one that is charged for."""
-        return self.choose(2) == 0
+        self.read += 1
+        return self.choices.choose(2) == 0
 
 
 def holds(node: ast.AST, held: Mapping[str, Value], kind: type) -> bool:

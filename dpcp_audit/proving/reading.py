@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Charge
     from dpcp_audit.proving.distances import Records
     from dpcp_audit.proving.exact_numbers import Surd
+    from dpcp_audit.proving.paths import Shift
     from dpcp_audit.words.results import Drawing
 
 
@@ -47,7 +48,7 @@ class Interpreter:
     n : int or None
         The number of records; None where it is not known.
     answers : ThresholdAnswers, optional
-        The answers of comparisons with noisy thresholds on the path that is read.
+        The answers of comparisons with noisy thresholds.
     reports : module, optional
         The module ``local_laws``, which reads a report of each record with a reader of its own.
     every : bool
@@ -69,17 +70,13 @@ class Interpreter:
         self.unchanged: set[str] = set()
         self.steps: int = 0
         self.doubted: Refusal | None = None
-        self.reset(ThresholdAnswers() if answers is None else answers)
-
-    def reset(self, answers: ThresholdAnswers) -> None:
-        """Begin another reading, on the path that these answers lead along."""
-        self.answers = answers
+        self.answers = ThresholdAnswers() if answers is None else answers
         self.path = Path()
         self.line, self.frame, self.depth, self.tried = 0, 0, 0, 0
         self.file = ""
         self.each_record, self.for_some, self.quiet = False, False, False
         self.iterated: list[Value] = []
-        self.maxima: dict[int, tuple[int, Charge]] = {}
+        self.maxima: dict[int | Shift, tuple[int, Charge]] = {}
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
         self.returning: int = 0
@@ -165,7 +162,7 @@ class Interpreter:
         if charge.rule:
             self.rules.add(charge.rule)
 
-    def use(self, draw: tuple[int, ...], token: int) -> bool:
+    def use(self, draw: tuple[int, ...], token: int | Shift) -> bool:
         """Use a draw; return whether this very value was released before."""
         try:
             return self.path.use(draw, token)

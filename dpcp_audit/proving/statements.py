@@ -7,11 +7,12 @@ import ast
 import builtins
 import copy
 import importlib
+import itertools
 import sys
 import types
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -39,35 +40,49 @@ from dpcp_audit.proving.distances import (
 from dpcp_audit.proving.exact_numbers import is_scalar
 from dpcp_audit.proving.list_weights import Weight
 from dpcp_audit.proving.loop_forms import shown_counts
-from dpcp_audit.proving.paths import Contents, Joining, Path, holds, join_paths, join_returns
+from dpcp_audit.proving.paths import (
+    Choices,
+    Contents,
+    End,
+    Joining,
+    Path,
+    holds,
+    join_ends,
+    join_paths,
+)
 from dpcp_audit.proving.reading import Interpreter
 from dpcp_audit.proving.sources import admitted, assigned_in, names_in
 from dpcp_audit.proving.thresholds import Present
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+T = TypeVar("T")
 _IMPORTED = {"math", "numpy", "random", "torch", "torch.func", "torch.nn.functional"}
 _LIBRARIES = {"scipy", "scipy.stats", "scipy.special", "diffprivlib.mechanisms", "opendp.prelude"}
 """Modules that a function may import, beside those above; they are loaded as it would load them."""
+
+
+_MOST_PATHS, _MOST_ANSWERS = 25, 2_000
+"""Paths between the answers of noisy thresholds at one point; and answers, on all paths."""
 
 
 @dataclass(slots=True)
 class Ends:
     """The states in which a block is left: at its end, by break, by continue, by return."""
 
-    after: Path | None = None
-    broken: Path | None = None
-    continued: Path | None = None
-    returned: tuple[Path, Value] | None = None
+    after: tuple[Path, ...] = ()
+    broken: tuple[Path, ...] = ()
+    continued: tuple[Path, ...] = ()
+    returned: tuple[End, ...] = ()
 
-    def join(self, other: Ends, line: int) -> Ends:
+    def join(self, other: Ends, line: int, *, apart: bool = False) -> Ends:
         """Return the ends of either of two branches."""
         return Ends(
-            join_paths(self.after, other.after, line),
-            join_paths(self.broken, other.broken, line),
-            join_paths(self.continued, other.continued, line),
-            join_returns(self.returned, other.returned, line),
+            join_paths((*self.after, *other.after), line, apart=apart),
+            join_paths((*self.broken, *other.broken), line, apart=apart),
+            join_paths((*self.continued, *other.continued), line, apart=apart),
+            join_ends((*self.returned, *other.returned), line, apart=apart),
         )
 
 
@@ -86,29 +101,55 @@ class Statements(Interpreter):
         ends = self.block(node.body)
         if ends.broken or ends.continued:
             raise self.refuse("break or continue outside of a loop")
-        fallen = None if ends.after is None else (ends.after, None)
-        found = join_returns(ends.returned, fallen, self.line)
-        if found is None:
+        apart = self.answers.apart and self.depth > 1
+        fallen: Iterator[End] = ((each, None) for each in ends.after)
+        found = join_ends((*ends.returned, *fallen), self.line, apart=apart)
+        if not found:
             raise AssertionError("a path has an end")
-        self.path = found[0]
-        return found[1]
+        several = len(found) > 1
+        self.path, value = found[self.answers.choices.choose(len(found)) if several else 0]
+        return value
 
     def block(self, body: list[ast.stmt]) -> Ends:
         """Read statements one after the other."""
-        ends = Ends(self.path)
+        ends = Ends((self.path,))
         for place, given in enumerate(body):
-            if ends.after is None:
-                break
-            self.path = ends.after
             node = _going_on(given, body[place + 1 :])
-            self.line = node.lineno
-            reader = getattr(self, "_do_" + type(node).__name__, None)
-            if reader is None:
-                raise self.refuse(f"{type(node).__name__} is not followed")
-            found = reader(node) or Ends(self.path)
-            ends.after = None
-            ends = ends.join(found, node.lineno)
+            starts, ends.after = ends.after, ()
+            self._require_few(len(starts))
+            for path in starts:
+                for found in self.ways(path, node.lineno, partial(self._statement, node)):
+                    ends = ends.join(found, node.lineno, apart=self.answers.apart)
         return ends
+
+    def ways(self, path: Path, line: int, read: Callable[[], T]) -> Iterator[T]:
+        """Yield what is read from a state, for each sequence of answers of noisy thresholds."""
+        outer, given = self.answers.choices, cast("tuple[int, ...] | None", ())
+        for read_before in itertools.count():
+            if given is None:
+                return
+            self._require_few(read_before)
+            self.answers.choices = Choices(given)
+            self.line, self.path = line, path.fork() if self.answers.apart else path
+            found, given = read(), self.answers.choices.following()
+            self.answers.choices = outer
+            yield found
+
+    def _require_few(self, paths: int) -> None:
+        """Refuse answers of noisy thresholds that have too many paths, as it would take long."""
+        if paths >= _MOST_PATHS or self.answers.read > _MOST_ANSWERS:
+            self.answers.too_many = True
+            raise self.refuse(
+                "the answers of noisy thresholds take more paths than are read",
+                "count those beyond the threshold, and stop after a fixed number: if found == c",
+            )
+
+    def _statement(self, node: ast.stmt) -> Ends:
+        """Read one statement."""
+        reader = getattr(self, "_do_" + type(node).__name__, None)
+        if reader is None:
+            raise self.refuse(f"{type(node).__name__} is not followed")
+        return reader(node) or Ends((self.path,))
 
     def branch(self, path: Path, body: list[ast.stmt]) -> Ends:
         """Read a block from a state of its own."""
@@ -351,12 +392,17 @@ class Statements(Interpreter):
 
     def _do_Return(self, node: ast.Return) -> Ends:
         value = None if node.value is None else self.read(node.value)
-        if self.depth == 1 and self.ends_in_errors and isinstance(value, Noise | Noisy):
+        if self.depth == 1 and self.answers.apart:
+            self.depth = 0  # an object that is returned is what it holds
+            self.public(value, "what is returned")
+            self.depth = 1
+            self.path.frames, self.path.heap, value = {}, {}, None  # nothing is done with them
+        elif self.depth == 1 and self.ends_in_errors and isinstance(value, Noise | Noisy):
             value = self.release(value)  # now, as another branch may end in an error
         if self.depth == 1 and not is_public(value):
             self.returning = node.lineno
             self.shown = self.shown or self._without_noise(node, value)
-        return Ends(returned=(self.path, value))
+        return Ends(returned=((self.path, value),))
 
     def _without_noise(self, node: ast.Return, value: Value) -> Refusal | None:
         """Return the refusal of data that the function returns, at the line to blame if known.
@@ -379,10 +425,10 @@ class Statements(Interpreter):
         return None
 
     def _do_Break(self, node: ast.Break) -> Ends:
-        return Ends(broken=self.path)
+        return Ends(broken=(self.path,))
 
     def _do_Continue(self, node: ast.Continue) -> Ends:
-        return Ends(continued=self.path)
+        return Ends(continued=(self.path,))
 
     def _do_Try(self, node: ast.Try) -> Ends:
         """Read ``try``, whose handlers may be reached from any point of its body.
@@ -399,38 +445,37 @@ class Statements(Interpreter):
         return ends
 
     def _tried(self, node: ast.Try) -> Ends:
-        drawn, start = self.answers.drawn, self.path.fork()
+        answered, start = self.answers.read, self.path.fork()
         ends = self.block(node.body)
-        if self.answers.drawn != drawn:
+        if self.answers.read != answered:
             raise self.refuse("errors are caught where noisy thresholds are compared")
         caught = self._caught(node, start, ends)
-        found = Ends(None, ends.broken, ends.continued, ends.returned)
-        if ends.after is not None:
-            found = found.join(self.branch(ends.after, node.orelse), node.lineno)
+        found = Ends((), ends.broken, ends.continued, ends.returned)
+        for each in ends.after:
+            found = found.join(self.branch(each, node.orelse), node.lineno)
         others = set[str]().union(*(assigned_in(each.body) for each in node.handlers))
-        if found.after is not None:  # noise on data is paid for where a name may hold other things
-            self.path = found.after
-            variables = self.path.frames[self.frame].variables
+        for path in found.after:  # noise on data is paid for where a name may hold other things
+            self.path, variables = path, path.frames[self.frame].variables
             for name in sorted(others & variables.keys()):
                 if isinstance(variables[name], Noisy):
                     variables[name] = self.release(variables[name])
-        for each in node.handlers:
-            types = each.type.elts if isinstance(each.type, ast.Tuple) else [each.type]
+        for handler in node.handlers:
+            types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
             if not all(one is None or isinstance(one, ast.Name) for one in types):
                 raise self.refuse("the type of an error that is caught is not a name")
             path = caught.fork()
-            if each.name is not None:
-                held = Private(each.lineno, "an error is used, whose text may show data")
-                path.frames[self.frame].variables[each.name] = held
-            found = found.join(self.branch(path, each.body), node.lineno)
+            if handler.name is not None:
+                held = Private(handler.lineno, "an error is used, whose text may show data")
+                path.frames[self.frame].variables[handler.name] = held
+            found = found.join(self.branch(path, handler.body), node.lineno)
         return found
 
     def _caught(self, node: ast.Try, start: Path, ends: Ends) -> Path:
         """Return the state in which an error of a body is caught."""
         lost = Private(node.lineno, "what it holds is not known where an error is caught")
-        left = [ends.after, ends.broken, ends.continued, ends.returned and ends.returned[0]]
+        returned = (path for path, _ in ends.returned)
         caught = start.fork()
-        for each in filter(None, left):
+        for each in (*ends.after, *ends.broken, *ends.continued, *returned):
             for address, cells in start.heap.items():
                 if each.heap.get(address) is not cells:
                     caught.heap[address] = Contents("lost", (lost,))
@@ -455,7 +500,7 @@ class Statements(Interpreter):
         if not own or not issubclass(error, Exception) or starred:
             raise refusal
         says = [self.public(self.read(each), "the text of an error") for each in call.args]
-        return Ends(returned=(self.path, ("raises", name.id, *says)))
+        return Ends(returned=((self.path, ("raises", name.id, *says)),))
 
     def _do_Assert(self, node: ast.Assert) -> None:
         if not __debug__:
@@ -534,7 +579,7 @@ class Statements(Interpreter):
                 raise leak.unblamed() from None
             raise
         if shown is not None:
-            return self.branch(self.path, shown[1]).join(Ends(shown[0]), node.lineno)
+            return self.branch(self.path, shown[1]).join(Ends((shown[0],)), node.lineno)
         if known is not None:
             return self.block(node.body if known else node.orelse)
         start = self.path

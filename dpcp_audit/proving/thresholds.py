@@ -6,7 +6,8 @@ same answers: the threshold's draw by s, the largest sensitivity of the queries 
 query's draw not at all where the answer is "below", which a higher threshold keeps; and where it is
 "above" by s and the query's own change, so that even the gap stays what it is. The shifts cost
 their size over the scale. Shifts of different paths need not agree, since no noise takes two paths.
-The function is read once for each sequence of answers. Where "below" is the rare answer, the
+Each statement is read once for each sequence of answers in it. Paths whose variables hold the same
+numbers then meet, so that a counter of answers above has few. Where "below" is the rare answer, the
 threshold moves down, and "above" is free.
 
 Counts that are shown where they are above 0, and with noise above a threshold T, show of a record
@@ -50,14 +51,13 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import Real, is_scalar, rational_of
+from dpcp_audit.proving.paths import Shift
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.reading import Interpreter
 
 
-SHARED = -2
-"""The token of a draw that is a threshold."""
 _SIDES = {"Gt": 1, "GtE": 1, "Lt": -1, "LtE": -1}
 
 
@@ -116,20 +116,18 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
     answers = reader.answers
     if reader.each_record:
         raise reader.refuse("a noisy threshold for each record")
-    query, threshold = found.query, found.threshold
+    query, threshold, paid = found.query, found.threshold, answers.next()
     if released(reader, found):
-        return answers.next()  # of the gap, which stays as it is: both answers are free
-    moved, reach = _shift(reader, threshold, query), query.statistic.linf
-    if not reader.use(threshold.draw, SHARED):
-        cost = moved * threshold.scale.inverse().size_above
+        return paid  # of the gap, which stays as it is: both answers are free
+    shift, reach = _shift(reader, threshold, query), query.statistic.linf
+    if not reader.use(threshold.draw, shift):
+        cost = shift.moved * threshold.scale.inverse().size_above
         scale = float(threshold.scale)
         reader.charge(Charge("aligned", cost, threshold.line, _RULE, scale=scale))
     token = next(tokens)
-    reader.use(query.noise.draw, token)
-    paid = answers.next()
+    reader.use(query.noise.draw, answers.kept.setdefault(found.key, token) if paid else token)
     if paid:
-        answers.kept[found.key] = token
-        cost = (moved + reach) * query.noise.scale.inverse().size_above
+        cost = (shift.moved + reach) * query.noise.scale.inverse().size_above
         scale = float(query.noise.scale)
         reader.charge(Charge("aligned", cost, query.line, _RULE, scale=scale))
     return paid is (answers.side > 0)
@@ -138,19 +136,20 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
 _RULE = "noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017"
 
 
-def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> Fraction:
+def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> Shift:
     """Return the shift of the threshold's draw, which is the same for all its comparisons."""
     reach = query.statistic.linf
-    first = (reach, threshold.scale, threshold.sign)
-    moved, *form = reader.answers.shifts.setdefault(threshold.draw, first)
-    if form != [threshold.scale, threshold.sign]:
+    before = reader.path.used.get(threshold.draw)
+    found = Shift(reach, threshold.scale, threshold.sign)
+    found = before if isinstance(before, Shift) else found
+    if (found.scale, found.sign) != (threshold.scale, threshold.sign):
         raise reader.refuse("one noisy threshold is scaled, or negated, for some comparisons")
-    if reach > moved:
+    if reach > found.moved:
         raise reader.refuse(
             "a query moves further than the first one that was compared with this threshold",
             "divide each query by its sensitivity",
         )
-    return moved
+    return found
 
 
 # ---------------------------------------------------------------------- shown above a threshold

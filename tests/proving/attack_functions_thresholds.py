@@ -481,3 +481,171 @@ def threshold_concentrated(scores, *, rng):
 
 
 add(threshold_concentrated, "ε = 2 beside Gaussian noise", dp.ZCDP(0.9))
+
+
+def twenty(scores):
+    return [np.count_nonzero(scores <= level) for level in np.linspace(0.0, 1.0, 20)]
+
+
+def threshold_same_for_three(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=2.0), 0, []
+    for q in twenty(scores):
+        if q + rng.laplace(scale=6.0) >= t:
+            out.append(True)
+            found += 1
+            if found == 3:
+                break
+        else:
+            out.append(False)
+    return out
+
+
+add(threshold_same_for_three, "Lap(2c), of counts that go both ways, for three answers", loss=1.5)
+
+
+def threshold_fourth_algorithm(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=4.0), 0, []
+    for q in twenty(scores):
+        if q + rng.laplace(scale=4.0 / 3.0) >= t:
+            out.append(True)
+            found += 1
+            if found == 3:
+                break
+        else:
+            out.append(False)
+    return out
+
+
+add(threshold_fourth_algorithm, "the queries' noise does not grow (Lyu, Su, Li 2017, algorithm 4)")
+
+
+def threshold_third_algorithm(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=2.0), 0, []
+    for q in twenty(scores):
+        noisy = q + rng.laplace(scale=12.0)
+        if noisy >= t:
+            out.append(noisy)
+            found += 1
+            if found == 3:
+                break
+        else:
+            out.append(0.0)
+    return out
+
+
+add(threshold_third_algorithm, "the compared values are returned (algorithm 3), of twenty queries")
+
+
+def threshold_fifth_algorithm(scores, *, rng):
+    t = 10 + rng.laplace(scale=2.0)
+    return [bool(q >= t) for q in twenty(scores)]
+
+
+add(threshold_fifth_algorithm, "no noise on twenty queries (algorithm 5)")
+
+
+def threshold_sixth_algorithm(scores, *, rng):
+    t, out = 10 + rng.laplace(scale=2.0), []
+    for q in twenty(scores):
+        if q + rng.laplace(scale=4.0) >= t:
+            out.append(True)
+        else:
+            out.append(False)
+    return out
+
+
+add(threshold_sixth_algorithm, "no limit of answers (algorithm 6), of twenty queries", loss=1.5)
+
+
+def threshold_one_draw_of_twenty(scores, *, rng):
+    t, noise, found = 10 + rng.laplace(scale=2.0), rng.laplace(scale=12.0), 0
+    for i, q in enumerate(twenty(scores)):
+        if q + noise >= t:
+            found += 1
+            if found == 3:
+                return i
+    return None
+
+
+add(threshold_one_draw_of_twenty, "one query draw for twenty queries", dp.PureDP(0.9))
+
+
+def threshold_kept_after_numbers(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=6.0), 0, []
+    for q in twenty(scores):
+        if found == 3:
+            break
+        if q + rng.laplace(scale=6.0) >= t:
+            found += 1
+            out.append(True)
+        else:
+            out.append(False)
+    return out
+
+
+add(threshold_kept_after_numbers, "the threshold is not drawn anew for each answer")
+
+
+def threshold_not_counted(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=2.0), 0, []
+    for i, q in enumerate(twenty(scores)):
+        if q + rng.laplace(scale=12.0) >= t:
+            out.append(i)
+            if i % 2:
+                found += 1
+            if found == 3:
+                break
+    return out
+
+
+add(threshold_not_counted, "each second answer is not counted", loss=1.1)
+
+
+def threshold_counted_back(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=2.0), 0, []
+    for q in twenty(scores):
+        if q + rng.laplace(scale=12.0) >= t:
+            out.append(True)
+            found += 1
+            if found == 3:
+                break
+        else:
+            out.append(False)
+            found = max(found - 1, 0)
+    return out
+
+
+add(threshold_counted_back, "an answer below takes one back", loss=1.1)
+
+
+def threshold_noise_by_count(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=2.0), 0, []
+    for q in twenty(scores):
+        if q + rng.laplace(scale=12.0 / (1 + found)) >= t:
+            out.append(True)
+            found += 1
+            if found == 3:
+                break
+        else:
+            out.append(False)
+    return out
+
+
+add(threshold_noise_by_count, "the noise falls with the count", loss=1.2)
+
+
+def threshold_anew_at_less(scores, *, rng):
+    t, found, out = 10 + rng.laplace(scale=4.0), 0, []
+    for q in twenty(scores):
+        if q + rng.laplace(scale=12.0) >= t:
+            out.append(True)
+            found += 1
+            t = 10 + rng.laplace(scale=2.0)
+            if found == 3:
+                break
+        else:
+            out.append(False)
+    return out
+
+
+add(threshold_anew_at_less, "new thresholds are not paid for", loss=1.2)
