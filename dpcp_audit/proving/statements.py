@@ -396,7 +396,10 @@ class Statements(Interpreter):
             self.depth = 0  # an object that is returned is what it holds
             self.public(value, "what is returned")
             self.depth = 1
-            self.path.frames, self.path.heap, value = {}, {}, None  # nothing is done with them
+            frame, value = self.path.frames[self.frame], None
+            others = {name: frame.variables[name] for name in frame.variables.keys() - frame.local}
+            self.path.frames = {self.frame: replace(frame, variables=others)}
+            self.path.heap = {}  # nothing is done any more with what its names stand for
         elif self.depth == 1 and self.ends_in_errors and isinstance(value, Noise | Noisy):
             value = self.release(value)  # now, as another branch may end in an error
         if self.depth == 1 and not is_public(value):
