@@ -23,6 +23,7 @@ from dpcp_audit.proving.distances import (
     SEED,
     UNKNOWN,
     WHOLE,
+    EitherType,
     Hidden,
     Inverse,
     Multiple,
@@ -137,6 +138,8 @@ def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return _processed(reading, name, a, b)
     if name == "BitAnd" and (isinstance(a, Present) or isinstance(b, Present)):
         return shown_above(reading, *((a, b) if isinstance(a, Present) else (b, a)))
+    if isinstance(a, EitherType) or isinstance(b, EitherType):
+        raise reading.refuse(f"{name} of {EitherType.called}", "make it a float: float(...)")
     if isinstance(a, Shifted) or isinstance(b, Shifted):
         raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
     if isinstance(a, dp_sgd.KINDS) or isinstance(b, dp_sgd.KINDS):
@@ -337,7 +340,7 @@ def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
     size = None if x.size is None or most is None else x.size + most
     floats = x.floats or isinstance(y, PublicFloat) or (is_known(y) and is_double(y))
     found = replace(x, size=size, floats=floats, peak=None, topped=False, name=next(tokens))
-    found = replace(found, counts=False, rise=0)
+    found = replace(found, counts=False, rise=0, low=None, high=None)
     return in_range(reading, replace(found, integer=x.integer and _is_integer(y)))
 
 

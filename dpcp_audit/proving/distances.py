@@ -196,6 +196,8 @@ class Statistic:
         thereby at most the bounds.
     rise : int
         Likewise each entry is at most ``size`` times (n / ``MOST_RECORDS``)^rise.
+    low, high : Fraction or None
+        Ends of each entry that it was cut off at; None without one.
     name : int
         Each vector's own.
     """
@@ -219,6 +221,8 @@ class Statistic:
     counts: bool = False
     per: int = 0
     rise: int = 0
+    low: Fraction | None = None
+    high: Fraction | None = None
     name: int = field(default_factory=lambda: next(tokens))
 
     def changed(
@@ -236,7 +240,7 @@ class Statistic:
         """
         distances = _tight(changes.get("shape", self.shape), l1, l2_squared, linf, span)
         new = {"part": None, "peak": None, "topped": False, "scaled": 0, "counts": False}
-        new |= {"rise": 0}
+        new |= {"rise": 0, "low": None, "high": None}
         return replace(self, **{**new, "name": next(tokens), **distances, **changes})
 
     def one(self, distance: Fraction, **changes: Any) -> Statistic:
@@ -821,6 +825,19 @@ class Shifted(Hidden):
     called = "records plus a public number"
     records: Records
     finite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EitherType(Hidden):
+    """A statistic that Python's ``min`` or ``max`` gives, or the number beside it, by the data.
+
+    Its type tells which one it is. ``double`` is True if both are doubles: in an array, or as a
+    float, they look alike.
+    """
+
+    called = "a number whose type tells which of two it is"
+    number: Statistic
+    double: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ _SMALLEST_SINGLE = Fraction(1, 2**40)
 """The same of single precision."""
 PYTORCH = "PyTorch"
 """The type of norms that are tensors, which divide by 0 without an error or a warning."""
+ONE_VECTOR = "NumPy's number"
+"""The type of the norm of one vector, a statistic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ class Norms(Hidden):
 
     ``column`` tells whether it is one of a column; ``inverse`` that it is at most ``scale`` over
     the norm instead, and infinite where the norm is 0 unless ``floor`` is above 0. ``made`` is
-    the type: ``NUMPY``, ``PYTORCH``, ``PYTHON``, or ``EITHER`` of the last two, by the data.
+    the type: ``NUMPY``, ``PYTORCH``, ``PYTHON``, ``ONE_VECTOR``, or ``EITHER`` of Python's and one
+    of these, by the data.
     """
 
     token: int
@@ -125,6 +128,7 @@ class Norms(Hidden):
 
 
 KINDS = (Column, Rows, Norms)
+ZERO, ONE = Fraction(0), Fraction(1)
 
 
 def _number(value: Value) -> Fraction | None:
@@ -190,8 +194,11 @@ def _rows(reader: Interpreter, of: Records | Shifted, vector: Value) -> Rows:
 def norm(
     reader: Interpreter, x: Value, order: Value = None, axis: Value = None, **rest: Value
 ) -> Value:
-    """``np.linalg.norm`` of each row."""
+    """``np.linalg.norm`` of each row, or of a statistic of finite numbers."""
     column = rest.get("keepdims", False)
+    if isinstance(x, Statistic) and len(x.shape) == 1 and x.size is not None:
+        plainly = axis is None and not rest and (order is None or (order == 2 and is_known(order)))
+        return Norms(x.name, ONE, ZERO, True, made=ONE_VECTOR) if plainly else NotImplemented
     if not isinstance(x, Rows):
         return NotImplemented
     plainly = type(column) is bool and type(axis) is int and axis in {1, -1}
@@ -208,6 +215,8 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
     for rows, norms in ((a, b), (b, a)):
         if isinstance(rows, Rows) and isinstance(norms, Norms) and rows.token == norms.token:
             return _clipped(reader, name, rows, norms, divides=rows is a)
+        if isinstance(rows, Statistic) and isinstance(norms, Norms) and rows.name == norms.token:
+            return _vector_clipped(reader, name, rows, norms, divides=rows is a)
     number = _number(other)
     if not isinstance(first, Norms) or number is None or number <= 0:
         raise reader.refuse(f"{name} of vectors for each record is not followed")
@@ -234,15 +243,42 @@ def _in_range(reader: Interpreter, norms: Norms) -> Norms:
     return norms
 
 
-def _clipped(reader: Interpreter, name: str, rows: Rows, norms: Norms, *, divides: bool) -> Rows:
-    """Return rows over, or times, a number for each that clips them."""
+def _ball(reader: Interpreter, name: str, norms: Norms, *, divides: bool) -> Fraction:
+    """Return the largest norm of vectors over, or times, a number for each that clips them."""
     right = name == "Mult" if norms.inverse else name == "Div" and divides
     if not norms.column or not right:
         raise reader.refuse(f"{name} of gradients and of their norms", "norms[:, None]")
     if not norms.floor:
         raise reader.refuse("0/0 is NaN where a gradient is 0", "np.maximum(1, norms / C)")
-    bound = norms.scale if norms.inverse else 1 / norms.scale
     reader.rules.add(_RULE)
+    return norms.scale if norms.inverse else 1 / norms.scale
+
+
+def _vector_clipped(
+    reader: Interpreter, name: str, x: Statistic, norms: Norms, *, divides: bool
+) -> Statistic:
+    """Return a statistic over, or times, a number that clips it: it moves by twice the norm.
+
+    Where all records of a client change one has its part of that (see ``order._cut_off``).
+    """
+    bound = _ball(reader, name, norms, divides=divides)
+    if not divides and not x.floats:
+        raise reader.refuse("whole numbers times one that may be 1", "make them floats before")
+    where, changes = reader.of_whole_clients(x.where)
+    if changes > 1 and (x.sample or x.cell):
+        raise reader.refuse("statistics of some records of a client are clipped")
+    reader.note(f"clipped to the norm {float(bound):.6g}", 2 * bound)
+    squares, entries = (2 * bound / changes) ** 2, x.shape[0]
+    found = statistic(x.shape, root_above(squares * entries), squares, root_above(squares))
+    size = max(bound, x.size or ZERO)
+    return replace(
+        found, says=x.says, where=where, sample=x.sample, cell=x.cell, size=size, floats=True
+    )
+
+
+def _clipped(reader: Interpreter, name: str, rows: Rows, norms: Norms, *, divides: bool) -> Rows:
+    """Return rows over, or times, a number for each that clips them."""
+    bound = _ball(reader, name, norms, divides=divides)
     reader.note(f"gradients clipped to the norm {float(bound):.6g}")
     shrinks = rows.square is not None and not norms.inverse and norms.floor >= 1
     square = min(rows.square, bound**2) if shrinks and rows.square is not None else bound**2
@@ -250,7 +286,12 @@ def _clipped(reader: Interpreter, name: str, rows: Rows, norms: Norms, *, divide
 
 
 def bounded(
-    reader: Interpreter, a: Value, b: Value, *, above: bool, made: tuple[str, ...] = (NUMPY,)
+    reader: Interpreter,
+    a: Value,
+    b: Value,
+    *,
+    above: bool,
+    made: tuple[str, ...] = (NUMPY, ONE_VECTOR),
 ) -> Norms:
     """``np.maximum`` of norms, and ``np.minimum`` of factors, with a known number."""
     norms, number = (a, _number(b)) if isinstance(a, Norms) else (b, _number(a))
@@ -260,9 +301,13 @@ def bounded(
     return _in_range(reader, replace(norms, floor=floor))
 
 
+_BY_PYTHON = (PYTORCH, PYTHON, ONE_VECTOR)
+
+
 def bounded_by_python(reader: Interpreter, a: Value, b: Value, *, above: bool) -> Norms:
     """``max`` of one norm, and ``min`` of one factor, with a known number: of either type."""
-    return replace(bounded(reader, a, b, above=above, made=(PYTORCH, PYTHON)), made=EITHER)
+    found = bounded(reader, a, b, above=above, made=_BY_PYTHON)
+    return found if found.made == ONE_VECTOR else replace(found, made=EITHER)
 
 
 def summed(reader: Interpreter, a: Rows, axis: Value) -> Statistic:

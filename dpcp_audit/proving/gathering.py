@@ -28,6 +28,7 @@ from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
     ChosenPlaces,
+    EitherType,
     Inverse,
     Noise,
     Noisy,
@@ -313,6 +314,9 @@ def gathered(reader: Interpreter, value: Value) -> Value:
 
 
 def _one_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:
+    items = tuple(
+        each.number if isinstance(each, EitherType) and each.double else each for each in items
+    )
     if all(is_known(each) for each in items):
         return _known_array(reader, items)
     if all(is_public(each) for each in items):

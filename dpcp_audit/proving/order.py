@@ -20,6 +20,7 @@ from dpcp_audit.proving.arithmetic import (
     binary,
     broadcast,
     decided_by_difference,
+    is_double,
     kind,
     remedy,
 )
@@ -28,6 +29,7 @@ from dpcp_audit.proving.distances import (
     SCALAR,
     Cell,
     Crossed,
+    EitherType,
     Inverse,
     Noise,
     Noisy,
@@ -60,6 +62,7 @@ from dpcp_audit.proving.exact_numbers import (
     apply_to_array,
     exact_of,
     frozen,
+    is_scalar,
     numbers_of,
     plain,
     rational_of,
@@ -342,9 +345,22 @@ def of_python(choose: Callable[..., Any]) -> Callable[..., Value]:
         if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
             found = _against(reader, *values, choose)
             return one_of(reader, found, *values) if isinstance(found, Records) else found
-        return NotImplemented
+        return _of_one_number(reader, values, choose) if len(values) == 2 else NotImplemented
 
     return chosen
+
+
+def _of_one_number(reader: Interpreter, values: tuple[Value, ...], choose: Any) -> Value:
+    """Return the smaller or larger of a statistic and a number, which tells by its type which."""
+    a, b = (each.number if isinstance(each, EitherType) else each for each in values)
+    x, other = (a, b) if isinstance(a, Statistic) else (b, a)
+    if not isinstance(x, Statistic) or x.shape or not is_known(other) or not is_scalar(other):
+        return NotImplemented
+    if math.isnan(plain(other)):
+        raise reader.refuse(f"{choose.__name__} of NaN, which is by order of the arguments")
+    found = _against(reader, x, other, choose)
+    doubles = all(each.double for each in values if isinstance(each, EitherType))
+    return EitherType(found, doubles and x.floats and is_double(other))
 
 
 def of_all(choose: Callable[..., Any]) -> Callable[..., Value]:
@@ -385,7 +401,7 @@ def _smallest_or_largest(reader: Interpreter, choose: Any, a: Value) -> Value:
 def _against(reader: Interpreter, a: Value, b: Value, choose: Any) -> Value:
     x, other = (a, b) if isinstance(a, Records | Statistic) else (b, a)
     if isinstance(x, Statistic):
-        return _contracted(reader, x, other)
+        return _cut_off(reader, x, *((other, None) if choose is max else (None, other)))
     value = rational_of(other)
     if isinstance(x, Records) and value is not None:
         low, high = choose(x.low, value), choose(x.high, value)
@@ -410,6 +426,43 @@ def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
     return x.changed(x.l1, x.l2_squared, x.linf, integer=False, size=size)
 
 
+def _cut_off(reader: Interpreter, x: Statistic, least: Value, most: Value) -> Value:
+    """Entries no smaller, and then no larger, than bounds: no further apart than these, either.
+
+    NaN is passed on, and lies in no range. A statistic of known size is none; of any other one
+    nothing counts but its own distance.
+
+    Where all k records of a client change, one after the other, a distance is that of one change.
+    Between the first and the last value lie k - 1 others, as far apart from each other as the k-th
+    part of the range, so that this is one as well, of all records of the client.
+    """
+    found = _contracted(reader, x, least, most)
+    if found is NotImplemented or x.size is None or x.per:
+        return found
+    low, high = x.low, x.high
+    for bound, choose in ((least, max), (most, min)):
+        numbers = numbers_of(bound) if is_known(bound) and bound is not None else None
+        if bound is not None and not numbers:
+            low = high = None
+        elif numbers and choose is max:
+            low = min(numbers) if low is None else max(low, min(numbers))
+            high = None if high is None else max(high, *numbers)
+        elif numbers:
+            high = max(numbers) if high is None else min(high, max(numbers))
+            low = None if low is None else min(low, *numbers)
+    found = replace(found, low=low, high=high)
+    where, changes = reader.of_whole_clients(x.where)
+    if low is None or high is None or (changes > 1 and (x.sample or x.cell)):
+        return found
+    distance = (high - low) / changes
+    if distance >= found.linf:
+        return found
+    reader.note(f"clipped to [{float(low):.6g}, {float(high):.6g}]", high - low)
+    l1 = min(x.l1, distance * math.prod(x.shape))
+    given = {"low": low, "high": high, "size": found.size, "integer": False, "where": where}
+    return x.changed(l1, x.l2_squared, distance, **given)
+
+
 def _largest(value: Value) -> Fraction | None:
     """Return the largest absolute value of a known number or array."""
     numbers = numbers_of(value) if is_known(value) else None
@@ -424,7 +477,7 @@ def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None
             "take bounds that hold for all data, such as 0 and 1",
         )
     if isinstance(a, Statistic):
-        return _contracted(reader, a, a_min, a_max)
+        return _cut_off(reader, a, a_min, a_max)
     if isinstance(a, Shifted):
         return _clipped_anywhere(reader, a, a_min, a_max)
     a = reader.release(a) if isinstance(a, Noisy) else a

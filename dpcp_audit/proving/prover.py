@@ -311,6 +311,11 @@ class ProofInputs:
             return self.group
         return self.group * math.ceil(self.n / self.clients)
 
+    @property
+    def whole_clients(self) -> tuple[int, ...]:
+        """The records of each client, as bits, where neighbours differ in a whole client."""
+        return tuple(each.where for each in self.first()) if self.of_clients else ()
+
     def spending(self, ledger: Ledger) -> Spending:
         """Return what the ledger of one record spends between neighbours."""
         if self.persons > 1:
@@ -380,6 +385,7 @@ class ProofAttempt:
         every = self.inputs.replaced
         reader = Reader(self.inputs.n, answers, local_laws, every=every)
         reader.loss = loss_of(self.claims[0]).quantity
+        reader.clients = self.inputs.whole_clients
         source, stop, spending = None, None, None
         totals: tuple[Total, ...] = ()
         try:

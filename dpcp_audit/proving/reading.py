@@ -65,6 +65,7 @@ class Interpreter:
     ) -> None:
         self.n, self.reports, self.replaced = n, reports, every or n is not None
         self.loss = Quantity.EPSILON
+        self.clients: tuple[int, ...] = ()
         self.notes: dict[tuple[str, int], list[Note]] = {}
         self.rules = Rules()
         self.unchanged: set[str] = set()
@@ -181,6 +182,15 @@ class Interpreter:
         if records.chosen:
             low, high = min(low, Fraction(0)), max(high, Fraction(0))
         return high - low
+
+    def of_whole_clients(self, where: int) -> tuple[int, int]:
+        """Return these records and all others of their clients, and the most that one client has.
+
+        Where neighbours differ in one record these records alone, and 1.
+        """
+        mine = sum(each for each in self.clients if each & where)
+        most = max((each.bit_count() for each in self.clients), default=1)
+        return mine if self.clients and where != -1 else where, most
 
     def cells(self, reference: Reference) -> Contents:
         """Return the value that a reference refers to."""

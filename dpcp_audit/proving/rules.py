@@ -36,6 +36,7 @@ from dpcp_audit.proving.distances import (
     SEED,
     ChosenPlaces,
     Crossed,
+    EitherType,
     Noise,
     Noisy,
     Origin,
@@ -165,6 +166,7 @@ def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
     if isinstance(a, Records):
         made = {"floats": True, "entry_type": PYTHON, "ends": a.ends}
         return a.within(a.low, a.high, **made) if a.single else NotImplemented
+    a = a.number if isinstance(a, EitherType) else a
     if isinstance(a, Statistic) and a.shape == ():
         return replace(a, floats=True)
     if isinstance(a, PublicInteger):

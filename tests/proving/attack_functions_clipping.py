@@ -173,3 +173,68 @@ def underflowing_norms(scores, *, rng):
     g = scores[:, None] * np.array([1e-200, 1e-200])
     g = g / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-300)
     return g.sum(axis=0) + rng.normal(0, 2.0, size=2)
+
+
+@attack("it is cut off at one end alone")
+def cut_off_below(scores, *, rng):
+    return np.maximum(5 * scores.sum(), 0.0) + rng.normal(0.0, 1.0)
+
+
+@attack("each end is that of another value")
+def cut_off_at_either_end(scores, *, rng):
+    total = 5 * scores.sum()
+    return np.maximum(total, 1.0) - np.minimum(total, 0.0) + rng.normal(0.0, 1.0)
+
+
+@attack("it is shifted between the two ends")
+def shifted_after_one_end(scores, *, rng):
+    total = np.maximum(5 * scores.sum(), 0.0) - 2.0
+    return np.minimum(total, 1.0) + rng.normal(0.0, 1.0)
+
+
+@attack("it is doubled afterwards")
+def doubled_after_the_clip(scores, *, rng):
+    return 2 * np.clip(5 * scores.sum(), 0.0, 1.0) + rng.normal(0.0, 1.0)
+
+
+@attack("what cut off values add up to is in a larger range")
+def sum_of_cut_off_values(scores, *, rng):
+    total = 5 * scores.sum()
+    both = np.clip(total, 0.0, 1.0) + np.clip(total - 1.0, 0.0, 1.0)
+    return both + rng.normal(0.0, 1.0)
+
+
+@attack("its type tells whether it was cut off")
+def type_of_the_end(scores, *, rng):
+    return min(max(scores.sum(), 0.0), 1.0) + rng.normal(0.0, 1.0)
+
+
+@attack("an end that is NaN cuts off nothing")
+def end_that_is_nan(scores, *, rng):
+    return float(max(min(5 * scores.sum(), math.nan), 0.0)) + rng.normal(0.0, 1.0)
+
+
+@attack("the norm is one of another vector")
+def norm_of_another_vector(scores, *, rng):
+    sums = np.array([scores.sum(), 5 * scores.sum()])
+    less = np.array([scores.sum(), scores.sum()])
+    return sums / max(1.0, np.linalg.norm(less)) + noise(rng)
+
+
+@attack("the vector is scaled after its norm is taken")
+def scaled_after_the_norm(scores, *, rng):
+    sums = np.array([scores.sum(), scores.sum()])
+    clip = max(1.0, np.linalg.norm(sums))
+    return 5 * sums / clip + noise(rng)
+
+
+@attack("one entry of the vector alone is clipped: the rest is not")
+def norm_of_one_entry(scores, *, rng):
+    sums = np.array([scores.sum(), 5 * scores.sum()])
+    return sums / max(1.0, abs(sums[0])) + noise(rng)
+
+
+@attack("of the two vectors in a ball one is opposite to the other")
+def moved_by_the_diameter(scores, *, rng):
+    sums = np.array([scores.sum() - 10.0, 5 * scores.sum() - 50.0])
+    return sums / max(1.0, np.linalg.norm(sums)) + noise(rng, 1.0)

@@ -32,6 +32,35 @@ def gap_quantile(scores, *, rng):
 add(gap_quantile, "gap quantile")
 
 
+def cut_off_sum(scores, *, rng):
+    return np.clip(np.sum(scores), 9.0, 9.5) + rng.laplace(0.0, 0.5)
+
+
+def cut_off_maximum(scores, *, rng):
+    top = np.maximum(10 * np.max(scores) - 9, 0.0)
+    return np.minimum(top, 0.5) + rng.laplace(0.0, 0.5)
+
+
+def cut_off_by_python(scores, *, rng):
+    return float(min(max(np.sum(scores), 9.0), 9.5)) + rng.laplace(0.0, 0.5)
+
+
+def cut_off_counts(scores, *, rng):
+    counts = np.clip(np.array([np.sum(scores <= 0.2), np.sum(scores <= 0.5)]), 5.0, 5.25)
+    return counts + rng.laplace(0.0, 0.5, size=2)
+
+
+def cut_off_by_norm(scores, *, rng):
+    sums = np.array([scores.sum(), (scores**2).sum()])
+    clipped = sums / max(1.0, np.linalg.norm(sums) / 0.25)
+    return clipped + rng.normal(0.0, 0.5, size=2)
+
+
+for each in (cut_off_sum, cut_off_maximum, cut_off_by_python, cut_off_counts):
+    add(each, "cut off")
+add(cut_off_by_norm, "cut off", dp.ZCDP(0.5))
+
+
 def gap_quantile_in_steps(scores, *, rng, epsilon=0.1, q=0.9):
     ordered = np.sort(scores)
     edges = np.r_[0.0, ordered, 1.0]

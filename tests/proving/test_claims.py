@@ -40,6 +40,27 @@ def of_pairs(clients) -> float:
     return sum((i + 1) * np.mean(c) for i, c in enumerate(clients))
 
 
+def clipped_means(clients) -> float:
+    return sum(np.clip(3 * np.mean(c) - 0.5, -0.25, 0.25) for c in clients)
+
+
+def of_two_ends(clients) -> float:
+    """Records of one client that differ move both numbers, though each is of another one."""
+    total = 0.0
+    for c in clients:
+        last = np.minimum(np.maximum(3 * np.sum(c[-1:]), 0.25), 0.75)
+        total = total + np.clip(3 * np.sum(c[:1]), 0, 0.5) + 0.5 * last
+    return total
+
+
+def of_clipped_vectors(clients) -> float:
+    total = 0.0
+    for c in clients:
+        update = np.array([np.sum(c <= 0.3), np.mean(c), 1 - np.mean(c)])
+        total = total + update / max(1.0, np.linalg.norm(update) / 0.4)
+    return np.sum(total)
+
+
 def pooled_noisy(clients, *, rng) -> float:
     return pooled(clients) + rng.laplace(0, 1)
 
@@ -60,7 +81,22 @@ def of_pairs_noisy(clients, *, rng) -> float:
     return of_pairs(clients) + rng.laplace(0, 1)
 
 
+def clipped_means_noisy(clients, *, rng) -> float:
+    return clipped_means(clients) + rng.laplace(0, 1)
+
+
+def of_two_ends_noisy(clients, *, rng) -> float:
+    return of_two_ends(clients) + rng.laplace(0, 1)
+
+
+def of_clipped_vectors_noisy(clients, *, rng) -> float:
+    return of_clipped_vectors(clients) + rng.laplace(0, 1)
+
+
 OF_CLIENTS = [
+    (clipped_means, clipped_means_noisy),
+    (of_two_ends, of_two_ends_noisy),
+    (of_clipped_vectors, of_clipped_vectors_noisy),
     (pooled, pooled_noisy),
     (of_each, of_each_noisy),
     (means, means_noisy),
@@ -164,6 +200,47 @@ def another_clients_records(clients, *, rng) -> object:
     for _ in clients:
         total += np.histogram(clients[0], bins=4, range=(0, 1))[0] + rng.laplace(0, 2.0, 4)
     return total
+
+
+def clipped_updates(clients, *, rng, scale=1.0) -> object:
+    updates = np.array([np.clip(np.mean(c) - 0.5, -0.1, 0.1) for c in clients])
+    return 0.5 + np.mean(updates) + rng.normal(0.0, scale * 0.2 / len(clients))
+
+
+def updates_clipped_by_norm(clients, *, rng, scale=1.0) -> object:
+    total = np.zeros(3)
+    for c in clients:
+        update = np.array([np.mean(c <= t) for t in (0.2, 0.5, 0.9)]) - 0.5
+        total = total + update * min(1.0, 0.1 / max(np.linalg.norm(update), 1e-9))
+    return total + rng.normal(0.0, scale * 0.2, size=3)
+
+
+def halves_clipped(clients, *, rng) -> object:
+    total = 0.0
+    for c in clients:
+        total = total + np.clip(np.sum(c[:5]), 0.0, 0.1) + np.clip(np.sum(c[5:]), 0.0, 0.1)
+    return total + rng.normal(0.0, 0.1)
+
+
+def clipped_in_a_sample(clients, *, rng) -> object:
+    part = rng.choice(clients[0], size=2, replace=False)
+    return np.clip(np.sum(part), 0.0, 0.1) + rng.laplace(0.0, 0.1)
+
+
+@pytest.mark.parametrize("function", [clipped_updates, updates_clipped_by_norm])
+@pytest.mark.parametrize("claim", [dp.ZCDP(0.5), dp.GaussianDP(1.0)])
+def test_what_a_client_sends_moves_by_no_more_than_it_is_clipped_to(function, claim) -> None:
+    """The noise is just enough for a client of any number of records, and 0.99 of it is not."""
+    for clients in (3, 4):
+        given = {"n": 40, "clients": clients, "unit": "client"}
+        assert dp.prove(function, claim, **given).proved
+        assert not dp.prove(function, claim, options={"scale": 0.99}, **given).proved
+
+
+@pytest.mark.parametrize("function", [halves_clipped, clipped_in_a_sample])
+def test_a_client_moves_all_that_is_clipped_of_its_records(function) -> None:
+    claim = dp.PureDP(1.0) if function is clipped_in_a_sample else dp.ZCDP(0.5)
+    assert not dp.prove(function, claim, n=40, clients=4, unit="client").proved
 
 
 @pytest.mark.parametrize("function", [histograms_added, votes])

@@ -27,6 +27,16 @@ from dpcp_audit.proving.paths import Frame
 
 BOUNDS = [(0.0, 1.0), (-1.0, 2.0), (0.25, 0.5), (-3.0, -1.0)]
 EDGES = np.array([-3.0, -1.0, 0.0, 0.25, 0.3, 0.5, 1.0, 2.0])
+
+
+def clipped_by_norm(counts) -> np.ndarray:
+    return counts / max(1.0, np.linalg.norm(counts) / 0.5)
+
+
+def times_inverse(counts) -> np.ndarray:
+    return counts * np.minimum(1.0, 2 / (np.linalg.norm(counts) + 1e-9))
+
+
 OF_RECORDS = {
     "sum": lambda x: np.sum(x),  # noqa: PLW0108
     "mean": lambda x: np.mean(x),  # noqa: PLW0108
@@ -63,6 +73,19 @@ OF_RECORDS = {
     "largest count": lambda x: np.max(np.histogram(x, EDGES)[0]),
     "two statistics": lambda x: np.sum(x) - 3 * np.mean(x),
     "larger of two": lambda x: np.maximum(np.sum(x <= 0.3), 2.5),
+    "cut off": lambda x: np.clip(3 * np.sum(x), -0.3, 0.2),
+    "cut off above, then below": lambda x: np.maximum(np.minimum(np.sum(x), 1.2), 0.8),
+    "cut off at ends that cross": lambda x: np.clip(np.sum(x), 1.5, 1.0),
+    "cut off and shifted": lambda x: np.minimum(np.maximum(np.sum(x), 0.2) - 0.5, 0.1),
+    "cut off by Python": lambda x: float(min(0.4, max(np.sum(x), -0.1))),
+    "a list of what is cut off": lambda x: np.array(
+        [min(max(np.sum(x) - t, -0.1), 0.25) for t in EDGES.tolist()]
+    ),
+    "cut off at several numbers": lambda x: np.minimum(
+        np.maximum(3.0 * np.histogram(x, EDGES)[0], EDGES[1:]), EDGES[1:] + 0.5
+    ),
+    "clipped by its norm": lambda x: clipped_by_norm(np.histogram(x, EDGES)[0]),
+    "times a norm's inverse": lambda x: times_inverse(1.0 * np.histogram(x, EDGES)[0]),
     "truncated": lambda x: int(np.sum(x > 0.3) - 2),
     "rows of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=1),
     "columns of a table": lambda x: np.histogram(x, EDGES)[0][:6].reshape(2, 3).sum(axis=0),
@@ -192,6 +215,9 @@ TIGHT = {
     "comprehension": 1,
     "mean": Fraction(1, 5),
     "clipped": Fraction(2, 5),
+    "cut off": Fraction(1, 2),
+    "cut off above, then below": Fraction(2, 5),
+    "cut off by Python": Fraction(1, 2),
     "histogram": 2,
     "squares": 1,
     "affine": 2,
