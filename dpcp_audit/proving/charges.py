@@ -157,6 +157,7 @@ class Charge:
 
 
 Account = Counter[Charge]
+GEOMETRIC = "geometric noise: Ghosh, Roughgarden and Sundararajan 2012"
 EXPONENTIAL = "exponential mechanism: McSherry and Talwar 2007"
 
 

@@ -23,7 +23,7 @@ from flint import ctx
 
 from dpcp_audit.proving import dp_sgd, gaps
 from dpcp_audit.proving.arithmetic import COARSE, FIXED, binary, kind, noisy, require_fine
-from dpcp_audit.proving.charges import EXPONENTIAL, Charge
+from dpcp_audit.proving.charges import EXPONENTIAL, GEOMETRIC, Charge
 from dpcp_audit.proving.distances import (
     DISCRETE,
     FARTHEST_DRAW,
@@ -403,6 +403,7 @@ def charge_of(reader: Interpreter, value: Noisy) -> Charge:
     part = x.part
     factor = Fraction(0) if part is None else part.factor * rate
     rule, own = _MECHANISMS[noise.law.removeprefix(ROUNDED)], float(scale)
+    own = 1 / own if rule == GEOMETRIC else own
     return Charge(law, cost, value.line, rule, part, factor, own, x.where, x.sample, cell=x.cell)
 
 
@@ -410,7 +411,7 @@ _MECHANISMS = {
     "normal": "Gaussian noise: Bun and Steinke 2016, Proposition 1.6",
     DISCRETE: "discrete Gaussian noise: Canonne, Kamath and Steinke 2020, Theorem 4",
     "laplace": "Laplace noise: Dwork, McSherry, Nissim and Smith 2006, Proposition 1",
-    "two-sided geometric": "geometric noise: Ghosh, Roughgarden and Sundararajan 2012",
+    "two-sided geometric": GEOMETRIC,
 }
 """The source of each law of noise on a statistic."""
 

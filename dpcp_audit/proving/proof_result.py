@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit.proving.charges import SQUARED, decimal
+from dpcp_audit.proving.charges import GEOMETRIC, SQUARED, decimal
 from dpcp_audit.proving.distances import Leak, Line, Suspect
 from dpcp_audit.proving.spending import total
 from dpcp_audit.stats.enclosures import ball, upper
@@ -284,7 +284,7 @@ def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) 
     charges = {each for path in spending.ledger.paths for each in path if each.size}
     gaussian = bool(charges) and {each.law for each in charges} <= SQUARED
     scaled = all(each.scale or each.exponent for each in charges)
-    if not over.limit or not scaled or not (gaussian or over.growth == 1):
+    if not over.limit or not scaled:
         return ""
     dearest = max(over.shares, key=lambda line: over.shares[line])
     here = {each for each in charges if each.line == dearest}
@@ -293,7 +293,9 @@ def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) 
     power, ratio = 0.5 if gaussian else 1.0, float(over.value / over.limit)
     asked = [(here, (spent / left) ** power if left > 0 else math.inf), (charges, ratio**power)]
     if not over.growth:  # δ is no sum of what the lines cost
-        asked = [(charges, _least(charges, ratio**power, spending, claims))]
+        asked = [(charges, _least(charges, ratio**power, spending, claims, _STEPS))]
+    elif over.growth != 1 and not gaussian:  # ρ and μ² of Laplace noise are no powers of its scale
+        asked = [(charges, _least(charges, ratio, spending, claims, _FINE_STEPS))]
     for which, factor in asked:
         where = " at this line" if which != charges else ""
         if math.isfinite(factor) and (found := _enough(which, factor, spending, claims, where)):
@@ -303,14 +305,20 @@ def remedy(over: Total, spending: Spending, claims: Sequence[PrivacyGuarantee]) 
 
 _STEPS = 10
 """Halvings of the logarithm of a factor on noise: it is known to a part in a hundred, about."""
+_FINE_STEPS = 30
+"""The same where an account is soon added up."""
 
 
 def _least(
-    which: set[Charge], high: float, spending: Spending, claims: Sequence[PrivacyGuarantee]
+    which: set[Charge],
+    high: float,
+    spending: Spending,
+    claims: Sequence[PrivacyGuarantee],
+    steps: int,
 ) -> float:
     """Return about the least factor on noise with which the claims hold, at most ``high``."""
     low = 1.0
-    for _ in range(_STEPS):
+    for _ in range(steps):
         middle = math.sqrt(low * high)
         ledger = spending.ledger.with_noise(which, decimal(middle))
         enough = all(total(replace(spending, ledger=ledger), each).within for each in claims)
@@ -334,6 +342,9 @@ def _enough(
         cheaper = replace(spending, ledger=spending.ledger.with_noise(which, times))
         if not all(total(cheaper, each).within for each in claims):
             continue
+        if alone and all(each.rule == GEOMETRIC for each in which):
+            p = -math.expm1(-1 / float(printed))  # smaller p, more noise
+            return f"p ≤ {rounded(p * (1 - _ROUNDING), 5, up=False):.12g}{where}"
         if alone:
             symbol = "σ" if all(each.law in SQUARED for each in which) else "a scale"
             return f"{symbol} ≥ {printed}{where}"

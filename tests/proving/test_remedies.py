@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,18 @@ DESCENT = """
         q = np.clip(q - 0.5 / (t + 1) * gradient, 0, 1)
     return q
 """
+LAPLACE = """
+    return np.sum(scores > 0.5) + rng.laplace(0, <a>)
+"""
+UNLIKE = """
+    return np.sum(scores > 0.5) + rng.laplace(0, <a>), np.sum(scores > 0.3) + rng.normal(0, <b>)
+"""
 FORMS = [
+    (LAPLACE, dp.ZCDP(0.5), {"a": 0.5}),
+    (LAPLACE, dp.GaussianDP(1.0), {"a": 0.5}),
+    (LAPLACE, dp.RenyiDP(4.0, 0.5), {"a": 0.5}),
+    (UNLIKE, dp.ZCDP(0.5), {"a": 0.4, "b": 1.2}),
+    (UNLIKE, dp.GaussianDP(1.0), {"a": 1.2, "b": 0.5}),
     (BISECTION.format(law="normal"), dp.ZCDP(0.5), {"a": 1.0, "b": 1.0}),
     (BISECTION.format(law="laplace"), dp.PureDP(1.0), {"a": 20.0, "b": 0.1}),
     (BISECTION.format(law="normal"), dp.GaussianDP(1.0), {"a": 4.0, "b": 0.3}),
@@ -207,6 +219,29 @@ def test_a_hint_about_delta_names_little_more_noise_than_is_needed() -> None:
     found = re.search(r"σ ≥ ([\d.]+) would prove it", hint)
     assert found is not None
     assert 1.39059 <= float(found[1]) <= 1.41
+
+
+@pytest.mark.parametrize("rate", [1.2, 2.0])
+def test_a_hint_about_geometric_noise_names_its_probability(rate: float, tmp_path: Path) -> None:
+    text = """
+    count = int(np.sum(scores > 0.5))
+    return count + int(rng.geometric(<p>)) - int(rng.geometric(<p>))
+"""
+    before = _proof(text, {"p": -math.expm1(-rate)}, dp.PureDP(1.0), tmp_path)
+    told = re.fullmatch(r"p ≤ (\S+) would prove it", before.hint)
+    assert told is not None, before.hint
+    assert _proof(text, {"p": float(told[1])}, dp.PureDP(1.0), tmp_path).proved
+    assert not _proof(text, {"p": 1.001 * float(told[1])}, dp.PureDP(1.0), tmp_path).proved
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.9])
+def test_a_hint_about_delta_of_laplace_noise_proves_it(scale: float, tmp_path: Path) -> None:
+    claim = dp.ApproxDP(1.0, 1e-5)
+    before = _proof(LAPLACE, {"a": scale}, claim, tmp_path)
+    told = re.fullmatch(r"a scale ≥ (\S+) would prove it", before.hint)
+    assert told is not None, before.hint
+    assert _proof(LAPLACE, {"a": float(told[1])}, claim, tmp_path).proved
+    assert not _proof(LAPLACE, {"a": 0.98 * float(told[1])}, claim, tmp_path).proved
 
 
 def test_a_claim_next_to_what_is_proved_is_told_with_more_digits() -> None:
