@@ -459,8 +459,8 @@ def _cut_off(reader: Interpreter, x: Statistic, least: Value, most: Value) -> Va
         return found
     reader.note(f"clipped to [{float(low):.6g}, {float(high):.6g}]", high - low)
     l1 = min(x.l1, distance * math.prod(x.shape))
-    given = {"low": low, "high": high, "size": found.size, "integer": False, "where": where}
-    return x.changed(l1, x.l2_squared, distance, **given)
+    given: dict[str, Any] = {"low": low, "high": high, "size": found.size, "where": where}
+    return x.changed(l1, x.l2_squared, distance, integer=False, **given)
 
 
 def _largest(value: Value) -> Fraction | None:
