@@ -35,7 +35,6 @@ from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.target_checks.planned_calls import ClaimAudit
-    from dpcp_audit.target_checks.target_claims import TargetClaim
     from dpcp_audit.words.results import Outcome
 
 

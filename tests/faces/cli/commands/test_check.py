@@ -223,7 +223,7 @@ def test_the_same_draws_and_seed_give_the_same_results_and_they_replay(
 def timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a call take a tenth of a second, as it is told: ten minutes leave room for 2¹² calls."""
     found = {"seconds": 0.1, "rates": [0.1], "spent": 0.0}
-    monkeypatch.setattr(runs, "_timed_apart", lambda *_, **__: found)
+    monkeypatch.setattr(planning, "_timed_apart", lambda *_, **__: found)
 
 
 @pytest.mark.usefixtures("timed")
