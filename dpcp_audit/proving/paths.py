@@ -98,7 +98,7 @@ class Contents:
     of: Any = None
 
 
-class Shift(NamedTuple):
+class ThresholdUse(NamedTuple):
     """The use of a draw as a noisy threshold: how far it is shifted, its scale and its sign."""
 
     moved: Fraction
@@ -106,7 +106,7 @@ class Shift(NamedTuple):
     sign: int
 
 
-Uses: TypeAlias = "dict[tuple[int, ...], int | Shift]"
+Uses: TypeAlias = "dict[tuple[int, ...], int | ThresholdUse]"
 """What each draw was used for: the token of a value, or the shift of a threshold."""
 
 
@@ -142,7 +142,7 @@ class Path:
         self.heap[address] = cells
         return Reference(address)
 
-    def use(self, draw: tuple[int, ...], token: int | Shift) -> bool:
+    def use(self, draw: tuple[int, ...], token: int | ThresholdUse) -> bool:
         """Use a draw for a value; return whether that value was released before.
 
         Raises
@@ -196,7 +196,7 @@ class Path:
                     for place, each in enumerate(cells.items)
                     if not alone or isinstance(each, Reference)
                 ]
-            elif isinstance(held, Noise) and isinstance(self.used.get(held.draw), Shift):
+            elif isinstance(held, Noise) and isinstance(self.used.get(held.draw), ThresholdUse):
                 found.add((name, self.used[held.draw]))
             elif held is None or isinstance(held, str | PublicAnswer) or is_scalar(held):
                 found.add((name, type(held), repr(held)))
@@ -272,7 +272,7 @@ class Joining:
     def __init__(self, a: Path, b: Path, line: int) -> None:
         self.a, self.b, self.line = a, b, line
         self.moved: list[tuple[int, ...]] = []
-        self._shifted: dict[tuple[int, ...], Shift] = {}
+        self._shifted: dict[tuple[int, ...], ThresholdUse] = {}
         self._merged: dict[tuple[Value, Value], Value] = {}
         self._anchors: list[tuple[int, Affine, Affine]] = []
 
@@ -312,14 +312,14 @@ class Joining:
             self._merged[x, y] = self._fresh(x, y)
         return self._merged[x, y]
 
-    def _use_of(self, path: Path, noise: Noise) -> Shift | int | None:
+    def _use_of(self, path: Path, noise: Noise) -> ThresholdUse | int | None:
         """Return how a draw was used on its path, as a threshold or else; None of a fresh one."""
         if any(overlap(each, noise.draw) for each in self.moved):
             return SPENT
         if path.is_fresh(noise.draw):
             return None
         token = path.used.get(noise.draw, SPENT)
-        return token if isinstance(token, Shift) and noise.draw not in path.unsure else SPENT
+        return token if isinstance(token, ThresholdUse) and noise.draw not in path.unsure else SPENT
 
     def _fresh(self, x: Noise | Noisy, y: Noise | Noisy) -> Value | None:
         one = x.noise if isinstance(x, Noisy) else x
@@ -333,7 +333,7 @@ class Joining:
             return None
         self.moved += [one.draw, other.draw]
         noise = replace(one, draw=(next(tokens),), moved=max(one.moved, other.moved))
-        if isinstance(use, Shift):
+        if isinstance(use, ThresholdUse):
             self._shifted[noise.draw] = use
         if isinstance(x, Noisy) and isinstance(y, Noisy):
             return Noisy(larger_of(x.statistic, y.statistic), noise, x.line)

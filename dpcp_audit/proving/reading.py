@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.charges import Charge
     from dpcp_audit.proving.distances import Records
     from dpcp_audit.proving.exact_numbers import Surd
-    from dpcp_audit.proving.paths import Shift
+    from dpcp_audit.proving.paths import ThresholdUse
     from dpcp_audit.words.results import Drawing
 
 
@@ -77,7 +77,7 @@ class Interpreter:
         self.file = ""
         self.each_record, self.for_some, self.quiet = False, False, False
         self.iterated: list[Value] = []
-        self.maxima: dict[int | Shift, tuple[int, Charge]] = {}
+        self.maxima: dict[int | ThresholdUse, tuple[int, Charge]] = {}
         self.vectors: dict[tuple[tuple[int, Surd, int], ...], tuple[int, Noisy]] = {}
         self._captured: set[int] = set()
         self.returning: int = 0
@@ -163,7 +163,7 @@ class Interpreter:
         if charge.rule:
             self.rules.add(charge.rule)
 
-    def use(self, draw: tuple[int, ...], token: int | Shift) -> bool:
+    def use(self, draw: tuple[int, ...], token: int | ThresholdUse) -> bool:
         """Use a draw; return whether this very value was released before."""
         try:
             return self.path.use(draw, token)

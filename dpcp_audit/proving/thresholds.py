@@ -51,7 +51,7 @@ from dpcp_audit.proving.distances import (
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import Real, is_scalar, rational_of
-from dpcp_audit.proving.paths import Shift
+from dpcp_audit.proving.paths import ThresholdUse
 from dpcp_audit.stats.enclosures import ball, upper
 
 if TYPE_CHECKING:
@@ -136,12 +136,12 @@ def _answer(reader: Interpreter, found: Difference) -> bool:
 _RULE = "noisy threshold: Lyu, Su and Li 2017, Algorithm 1; Zhang and Kifer 2017"
 
 
-def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> Shift:
+def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> ThresholdUse:
     """Return the shift of the threshold's draw, which is the same for all its comparisons."""
     reach = query.statistic.linf
     before = reader.path.used.get(threshold.draw)
-    found = Shift(reach, threshold.scale, threshold.sign)
-    found = before if isinstance(before, Shift) else found
+    found = ThresholdUse(reach, threshold.scale, threshold.sign)
+    found = before if isinstance(before, ThresholdUse) else found
     if (found.scale, found.sign) != (threshold.scale, threshold.sign):
         raise reader.refuse("one noisy threshold is scaled, or negated, for some comparisons")
     if reach > found.moved:
