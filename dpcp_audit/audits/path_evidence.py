@@ -79,7 +79,7 @@ def leaking_line(trace: PairTrace) -> SourceLocation | None:
 
 def _is_unexplained(trace: PairTrace) -> bool:
     """Tell whether the output loses infinitely much, and no draw does: its line is no culprit."""
-    pair = trace.exact
+    pair = trace.points if trace.exact is None else trace.exact
     if pair is None or not any(math.isinf(w.max_divergence()) for w in (pair, pair.reversed())):
         return False
     return not any(math.isinf(line.largest_loss) for line in trace.lines)

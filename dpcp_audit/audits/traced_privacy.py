@@ -452,7 +452,7 @@ class TracedPrivacy(Sampled):
         if outcome.verdict is Verdict.REFUTED and outcome.evidence.odds is None:
             odds = telling_event(self.guarantee, trace)
             outcome = replace(outcome, evidence=replace(outcome.evidence, odds=odds))
-        line = leaking_line(trace) if trace.followed and outcome.note != _POINT else None
+        line = leaking_line(trace) if trace.followed else None
         return replace(outcome, location=line, traced=lines_of(trace))
 
     def _outcome(self, trace: PairTrace, context: Context) -> Outcome:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetClaim(Sampled, ABC):
-    """A claim of a target: its source decides it, or the calls of ``audit``.
+    """A claim of a target, decided by its source, or by the calls of ``audit``.
 
     A witness of it can be tested alone, without a search.
     """

@@ -141,6 +141,11 @@ class Trained:
         log_probabilities = _log_softmax(self.logits(data.inputs))
         return -log_probabilities[:, np.arange(len(data)), data.labels]
 
+    def accuracy(self, data: Examples) -> FloatArray:
+        """Return the share of examples whose likeliest class is right, shape (replicas,)."""
+        guesses = self.logits(data.inputs).argmax(axis=2)
+        return np.asarray((guesses == data.labels).mean(axis=1), dtype=np.float64)
+
 
 def finished(model: FlatModel, parameters: Tensor) -> Trained:
     """Return the trained replicas, unless a training has left the finite numbers."""

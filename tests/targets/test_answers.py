@@ -194,7 +194,7 @@ def test_a_list_in_one_call_and_a_tuple_in_another_are_refused() -> None:
         noisy = float(np.mean(scores) + rng.laplace(0, 1 / len(scores)))
         return [noisy, 0.0] if np.sum(scores) > len(scores) / 2 else (noisy, 0.0)
 
-    result = dp.audit(told, dp.PureDP(1.0), kind="vector", n=1, draws=2000)
+    result = dp.audit(told, dp.PureDP(1.0), kind="vector", n=1, draws=2000, trace=False)
     assert result["pure_dp"].verdict is dp.Verdict.ERROR
     assert "a list in one call and a tuple in another" in " ".join(str(result).split())
 

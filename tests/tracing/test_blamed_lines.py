@@ -369,7 +369,7 @@ CORRECT = [
     chosen_of_grid,
     noisy_order,
 ]
-LEFT_OPEN = [largest_beyond_the_range, of_bins_with_half_the_noise]
+LEFT_OPEN = [of_bins_with_half_the_noise]
 WRONG = [
     bare_at_last,
     ends_from_scores,

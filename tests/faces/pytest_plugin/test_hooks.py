@@ -10,7 +10,7 @@ import sys
 import pytest
 from support.plugin_files import DETECTING, FLIPPED, HALVED, PRIVATE, findings, run
 
-from dpcp_audit.faces import runs
+from dpcp_audit.faces import planning
 
 pytest_plugins = ["pytester"]
 JSON = "--dp-audit-report=json=found.json"
@@ -199,7 +199,7 @@ def test_draws_of_the_command_line_are_those_of_the_replay(pytester) -> None:
 def test_a_budget_is_planned_into_a_power_of_two(pytester, monkeypatch) -> None:
     """Of which a tenth of a second a call, as it is told here, leaves 2¹² calls in ten minutes."""
     timed = {"seconds": 0.1, "rates": [0.1], "spent": 0.0}
-    monkeypatch.setattr(runs._Timing, "__call__", lambda *_: timed)
+    monkeypatch.setattr(planning._Timing, "__call__", lambda *_: timed)
     tests = HALVED.replace("**SIZE", "n=100, vectorised=True, budget='10m'")
     result = run(pytester, tests=tests)
     (draws,) = set(re.findall(r"replay .* --dp-audit-draws=(\d+)", result.stdout.str()))
