@@ -360,13 +360,16 @@ class PairRace:
         room = stop - self.bank.spent
         size = max(_FEWEST, room // (2 * _ARMS))
         explored = self.bank.spent + round(_EXPLORED * room)
+        constant, seen = self.constant_everywhere, len(self.arms)
         for tried in range(_MOST_TRIED):
             candidate = self._next(rng, explored)
-            constant = len(self.arms) >= _FEW_PAIRS and self.constant_everywhere
-            each, end = (_CONSTANT, stop) if constant else (size, explored)
+            hurried = constant and seen >= _FEW_PAIRS
+            each, end = (_CONSTANT, stop) if hurried else (size, explored)
             if candidate is None or (tried and self.bank.spent + 2 * each > end):
                 break
             self._try(candidate, each)
+            constant = constant and all(map(self.constant, self.arms[seen:]))
+            seen = len(self.arms)
         self._halve(stop)
 
     def _halve(self, stop: int) -> None:
