@@ -22,6 +22,7 @@ import itertools
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -37,7 +38,7 @@ from dpcp_audit.proving.exact_numbers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from dpcp_audit.proving.exact_numbers import ExponentialQuotient
 
@@ -48,6 +49,12 @@ MOST_RECORDS = 2**32
 """The number of records that a proof for any number of them is for, at most."""
 tokens = itertools.count(1)
 """Names of draws, of places in memory and of released values."""
+
+
+@lru_cache(maxsize=4096)
+def name_of(*parts: Hashable) -> int:
+    """Return the name of what is computed of these in one way: of equal parts alone the same."""
+    return next(tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +268,7 @@ class Statistic:
             topped=self.topped and factor.sign > 0,
             scaled=self.scaled,
             rise=self.rise,
-            name=hash((self.name, factor)),  # the same product has the same name
+            name=name_of(self.name, factor),
         )
 
     def plus(self, other: Statistic) -> Statistic:

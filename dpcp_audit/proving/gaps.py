@@ -34,6 +34,7 @@ from dpcp_audit.proving.distances import (
     Value,
     is_data,
     is_known,
+    name_of,
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import Surd, logs_of, numbers_of, rational_of
@@ -431,7 +432,7 @@ def gathered(items: tuple[Value, ...]) -> Gaps | None:
     if len(items) != first.gaps:
         return None
     logs = tuple(each.logs[0] for each in items)
-    name, line = hash(tuple(items)), first.line
+    name, line = name_of(*items), first.line
     return Gaps(first.token, first.gaps, logs, normalised=first.normalised, name=name, line=line)
 
 

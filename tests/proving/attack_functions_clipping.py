@@ -221,6 +221,12 @@ def norm_of_another_vector(scores, *, rng):
     return sums / max(1.0, np.linalg.norm(less)) + noise(rng)
 
 
+@attack("the norm is one of a vector that is 2**61 times smaller, as 2**122 is 1 modulo 2**61 - 1")
+def norm_of_a_multiple(scores, *, rng):
+    sums = np.array([scores.sum(), scores.sum()])
+    return 3.0 * sums / max(1.0, np.linalg.norm(3.0 * 2.0**-61 * sums)) + noise(rng)
+
+
 @attack("the vector is scaled after its norm is taken")
 def scaled_after_the_norm(scores, *, rng):
     sums = np.array([scores.sum(), scores.sum()])
