@@ -360,7 +360,8 @@ class Reader(Expressions):
         of, (given, values) = self.read(node.func), node.args
         if (of is not map and of is not filter) or isinstance(values, ast.Starred):
             return None
-        name, item = f"what line {node.lineno} applies", ast.Name("an item", ast.Load())
+        name = f"what is applied at {node.lineno}:{node.col_offset}"
+        item = ast.Name("an item", ast.Load())
         self.bind(ast.Name(name, ast.Store()), self.read(given))
         result = ast.Call(ast.Name(name, ast.Load()), [item], [])
         tests: list[ast.expr] = [] if of is map else [result]

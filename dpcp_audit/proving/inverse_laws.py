@@ -55,10 +55,12 @@ def binary(name: str, a: Value, b: Value) -> Value | None:
         return None
     if name in {"Add", "Sub"}:
         return _moved(one, rational_of(other), name == "Add", left=left)
+    if name != "Mult" and not (name == "Div" and left):
+        return None
     factor = exact_of(other)
-    if factor is None or not factor.sign or name not in {"Mult", "Div"} or one.offset:
+    if factor is None or not factor.sign or one.offset:
         return _stretched(one, other, name)
-    return None if name == "Div" and not left else _times(one, factor, name)
+    return _times(one, factor, name)
 
 
 def _moved(x: Inverse, number: Fraction | None, adds: bool, *, left: bool) -> Inverse | None:  # noqa: FBT001
@@ -73,7 +75,7 @@ def _moved(x: Inverse, number: Fraction | None, adds: bool, *, left: bool) -> In
 def _stretched(x: Inverse, other: Value, name: str) -> Inverse | None:
     """Return a draw with a number on it times another number."""
     factor = rational_of(other)
-    if not factor or name not in {"Mult", "Div"}:
+    if not factor:
         return None
     factor = factor if name == "Mult" else 1 / factor
     return replace(x, slope=x.slope.times(Surd.of(factor)), offset=x.offset * factor)

@@ -266,6 +266,17 @@ def mapped_by_a_product(scores, *, rng):
     return sum(map(lambda s, factor=3.0: float(s) * factor, scores)) + rng.laplace(0.0, 1.0)
 
 
+def scale_that_is_mapped_within_a_map(scores, *, rng):
+    one, small = lambda _: 1.0, lambda _: 0.01
+    return np.sum(scores) + rng.laplace(0.0, sum(map(small, list(map(one, (0,))))))
+
+
+def scale_that_is_filtered_within_a_filter(scores, *, rng):
+    scales = (0.1, 1.0, -5.0)
+    scale = sum(filter(lambda b: b < 0.5, list(filter(lambda b: b > 0.0, scales))))
+    return np.sum(scores) + rng.laplace(0.0, scale)
+
+
 def first_level_without_noise(scores, *, rng):
     return next((t for t in (0.2, 0.5, 0.8) if np.sum(scores <= t) > 5), 1.0)
 
@@ -301,6 +312,7 @@ def lambda_whose_default_is_used_up(scores, *, rng):
 
 for each in (mapped_to_the_last, mapped_beside_a_change, filtered_by_the_sum, filtered_levels,
              mapped_by_own_map, mapped_twice, mapped_by_a_product, first_level_without_noise,
+             scale_that_is_mapped_within_a_map, scale_that_is_filtered_within_a_filter,
              first_with_an_old_name, first_score, two_of_one_iterator, default_that_is_used_up,
              lambda_whose_default_is_used_up):  # fmt: skip
     add(each, "what is applied keeps the data, or an iterator is gone through twice")
@@ -851,6 +863,16 @@ def too_little_of_a_uniform_draw(scores, *, rng):
     return np.sum(scores) + _laplace_of(rng.random() - 0.5, 0.5)
 
 
+def noise_of_one_over_a_draw(scores, *, rng):
+    u = 0.01 / (rng.random() - 0.5)
+    return np.sum(scores) - np.sign(u) * np.log(1 - 0.02 * np.abs(u))
+
+
+def logarithms_of_one_over_draws(scores, *, rng):
+    counts = np.histogram(scores, 5, (0.0, 1.0))[0]
+    return np.argmax(counts - 2.0 * np.log(1.0 / (1.0 - rng.random(5))))
+
+
 def one_uniform_draw_on_two_sums(scores, *, rng):
     u = rng.random() - 0.5
     return np.sum(scores) + _laplace_of(u, 2.0), np.sum(scores > 0.5) + _laplace_of(u, 2.0)
@@ -938,6 +960,7 @@ def rounded_after_the_sign(scores, *, rng):
 
 
 for each in (too_little_of_a_uniform_draw, one_uniform_draw_on_two_sums,
+             noise_of_one_over_a_draw, logarithms_of_one_over_draws,
              uniform_draw_that_is_shown, sign_that_is_shown, branch_on_the_uniform_draw,
              draw_of_another_array, one_draw_for_the_vector, entry_of_the_draws,
              exponentials_of_one_draw, one_sided_of_a_draw, gumbel_that_is_shown,

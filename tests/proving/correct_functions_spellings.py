@@ -77,6 +77,11 @@ def mapped_and_filtered(scores, *, rng):
     return above + rng.laplace(0.0, 2.0), total + rng.laplace(0.0, 1.0)
 
 
+def mapped_within_a_map(scores, *, rng):
+    scale = sum(map(lambda b: 2.0 * b, list(map(float, (0.25, 0.25)))))
+    return np.sum(scores) + rng.laplace(0.0, scale)
+
+
 def mapped_levels(scores, *, rng):
     noisy = list(map(lambda t: np.sum(scores <= t) + rng.laplace(0.0, 3.0), (0.2, 0.5, 0.8)))
     return max(noisy), list(map(float, noisy))
@@ -364,5 +369,5 @@ for each in (by_match, match_of_a_noisy_count, budget_of_a_closure, counted_call
              mapped_levels, default_of_a_lambda, object_that_is_called,
              partials, key_of_pairs, key_that_draws, key_of_places, smallest_of_noisy,
              smallest_and_its_value, largest_by_two_orders, accumulated, entry_by_get, first_above,
-             mapped_and_filtered):  # fmt: skip
+             mapped_and_filtered, mapped_within_a_map):  # fmt: skip
     add(each)
