@@ -39,6 +39,7 @@ from dpcp_audit.proving.distances import (
     EitherType,
     Noise,
     Noisy,
+    Once,
     Origin,
     Private,
     Public,
@@ -46,6 +47,7 @@ from dpcp_audit.proving.distances import (
     PublicFloat,
     PublicInteger,
     Records,
+    Reference,
     Statistic,
     Value,
     Weights,
@@ -310,6 +312,9 @@ def total(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
     """``sum``, whose first number is one of Python's."""
+    items = reader.entries_or_none(a) if isinstance(a, Reference | Once | tuple) else ()
+    if any(isinstance(each, EitherType) for each in items or ()):
+        raise reader.refuse(f"sum of {EitherType.called}", "make each a float: float(...)")
     of_records = are_records(a)
     if not is_scalar(start) or not (of_records or start == 0):
         return NotImplemented

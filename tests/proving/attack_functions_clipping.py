@@ -209,6 +209,11 @@ def type_of_the_end(scores, *, rng):
     return min(max(scores.sum(), 0.0), 1.0) + rng.normal(0.0, 1.0)
 
 
+@attack("the type of a sum tells whether any of its numbers was not cut off")
+def type_of_a_sum_of_ends(scores, *, rng):
+    return sum([min(max(scores.sum(), 0.0), 0.5) for _ in range(2)]) + rng.normal(0.0, 1.0)
+
+
 @attack("an end that is NaN cuts off nothing")
 def end_that_is_nan(scores, *, rng):
     return float(max(min(5 * scores.sum(), math.nan), 0.0)) + rng.normal(0.0, 1.0)

@@ -45,6 +45,10 @@ def cut_off_by_python(scores, *, rng):
     return float(min(max(np.sum(scores), 9.0), 9.5)) + rng.laplace(0.0, 0.5)
 
 
+def cut_off_in_a_list(scores, *, rng):
+    return sum([float(min(max(np.sum(scores), 9.0), 9.5)), 1.0]) + rng.laplace(0.0, 0.5)
+
+
 def cut_off_counts(scores, *, rng):
     counts = np.clip(np.array([np.sum(scores <= 0.2), np.sum(scores <= 0.5)]), 5.0, 5.25)
     return counts + rng.laplace(0.0, 0.5, size=2)
@@ -56,7 +60,7 @@ def cut_off_by_norm(scores, *, rng):
     return clipped + rng.normal(0.0, 0.5, size=2)
 
 
-for each in (cut_off_sum, cut_off_maximum, cut_off_by_python, cut_off_counts):
+for each in (cut_off_sum, cut_off_maximum, cut_off_by_python, cut_off_in_a_list, cut_off_counts):
     add(each, "cut off")
 add(cut_off_by_norm, "cut off", dp.ZCDP(0.5))
 
