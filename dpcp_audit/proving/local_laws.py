@@ -191,8 +191,8 @@ class RecordReports:
             if not live:
                 raise one.refuse("a loop over records is left before its end")
             (one.path,) = live
-            made = one.path.frames[one.frame].variables.keys()
-            if made & one.path.frames[self.reader.frame].variables.keys():
+            made, frame = one.path.frames[one.frame].variables, one.path.frames[self.reader.frame]
+            if made.keys() & (frame.variables.keys() | frame.of_others):
                 raise one.refuse("something is kept from one record to the next")
             for address, items in one.appended.items():
                 values[address] += items if len(items) == 1 else [None] * len(items)

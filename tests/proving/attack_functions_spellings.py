@@ -207,6 +207,32 @@ def changed_for_each_record(scores, *, rng):
     return total + rng.laplace(0.0, 1.0), last
 
 
+def bit_of_the_last_report(scores, *, rng):
+    last, reports = 0, []
+
+    def ask():
+        nonlocal last
+        for score in scores:
+            reports.append(int(score > 0.5) if rng.random() < 0.7 else int(score <= 0.5))
+            last = int(score > 0.5)
+
+    ask()
+    return reports, last
+
+
+def reports_that_become_truer(scores, *, rng):
+    chance, reports = 0.7, []
+
+    def ask():
+        nonlocal chance
+        for score in scores:
+            reports.append(int(score > 0.5) if rng.random() < chance else int(score <= 0.5))
+            chance = 0.99
+
+    ask()
+    return reports
+
+
 def _counter():
     calls = 0
 
@@ -221,6 +247,7 @@ def _counter():
 for each in (scale_of_a_closure, data_of_a_closure, stops_early, calls_that_any_leaves_out,
              caught_half_way, array_under_two_names, largest_of_a_closure,
              added_up_in_a_closure, draw_of_two_closures, changed_for_each_record,
+             bit_of_the_last_report, reports_that_become_truer,
              _counter()):  # fmt: skip
     add(each, "a variable of another function is assigned")
 

@@ -71,6 +71,20 @@ def counted_calls(scores, *, rng):
     return high, calls
 
 
+def reports_of_a_closure(scores, *, rng):
+    asked, reports = 0, []
+
+    def ask():
+        nonlocal asked
+        asked += 1
+        for score in scores:
+            bit = int(score > 0.5)
+            reports.append(bit if rng.random() < 0.7 else 1 - bit)
+
+    ask()
+    return reports, asked
+
+
 def mapped_and_filtered(scores, *, rng):
     above = len(list(filter(lambda s: s > 0.5, scores)))
     total = sum(map(lambda s: float(s) / 2, scores))
@@ -369,5 +383,5 @@ for each in (by_match, match_of_a_noisy_count, budget_of_a_closure, counted_call
              mapped_levels, default_of_a_lambda, object_that_is_called,
              partials, key_of_pairs, key_that_draws, key_of_places, smallest_of_noisy,
              smallest_and_its_value, largest_by_two_orders, accumulated, entry_by_get, first_above,
-             mapped_and_filtered, mapped_within_a_map):  # fmt: skip
+             mapped_and_filtered, mapped_within_a_map, reports_of_a_closure):  # fmt: skip
     add(each)
