@@ -486,7 +486,7 @@ def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
         additive=all(draw.additive for path in everything for draw in path.draws),
         composed=() if summed else composed_noise(paths, seeds),
         drawn=any(map(_is_drawn, everything)),
-        elementary=all(law.elementary for law in laws),
+        elementary=bool(laws) and all(law.elementary for law in laws),
         missed=max((law.missed for law in laws), default=0.0) + aside,
         noisy=_noisy_on_all(paths) if released else (),
         written=None if exact is None else without_rounding(as_written(*laws))[0],

@@ -221,3 +221,23 @@ def rarely_unlike(scores, *, rng) -> Any:
 @pytest.mark.parametrize("function", [rarely_unlike, noisy_count])
 def test_nothing_is_said_of_outputs_unless_noise_is_read_as_it_is_returned(function) -> None:
     assert trace_pair(function, *SCORES, draws=20).points is None
+
+
+def alarm(amounts, *, rng, scale=1.0) -> float:
+    """Return 0 where a noisy sum is below a limit: e^ε times as likely on the neighbour."""
+    total = float(np.cumsum(amounts)[-1])
+    low = total + rng.laplace(scale=scale) < AMOUNTS - 1
+    return 0.0 if low else rng.laplace()
+
+
+AMOUNTS = 300.0
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(("scale", "refuted"), [(1.0, False), (1.0 - 1e-6, True)])
+def test_the_rounding_of_a_sum_is_no_loss_of_an_output_without_noise(scale, refuted) -> None:
+    """The sums differ by 1 and 2·10⁻¹³."""
+    tenths = np.full(3000, 0.1)
+    inputs = np.append(1.0, tenths), np.append(0.0, tenths)
+    found = dp.trace(alarm, *inputs, dp.PureDP(1.0), draws=20, options={"scale": scale})
+    assert (found.verdict is Verdict.REFUTED) is refuted
