@@ -23,7 +23,11 @@ from dpcp_audit.proving.distances import (
     SEED,
     UNKNOWN,
     WHOLE,
+    BoundMethod,
+    Closure,
+    Distribution,
     EitherType,
+    Generator,
     Hidden,
     Inverse,
     Multiple,
@@ -34,6 +38,7 @@ from dpcp_audit.proving.distances import (
     PublicFloat,
     PublicInteger,
     Records,
+    Reference,
     Shifted,
     Statistic,
     Value,
@@ -47,6 +52,7 @@ from dpcp_audit.proving.distances import (
     is_whole,
     multiple_of,
     of_operator,
+    operation,
     shape_of,
     size_of,
     tokens,
@@ -159,14 +165,14 @@ def _of_class_rows(reading: Interpreter, name: str, a: Value, b: Value) -> Class
         found = _of_records(reading, name, *pair)
         if isinstance(found, Records):
             return replace(rows, records=found)
-    raise reading.refuse(f"{name} of class probabilities is not followed")
+    raise reading.refuse(f"{operation(name)} of class probabilities is not followed")
 
 
 def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return any other operator's result: public, of released values; refuse data."""
     a, b = reading.release(a), reading.release(b)
     if is_data(a) or is_data(b) or not (is_public(a) and is_public(b)):
-        raise reading.refuse(f"{name} of {kind(a)} and {kind(b)} is not followed")
+        raise reading.refuse(f"{operation(name)} of {kind(a)} and {kind(b)} is not followed")
     if name == "MatMult":
         return UNKNOWN
     multiple = _multiple_of_n(name, a, b)
@@ -266,6 +272,11 @@ def kind(value: Value) -> str:
         Noise: "noise",
         Inverse: "a draw",
         Noisy: "a noisy value",
+        Generator: "a generator",
+        Distribution: "a law of scipy.stats",
+        Reference: "a list, a dictionary, an object, or an array that is filled",
+        BoundMethod: "a method",
+        Closure: "a function",
     }
     if is_public(value):
         return "a public value"
@@ -653,7 +664,7 @@ def _bounded(
         crosses = records.low < 0 < records.high
         values = [x ** int(y) for x, y in ends] + ([Fraction(0)] if crosses else [])
     else:
-        raise reading.refuse(f"{name} of records is not followed")
+        raise reading.refuse(f"{operation(name)} of records is not followed")
     largest = max(map(abs, values))
     if largest > LARGEST or (name in {"Add", "Sub"} and largest > COARSE * records.width > 0):
         raise reading.refuse(_TOO_LARGE)

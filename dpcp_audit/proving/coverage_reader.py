@@ -63,6 +63,8 @@ class OrderStatistic(Hidden):
         The number is the low one's value plus this share of the distance to the high one's.
     """
 
+    called = "an order statistic of the scores"
+
     n: int
     low: int
     high: int
@@ -73,6 +75,8 @@ class OrderStatistic(Hidden):
 class Padded(Hidden):
     """All scores, and infinite ones after them."""
 
+    called = "scores and infinite ones"
+
     records: Records
     more: int = 1
     ordered: bool = False
@@ -81,6 +85,8 @@ class Padded(Hidden):
 @dataclass(frozen=True, slots=True)
 class Partitioned(Hidden):
     """The result of ``np.partition``: at these places the entries are as if sorted."""
+
+    called = "partitioned scores"
 
     data: Records | Padded
     places: tuple[int, ...]

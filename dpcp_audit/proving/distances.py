@@ -814,6 +814,19 @@ class Closure:
     defaults: tuple[tuple[str, Value], ...] = ()
 
 
+_OPERATIONS = {
+    "Add": "a sum", "Sub": "a difference", "Mult": "a product", "Div": "a quotient",
+    "FloorDiv": "a rounded quotient", "Mod": "a remainder", "Pow": "a power",
+    "MatMult": "a matrix product", "Invert": "a negation", "Not": "a negation",
+    "UAdd": "a sign", "USub": "a sign",
+}  # fmt: skip
+
+
+def operation(name: str) -> str:
+    """Return an operator's result, in words."""
+    return _OPERATIONS.get(name, "an operator")
+
+
 class Hidden:
     """Depends on the data: kinds of one mechanism's own, which no other rule takes."""
 

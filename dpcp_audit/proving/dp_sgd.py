@@ -46,6 +46,7 @@ from dpcp_audit.proving.distances import (
     Value,
     is_known,
     is_public,
+    operation,
     shape_of,
     statistic,
     tokens,
@@ -80,6 +81,8 @@ ONE_VECTOR = "NumPy's number"
 class Column(Hidden):
     """A number for each record, as a column, or as a row: ``axis`` is that of the records."""
 
+    called = "a column, or row, of a number for each record"
+
     of: Records | Shifted
     axis: int = 0
 
@@ -102,6 +105,8 @@ class Rows(Hidden):
         Names the rows.
     """
 
+    called = "vectors for each record"
+
     records: Records
     entries: int
     square: Fraction | None
@@ -118,6 +123,8 @@ class Norms(Hidden):
     the type: ``NUMPY``, ``PYTORCH``, ``PYTHON``, ``ONE_VECTOR``, or ``EITHER`` of Python's and one
     of these, by the data.
     """
+
+    called = "the norms of gradients"
 
     token: int
     scale: Fraction
@@ -219,7 +226,7 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
             return _vector_clipped(reader, name, rows, norms, divides=rows is a)
     number = _number(other)
     if not isinstance(first, Norms) or number is None or number <= 0:
-        raise reader.refuse(f"{name} of vectors for each record is not followed")
+        raise reader.refuse(f"{operation(name)} of vectors for each record is not followed")
     tensor = first.made != NUMPY
     if name == "Add" and not first.inverse:
         return _in_range(reader, replace(first, floor=first.floor + number))
@@ -231,7 +238,7 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
     if (name == "Mult" or (name == "Div" and first is a)) and not (tensor and first.inverse):
         by = number if name == "Mult" else 1 / number
         return _in_range(reader, replace(first, scale=first.scale * by, floor=first.floor * by))
-    raise reader.refuse(f"{name} of the norms of gradients is not followed")
+    raise reader.refuse(f"{operation(name)} of the norms of gradients is not followed")
 
 
 def _in_range(reader: Interpreter, norms: Norms) -> Norms:
@@ -247,7 +254,7 @@ def _ball(reader: Interpreter, name: str, norms: Norms, *, divides: bool) -> Fra
     """Return the largest norm of vectors over, or times, a number for each that clips them."""
     right = name == "Mult" if norms.inverse else name == "Div" and divides
     if not norms.column or not right:
-        raise reader.refuse(f"{name} of gradients and of their norms", "norms[:, None]")
+        raise reader.refuse(f"{operation(name)} of gradients and of their norms", "norms[:, None]")
     if not norms.floor:
         raise reader.refuse("0/0 is NaN where a gradient is 0", "np.maximum(1, norms / C)")
     reader.rules.add(_RULE)

@@ -205,6 +205,8 @@ _LESS = {"Lt": True, "LtE": True, "Gt": False, "GtE": False}
 class RealDraw(Hidden):
     """A Laplace or Gaussian draw, which becomes a known number where it is rounded."""
 
+    called = "noise"
+
     law: str
     loc: Fraction
     scale: Fraction

@@ -35,6 +35,7 @@ from dpcp_audit.proving.distances import (
     is_data,
     is_known,
     name_of,
+    operation,
     tokens,
 )
 from dpcp_audit.proving.exact_numbers import Surd, logs_of, numbers_of, rational_of
@@ -252,7 +253,7 @@ def binary(reader: Interpreter, name: str, a: Value, b: Value) -> Value:
         found = _weighted(reader, name, x, y, divided=name in {"Div", "Sub"}, left=x is a)
     if found is None:
         hidden = a if isinstance(a, Hidden) else b
-        raise reader.refuse(f"{name} of {hidden.called} is not followed")
+        raise reader.refuse(f"{operation(name)} of {hidden.called} is not followed")
     return found
 
 

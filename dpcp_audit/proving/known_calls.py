@@ -54,6 +54,7 @@ from dpcp_audit.proving.sources import (
     is_narrow,
     locals_of,
     source_of,
+    unread,
 )
 from dpcp_audit.proving.spelled_out import SPELLED_OUT
 from dpcp_audit.proving.table import (
@@ -142,8 +143,7 @@ def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str
     if type(target) is type and not issubclass(target, BaseException):
         return objects.construct(reader, target, args, kw)
     if not isinstance(target, types.FunctionType):
-        named = getattr(target, "__qualname__", target)
-        raise reader.refuse(f"{named} is not known, and has no Python source to read")
+        raise reader.refuse(unread(target))
     source = source_of(target, reader.line)
     return reader.inline(source, source.node, defaults_of(target, reader.line), args, kw)
 

@@ -101,6 +101,8 @@ class Mechanism(Hidden):
     with what was in them.
     """
 
+    called = "a mechanism"
+
     name: str
     scale: Surd
     epsilon: Surd | None = None

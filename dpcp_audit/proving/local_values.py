@@ -54,6 +54,8 @@ class TooManyOutcomesError(Exception):
 class UniformDraw(Hidden):
     """A uniform draw on [0, 1), known by the comparisons it was used in; NumPy's in an array."""
 
+    called = "a uniform draw"
+
     token: int
     of_numpy: bool = False
 
@@ -70,6 +72,8 @@ class Axis:
 class Drawn(Hidden):
     """A value that the outcomes of some axes decide: a table, the last axis running fastest."""
 
+    called = "a drawn value"
+
     axes: tuple[Axis, ...]
     values: tuple[Value, ...]
 
@@ -84,6 +88,8 @@ class Drawn(Hidden):
 @dataclass(frozen=True, slots=True)
 class Entries(Hidden):
     """An array of one dimension, entry by entry: numbers of one of NumPy's types, or draws."""
+
+    called = "an array of draws"
 
     items: tuple[Value, ...]
 
@@ -280,6 +286,8 @@ class RecordNumber(Hidden):
     only if it is ``added`` to.
     """
 
+    called = "a record's number"
+
     factor: Fraction
     offset: Fraction
     entry_type: str
@@ -326,6 +334,8 @@ class Hashed(Hidden):
     seed : tuple
         Of a public random number itself its place among those of the path, and its range.
     """
+
+    called = "a hash"
 
     size: int
     of_numpy: bool
@@ -408,7 +418,7 @@ def draw(reader: Any, name: str, args: list[Value], kw: dict[str, Value]) -> Val
     if names is None or len(args) > len(names):
         raise reader.refuse(
             f"a draw by {name} for each record or value, whose outcomes are not enumerated",
-            "draw for all records at once: size=len(scores)",
+            "draw for all records at once: size=len(scores)" if reader.each_record else "",
         )
     given = dict(zip(names, args, strict=False)) | kw
     if name == "rand" and (kw or type(given.get("size")) is tuple):

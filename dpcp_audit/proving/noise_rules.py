@@ -151,8 +151,8 @@ def refuse_seeds(reader: Interpreter) -> None:
     """Refuse a draw of a global generator where the file seeds one."""
     if any(each.source.seeds() for each in reader.path.frames.values()):
         raise reader.refuse(
-            "a generator that the file seeds: whoever knows the seed knows the noise",
-            "draw from the rng that is handed in",
+            "the file seeds a generator, or starts one anew: from a known seed the noise follows",
+            "draw from the rng that is handed in: it is seeded outside",
         )
 
 

@@ -89,6 +89,8 @@ class Handle(Hidden):
     ``scale`` is the exact number beside the double that the library is given.
     """
 
+    called = "an object of OpenDP"
+
     maker: str
     given: tuple[tuple[str, Any], ...]
     scale: Surd | None = None

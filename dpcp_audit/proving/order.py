@@ -51,6 +51,7 @@ from dpcp_audit.proving.distances import (
     number,
     of_operator,
     one_of,
+    operation,
     require_doubles,
     require_one,
     shape_of,
@@ -253,7 +254,7 @@ def unary(reading: Interpreter, name: str, value: Value) -> Value:
             return value.within(-value.high, -value.low)
         if name == "Invert" and value.boolean and not value.single:
             return value.within(Fraction(0), Fraction(1), boolean=True)
-        raise reading.refuse(f"{name} of records is not followed")
+        raise reading.refuse(f"{operation(name)} of records is not followed")
     if name == "USub" and isinstance(value, Statistic):
         return value.times(Surd.of(-1), keeps_integers=True)
     if name == "USub" and isinstance(value, Noise) and value.law in SYMMETRIC:

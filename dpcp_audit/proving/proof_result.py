@@ -258,6 +258,10 @@ def place_of(line: int, file: str = "") -> str:
     return str(SourceLocation.of(file, int(line)))
 
 
+_TINY = 1e-300
+"""A bound that is no more than a rounding of 0."""
+
+
 def exceeded(total: Total) -> str:
     """Return the reason why a total does not prove its claim."""
     if total.value is None:
@@ -266,6 +270,8 @@ def exceeded(total: Total) -> str:
                 f"no finite {total.unit} bounds what is shown with a small chance, but (ε, δ) does"
             )
         return "no finite ε bounds this: Gaussian noise, or what is shown with a small chance"
+    if 0 < total.value < _TINY:
+        return f"the source proves only {total.unit} < {_TINY:g}, but {total.unit} ≤ 0 is claimed"
     numbers = float(total.value), float(total.limit)
     told = ([f"{each:.{digits}g}" for each in numbers] for digits in (6, 9, 12, 17))
     proved, claimed = next((each for each in told if each[0] != each[1]), map(repr, numbers))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
-_RELATIONS = {Relation.SUBSTITUTION, Relation.ADD_REMOVE}
+_RELATIONS = (Relation.SUBSTITUTION, Relation.ADD_REMOVE)
 
 
 @checks_keywords
@@ -126,12 +126,7 @@ def prove(
     _validate.integer(n=n, at_least=1)
     if isinstance(function, str):
         function = load(function)
-    relation = Choice(Relation).read(neighbours, "neighbours")
-    if relation not in _RELATIONS:
-        raise UsageError(
-            f"neighbours must be substitution or add-remove, got {str(neighbours)!r}",
-            hint="all other relations are for dp.audit",
-        )
+    relation = Choice(Relation, _RELATIONS).read(neighbours, "neighbours")
     low, high = Pair().read(bounds, "bounds")
     if not -math.inf < low < high < math.inf:
         raise UsageError(
@@ -157,7 +152,7 @@ def prove(
         shuffle_n=shuffle_n,
     )
     other_n = ""
-    if every_n and domain is None and clients is None:
+    if every_n and domain is None and clients is None and (inputs.n or 0) <= MOST_RECORDS:
         found = _found(ProofAttempt(function, claims, replace(inputs, n=None), named))
         if found.proved or inputs.n is None:
             return found

@@ -222,7 +222,7 @@ def source_of(function: Any, line: int = 0) -> FunctionSource:
         If there is no source, or it is another function's.
     """
     if not isinstance(function, types.FunctionType):
-        raise Refusal(line, f"{_name(function)} is not known, and has no Python source to read")
+        raise Refusal(line, unread(function))
     if np.geterr()["under"] != "ignore":
         raise Refusal(
             line,
@@ -278,6 +278,16 @@ def starts_at(node: FunctionNode, code: types.CodeType) -> bool:
         return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
     return node.name == code.co_name and first == code.co_firstlineno
+
+
+def unread(function: Any) -> str:
+    """Return why something that is called is not read: it is no function of Python."""
+    name = _name(function)
+    if isinstance(function, types.MethodType) or "__call__" in vars(type(function)):
+        bare = type(function).__module__ in {"builtins", "functools"}
+        if isinstance(function, types.MethodType) or not bare:
+            return f"{name} belongs to an object from outside, which may change between two calls"
+    return f"{name} is not known, and has no Python source to read"
 
 
 def _name(function: Any) -> str:

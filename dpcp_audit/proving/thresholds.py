@@ -65,6 +65,8 @@ _SIDES = {"Gt": 1, "GtE": 1, "Lt": -1, "LtE": -1}
 class Difference(Hidden):
     """A noisy query less a noisy threshold, plus a public number; or that, times -1."""
 
+    called = "a noisy query less a noisy threshold"
+
     query: Noisy
     threshold: Noise
     sign: int = 1
@@ -158,6 +160,8 @@ def _shift(reader: Interpreter, threshold: Noise, query: Noisy) -> ThresholdUse:
 @dataclass(frozen=True, slots=True)
 class Present(Hidden):
     """The truth values ``counts > cut``, of counts that change by whole numbers."""
+
+    called = "whether counts are above a number"
 
     counts: Statistic
     cut: Fraction

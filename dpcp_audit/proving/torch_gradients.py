@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 class Transform(Hidden):
     """``torch.func.grad`` or ``vmap`` of a function: with respect to which arguments, or over."""
 
+    called = "a function of torch.func"
+
     name: str
     function: Value
     places: Any

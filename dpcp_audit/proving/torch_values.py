@@ -35,6 +35,7 @@ from dpcp_audit.proving.distances import (
     is_data,
     is_known,
     is_public,
+    operation,
     shape_of,
     size_of,
     tokens,
@@ -75,6 +76,8 @@ class Tensor(Hidden):
     storage : int
         The name of its memory; 0 where other arrays may share it.
     """
+
+    called = "a tensor"
 
     held: Value
     single: bool
@@ -262,7 +265,7 @@ def _of_two(reader: Interpreter, name: str, a: Each, b: Each) -> Value:
         size = times * a.size * b.size
         steep = times * (max(ONE, b.size) * a.steep + max(ONE, a.size) * b.steep)
     else:
-        raise reader.refuse(f"{name} of tensors of one record is not followed")
+        raise reader.refuse(f"{operation(name)} of tensors of one record is not followed")
     scaled = _scaled(a, b) if name == "Mult" else None
     found = replace(a, shape=shape, size=size, steep=steep, square=scaled)
     return joined(reader, [a, b], found)
@@ -282,7 +285,7 @@ def _shape(reader: Interpreter, name: str, a: Each, b: Each) -> Shape:
     for x, y in ((a, b), (b, a)):
         outside = x.batched and not y.batched and (y.records or len(y.shape) > len(x.shape))
         if outside or (both and len(x.shape) != len(y.shape)):
-            raise reader.refuse(f"{name} of a tensor for each record along another dimension")
+            raise reader.refuse("tensors for each record along another dimension")
     if name != "MatMult":
         try:
             return tuple(np.broadcast_shapes(a.shape, b.shape))

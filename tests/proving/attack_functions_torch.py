@@ -125,14 +125,14 @@ def norms_along_the_other_axis(scores, *, rng):
     return ((g / torch.clamp(g.norm(dim=1), min=1.0)).sum(dim=0) + noise(rng)).numpy()
 
 
-@attack("Sub of the norms of gradients is not followed")
+@attack("a difference of the norms of gradients is not followed")
 def negative_epsilon(scores, *, rng):
     g = gradients(scores)
     factors = torch.clamp(1.0 / (g.norm(dim=1, keepdim=True) - 1e-6), max=1.0)
     return ((g * factors).sum(dim=0) + noise(rng)).numpy()
 
 
-@attack("Add of vectors for each record is not followed")
+@attack("a sum of vectors for each record is not followed")
 def epsilon_below_zero(scores, *, rng):
     g = gradients(scores)
     factors = torch.clamp(1.0 / (g.norm(dim=1, keepdim=True) + -0.5), max=1.0)
@@ -180,7 +180,7 @@ def times_the_norm(scores, *, rng):
     return ((g * torch.clamp(g.norm(dim=1, keepdim=True), min=1.0)).sum(0) + noise(rng)).numpy()
 
 
-@attack("Div of vectors for each record")
+@attack("a quotient of vectors for each record")
 def norms_of_other_gradients(scores, *, rng):
     g, h = gradients(scores), gradients(scores)
     g = g / torch.clamp(h.norm(dim=1, keepdim=True), min=1.0)
@@ -639,7 +639,7 @@ def a_loss_that_broadcasts(scores, *, rng):
     return (clipped(g).sum(0) + noise(rng)).numpy()
 
 
-@attack("Div of vectors for each record")
+@attack("a quotient of vectors for each record")
 def norms_of_all_in_a_loop(scores, *, rng):
     g = gradients(scores)
     norms, total = g.norm(dim=1, keepdim=True), torch.zeros(2, dtype=DOUBLE)
@@ -648,7 +648,7 @@ def norms_of_all_in_a_loop(scores, *, rng):
     return (total + noise(rng)).numpy()
 
 
-@attack("Mult of vectors for each record")
+@attack("a product of vectors for each record")
 def norms_of_all_in_vmap(scores, *, rng):
     g = gradients(scores)
     factors = torch.clamp(1.0 / (g.norm(dim=1, keepdim=True) + 1e-6), max=1.0)

@@ -12,6 +12,7 @@ from support import proved_functions, refused_functions, seeded_module
 from support.proof_marks import PROVED, REFUSED
 
 import dpcp_audit as dp
+from dpcp_audit.proving.distances import Hidden
 from dpcp_audit.targets.loading import load
 
 assert proved_functions, refused_functions
@@ -309,3 +310,51 @@ def test_a_loop_that_ends_at_a_width_is_paid_for_each_round(seed, tmp_path) -> N
         assert proof.total == pytest.approx(rounds.pop() / 1000.0, abs=1e-12)
     else:  # the last width is too near for doubles to tell
         assert proof.reason == "a loop whose length is not known beforehand"
+
+
+def _kinds(kind: type = Hidden) -> Any:
+    """Yield the kinds of values that one mechanism alone takes."""
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)
+
+
+def test_each_kind_of_value_is_named_in_words() -> None:
+    assert {each.__name__ for each in _kinds() if not each.called} == set()
+
+
+def below_a_quantile(scores) -> Any:
+    return np.quantile(scores, 0.9) - 1e-6
+
+
+def rounded_quantile(scores) -> Any:
+    return round(np.sort(scores)[89], 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [(below_a_quantile, "a difference of an order statistic of the scores"),
+     (rounded_quantile, "round of an order statistic of the scores")],
+)  # fmt: skip
+def test_a_refusal_names_operators_and_values_in_words(function, reason) -> None:
+    found = dp.prove(function, dp.Coverage(0.9), n=99).reason
+    assert found == f"{reason} is not followed" or found.startswith(reason + " and ")
+
+
+def test_a_delta_that_rounding_alone_makes_is_no_number_of_its_own() -> None:
+    def far(scores, *, rng) -> Any:
+        return np.sum(scores > 0.5) + rng.normal(0, 1)
+
+    reason = dp.prove(far, dp.ApproxDP(200.0, 0.0)).reason
+    assert reason == "the source proves only δ < 1e-300, but δ ≤ 0 is claimed"
+
+
+def test_more_records_than_a_proof_for_every_number_takes_are_proved_alone() -> None:
+    proof = dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), n=2**32 + 1)
+    assert proof.n == 2**32 + 1
+    assert proof.assumptions[0].startswith("n = 4294967297 records")
+
+
+def test_the_relations_that_an_error_offers_are_those_of_proofs() -> None:
+    with pytest.raises(ValueError, match=r"one of substitution, add-remove, got 'replace'"):
+        dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), neighbours="replace")

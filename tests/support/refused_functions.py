@@ -91,7 +91,7 @@ def sorts_in_place(scores, *, rng):
     return np.sum(scores) + rng.laplace(0, 100)
 
 
-@refused("Div of a public value and a count of records")
+@refused("a quotient of a public value and a count of records")
 def tries(scores, *, rng):
     try:
         x = 1 / np.count_nonzero(scores > 0.5)
