@@ -350,16 +350,15 @@ class Loops(Statements):
             for self.path in live:
                 self.bind(node.target, item)
             live, found = self._round(node, live)
-            left = left.join(found, node.lineno, apart=self.answers.apart)
+            left = left.join(found, line=node.lineno, apart=self.answers.apart)
         return self._left(left, live, node)
 
     def _round(
         self, node: ast.For | ast.While, live: tuple[Path, ...]
     ) -> tuple[tuple[Path, ...], Ends]:
         """Read a round of a loop in each state; return those after it, and those that leave."""
-        apart, found = self.answers.apart, Ends()
-        for path in live:
-            found = found.join(self.branch(path, node.body), node.lineno, apart=apart)
+        apart, ends = self.answers.apart, [self.branch(path, node.body) for path in live]
+        found = Ends().join(*ends, line=node.lineno, apart=apart)
         live = join_paths((*found.after, *found.continued), node.lineno, apart=apart)
         return live, Ends((), found.broken, (), found.returned)
 
@@ -368,7 +367,7 @@ class Loops(Statements):
         done, apart = Ends(left.broken, (), (), left.returned), self.answers.apart
         for each in ended:
             ends = self.branch(each, node.orelse)
-            done = ends.join(done, node.lineno, apart=apart)
+            done = ends.join(done, line=node.lineno, apart=apart)
         return done
 
     def _do_While(self, node: ast.While) -> Ends:
@@ -381,11 +380,11 @@ class Loops(Statements):
         for _ in range(_MOST_ROUNDS):
             tested = [each for path in live for each in self.ways(path, node.lineno, test)]
             done = Ends(tuple(path for path, holds in tested if not holds))
-            ended = ended.join(done, node.lineno, apart=apart)
+            ended = ended.join(done, line=node.lineno, apart=apart)
             live = tuple(path for path, holds in tested if holds)
             start = [each.fork() for each in live]
             live, found = self._round(node, live)
-            left = left.join(found, node.lineno, apart=apart)
+            left = left.join(found, line=node.lineno, apart=apart)
             if not live:
                 return self._left(left, ended.after, node)
             exits += bool(found.broken or found.returned)

@@ -76,13 +76,14 @@ class Ends:
     continued: tuple[Path, ...] = ()
     returned: tuple[End, ...] = ()
 
-    def join(self, other: Ends, line: int, *, apart: bool = False) -> Ends:
-        """Return the ends of either of two branches."""
+    def join(self, *others: Ends, line: int, apart: bool = False) -> Ends:
+        """Return the ends of any of several branches."""
+        every = (self, *others)
         return Ends(
-            join_paths((*self.after, *other.after), line, apart=apart),
-            join_paths((*self.broken, *other.broken), line, apart=apart),
-            join_paths((*self.continued, *other.continued), line, apart=apart),
-            join_ends((*self.returned, *other.returned), line, apart=apart),
+            join_paths(tuple(path for each in every for path in each.after), line, apart=apart),
+            join_paths(tuple(path for each in every for path in each.broken), line, apart=apart),
+            join_paths(tuple(path for each in every for path in each.continued), line, apart=apart),
+            join_ends(tuple(end for each in every for end in each.returned), line, apart=apart),
         )
 
 
@@ -117,9 +118,9 @@ class Statements(Interpreter):
             node = _going_on(given, body[place + 1 :])
             starts, ends.after = ends.after, ()
             self._require_few(len(starts))
-            for path in starts:
-                for found in self.ways(path, node.lineno, partial(self._statement, node)):
-                    ends = ends.join(found, node.lineno, apart=self.answers.apart)
+            read = partial(self._statement, node)
+            found = [each for path in starts for each in self.ways(path, node.lineno, read)]
+            ends = ends.join(*found, line=node.lineno, apart=self.answers.apart)
         return ends
 
     def ways(self, path: Path, line: int, read: Callable[[], T]) -> Iterator[T]:
@@ -455,7 +456,7 @@ class Statements(Interpreter):
         caught = self._caught(node, start, ends)
         found = Ends((), ends.broken, ends.continued, ends.returned)
         for each in ends.after:
-            found = found.join(self.branch(each, node.orelse), node.lineno)
+            found = found.join(self.branch(each, node.orelse), line=node.lineno)
         others = set[str]().union(*(assigned_in(each.body) for each in node.handlers))
         for path in found.after:  # noise on data is paid for where a name may hold other things
             self.path, variables = path, path.frames[self.frame].variables
@@ -470,7 +471,7 @@ class Statements(Interpreter):
             if handler.name is not None:
                 held = Private(handler.lineno, "an error is used, whose text may show data")
                 path.frames[self.frame].variables[handler.name] = held
-            found = found.join(self.branch(path, handler.body), node.lineno)
+            found = found.join(self.branch(path, handler.body), line=node.lineno)
         return found
 
     def _caught(self, node: ast.Try, start: Path, ends: Ends) -> Path:
@@ -582,12 +583,13 @@ class Statements(Interpreter):
                 raise leak.unblamed() from None
             raise
         if shown is not None:
-            return self.branch(self.path, shown[1]).join(Ends((shown[0],)), node.lineno)
+            return self.branch(self.path, shown[1]).join(Ends((shown[0],)), line=node.lineno)
         if known is not None:
             return self.block(node.body if known else node.orelse)
         start = self.path
         other = start.fork()
-        return self.branch(start, node.body).join(self.branch(other, node.orelse), node.lineno)
+        found = self.branch(start, node.body)
+        return found.join(self.branch(other, node.orelse), line=node.lineno)
 
     def _do_Match(self, node: ast.Match) -> Ends:
         """Read ``match`` by values as the ``if`` and ``elif`` that it stands for."""
