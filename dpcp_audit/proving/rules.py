@@ -312,8 +312,7 @@ def total(reader: Interpreter, a: Value, axis: Value = None) -> Value:
 
 def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
     """``sum``, whose first number is one of Python's."""
-    items = reader.entries_or_none(a) if isinstance(a, Reference | Once | tuple) else ()
-    if any(isinstance(each, EitherType) for each in items or ()):
+    if _holds_either_type(reader, a):
         raise reader.refuse(f"sum of {EitherType.called}", "make each a float: float(...)")
     of_records = are_records(a)
     if not is_scalar(start) or not (of_records or start == 0):
@@ -330,6 +329,12 @@ def added(reader: Interpreter, a: Value, start: Value = 0) -> Value:
     integer, size = found.integer and float(start).is_integer(), a.largest_sum(reader.n)
     rise = 0 if start else found.rise
     return replace(found, integer=integer, size=size + _size(start), floats=floats, rise=rise)
+
+
+def _holds_either_type(reader: Interpreter, a: Value) -> bool:
+    """Return True of a list with numbers whose types tell which of two each is."""
+    items = reader.entries_or_none(a) if isinstance(a, Reference | Once | tuple) else ()
+    return any(isinstance(each, EitherType) for each in items or ())
 
 
 def _size(value: Value) -> Fraction:
