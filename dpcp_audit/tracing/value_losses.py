@@ -314,11 +314,14 @@ def point_laws(target: TracedTarget, x: Any, neighbour: Any) -> FinitePair | Non
     """
     read = replace(target, unread=True)
     try:
-        first, second, again = (
-            law_of_paths(read, each, _MOST_POINTS, LOST, _PointRun) for each in (x, neighbour, x)
+        first, second, *again = (
+            law_of_paths(read, each, _MOST_POINTS, LOST, _PointRun)
+            for each in (x, neighbour, neighbour, x)
         )
         masses = [_with_rest(each) for each in (first, second)]
-        if first.typed != second.typed or first != again or max(map(len, masses)) < _POINTS:
+        if again != [second, first]:  # what changes from call to call alone tells none apart
+            return None
+        if first.typed != second.typed or max(map(len, masses)) < _POINTS:
             return None
         return pair_of(*masses)
     except (TraceEnd, Exception):  # noqa: BLE001  (on a rare path a target may raise anything)
