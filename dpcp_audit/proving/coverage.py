@@ -27,7 +27,7 @@ from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.known_calls import all_records, returned_by
 from dpcp_audit.proving.paths import Choices
 from dpcp_audit.proving.proof_result import ProofResult, exceeded
-from dpcp_audit.proving.sources import source_of
+from dpcp_audit.proving.sources import name_of, source_of
 from dpcp_audit.proving.spending import Total
 from dpcp_audit.stats.enclosures import beta_cdf, exact, lower, upper
 from dpcp_audit.words.errors import UsageError
@@ -250,7 +250,7 @@ def prove_coverage(
     except Refusal as refusal:
         stop = refusal
     return ProofResult(
-        name=str(getattr(function, "__qualname__", function)),
+        name=name_of(function),
         claims=(claim,),
         n=setting.n,
         totals=totals,

@@ -53,6 +53,7 @@ from dpcp_audit.proving.sources import (
     is_function,
     is_narrow,
     locals_of,
+    of_owner,
     source_of,
     unread,
 )
@@ -538,6 +539,7 @@ def returned_by(
     """Read the function's body on this first argument, or on rows and labels; return its value."""
     node = source.node
     reader.line, reader.file = node.lineno, source.file
+    function, owners = of_owner(function)
     given = dict(defaults_of(function, node.lineno))
     given |= {name: admitted(value, name, node.lineno) for name, value in options.items()}
     signature = inspect.signature(function, follow_wrapped=False)
@@ -553,7 +555,9 @@ def returned_by(
     args: list[Value] = []
     kw: dict[str, Value] = {}
     rows = isinstance(first, tuple) and isinstance(first[0], ClassRows)
-    data = first if rows else (first,)
+    owned = [objects.from_outside(reader, each) for each in owners]
+    held = dict(reader.path.heap)
+    data = (*owned, *(first if rows else (first,)))
     for position, (name, parameter) in enumerate(signature.parameters.items()):
         value = given.get(name)
         if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} and (
@@ -572,5 +576,6 @@ def returned_by(
             args.append(value) if len(args) == position else kw.update({name: value})
     reader.path.frames[0] = Frame({}, source, None, locals_of(node))
     returned = reader.inline(source, node, (), args, kw)
+    objects.require_same(reader, held)
     reader.line = reader.returning or node.lineno
     return returned

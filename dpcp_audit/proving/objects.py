@@ -17,6 +17,8 @@ from dpcp_audit.proving.paths import Contents
 from dpcp_audit.proving.sources import admitted, defaults_of, source_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dpcp_audit.proving.reading import Interpreter
 
 _HOOKS = {
@@ -49,6 +51,12 @@ def from_outside(reader: Interpreter, owner: Any) -> Reference:
     _check(reader, type(owner))
     held = {name: admitted(each, name, reader.line) for name, each in vars(owner).items()}
     return reader.path.store(Contents("object", tuple(held.values()), tuple(held), of=type(owner)))
+
+
+def require_same(reader: Interpreter, held: Mapping[int, Contents]) -> None:
+    """Refuse a call after which an object that was made before is not what it was."""
+    if any(reader.path.heap.get(address) is not cells for address, cells in held.items()):
+        raise reader.refuse("the target keeps a state between its calls")
 
 
 def _check(reader: Interpreter, cls: type) -> None:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import functools
 import math
-import types
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving import local_laws
@@ -22,7 +21,7 @@ from dpcp_audit.proving.class_rows import inputs as class_inputs
 from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Leak, Refusal, Value
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import all_records, records_of_clients, returned_by
-from dpcp_audit.proving.objects import from_outside
+from dpcp_audit.proving.objects import from_outside, require_same
 from dpcp_audit.proving.paths import Frame, ThresholdAnswers
 from dpcp_audit.proving.proof_result import ProofResult
 from dpcp_audit.proving.sources import (
@@ -30,6 +29,8 @@ from dpcp_audit.proving.sources import (
     admitted,
     defaults_of,
     locals_of,
+    name_of,
+    of_owner,
     source_of,
 )
 from dpcp_audit.proving.spending import GroupSpending, ShuffledSpending, Spending, Total, total
@@ -135,6 +136,8 @@ def prove(
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
+    while type(function) is functools.partial and not function.args:
+        function, named = function.func, {**function.keywords, **named}
     if any(isinstance(each, Coverage) for each in guarantees):
         if clients is not None:
             raise UsageError("clients is for claims of privacy", hint="leave clients out")
@@ -396,7 +399,7 @@ class ProofAttempt:
         self.thresholds = self.thresholds or answers.met
         summed = (rule for each in totals for rule in each.rules)
         return ProofResult(
-            name=str(getattr(self.function, "__qualname__", self.function)),
+            name=name_of(self.function),
             claims=self.claims,
             n=self.inputs.n,
             totals=totals,
@@ -487,7 +490,7 @@ def _read(
     while isinstance(function, functools.partial):
         args, kw = [*function.args, *args], {**function.keywords, **kw}
         function = function.func
-    function, owners = _of_owner(function)
+    function, owners = of_owner(function)
     source = source_of(function)
     line = source.node.lineno
     reader.line, reader.file = line, source.file
@@ -500,14 +503,4 @@ def _read(
     defaults = defaults_of(function, line)
     returned = reader.inline(source, source.node, defaults, handed, named)
     reader.public(returned, "what is returned")
-    if any(reader.path.heap[address] is not cells for address, cells in held.items()):
-        raise Refusal(line, "the target keeps a state between its calls")
-
-
-def _of_owner(function: Any) -> tuple[Any, list[Any]]:
-    """Return a method's function and its object; of an object that is called its method."""
-    if isinstance(function, types.MethodType):
-        return function.__func__, [function.__self__]
-    plain = isinstance(function, types.FunctionType | types.BuiltinFunctionType | type)
-    called = None if plain else getattr(cast("Any", type(function)), "__call__", None)  # noqa: B004
-    return (called, [function]) if isinstance(called, types.FunctionType) else (function, [])
+    require_same(reader, held)

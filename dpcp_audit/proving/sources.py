@@ -221,6 +221,7 @@ def source_of(function: Any, line: int = 0) -> FunctionSource:
     Refusal
         If there is no source, or it is another function's.
     """
+    function, _ = of_owner(function)
     if not isinstance(function, types.FunctionType):
         raise Refusal(line, unread(function))
     if np.geterr()["under"] != "ignore":
@@ -230,7 +231,7 @@ def source_of(function: Any, line: int = 0) -> FunctionSource:
             "np.seterr(under='ignore'), as it is by default",
         )
     code = function.__code__
-    name = _name(function)
+    name = name_of(function)
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if not text:
@@ -280,17 +281,25 @@ def starts_at(node: FunctionNode, code: types.CodeType) -> bool:
     return node.name == code.co_name and first == code.co_firstlineno
 
 
+def of_owner(function: Any) -> tuple[Any, list[Any]]:
+    """Return a method's function and its object; of an object that is called its method."""
+    if isinstance(function, types.MethodType):
+        return function.__func__, [function.__self__]
+    plain = isinstance(function, types.FunctionType | types.BuiltinFunctionType | type)
+    called = None if plain else getattr(type(function), "__call__", None)  # noqa: B004
+    return (called, [function]) if isinstance(called, types.FunctionType) else (function, [])
+
+
 def unread(function: Any) -> str:
     """Return why something that is called is not read: it is no function of Python."""
-    name = _name(function)
-    if isinstance(function, types.MethodType) or "__call__" in vars(type(function)):
-        bare = type(function).__module__ in {"builtins", "functools"}
-        if isinstance(function, types.MethodType) or not bare:
-            return f"{name} belongs to an object from outside, which may change between two calls"
+    name = name_of(function)
+    if of_owner(function)[1]:
+        return f"{name} belongs to an object from outside, which may change between two calls"
     return f"{name} is not known, and has no Python source to read"
 
 
-def _name(function: Any) -> str:
+def name_of(function: Any) -> str:
+    """Return a function's name; of an object that is called its class's."""
     return str(getattr(function, "__qualname__", None) or type(function).__name__)
 
 
