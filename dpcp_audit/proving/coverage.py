@@ -13,8 +13,9 @@ Vovk, Gammerman and Shafer 2005, "Algorithmic learning in a random world", Secti
 
 from __future__ import annotations
 
+import bisect
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,8 @@ class CoverageBounds:
     def _of_uniform(self, threshold: Threshold, unknown: Fraction) -> Fraction:
         value = threshold.value
         if isinstance(value, OrderStatistic):
+            if value.high > value.n:
+                return max(unknown, Fraction(value.low, value.n + 1))
             return (value.low + value.weight * (value.high - value.low)) / Fraction(value.n + 1)
         return self._share_below(value, unknown)
 
@@ -293,12 +296,20 @@ def total_of(found: CoverageBounds, claim: Coverage) -> Total:
 
 
 def shortfall(found: CoverageBounds, claim: Coverage, short: Total) -> tuple[str, str]:
-    """Return the reason why a coverage claim is not proved, and a remedy."""
+    """Return the reason why a coverage claim is not proved, and a remedy that proves it."""
     reason = exceeded(short)
-    n = found.setting.n
-    rank = math.ceil((n + 1) * decimal(claim.at_least))
-    if claim.confidence < 1 or (found.setting.open_sets and found.setting.ties):
-        return reason, ""
+    untied = replace(found, setting=replace(found.setting, ties=False))
+    if found.setting.open_sets and found.setting.ties:
+        enough = total_of(untied, claim).within
+        return reason, "of scores without ties it is proved: --no-ties" if enough else ""
+    sizes = {each.value.n for each in found.thresholds if isinstance(each.value, OrderStatistic)}
+    n = sizes.pop() if len(sizes) == 1 else found.setting.n
+
+    def proves(rank: int) -> bool:
+        one = Threshold(OrderStatistic(n, rank, rank), Fraction(1))
+        return total_of(replace(found, thresholds=(one,)), claim).within
+
+    rank = bisect.bisect_left(range(1, n + 1), True, key=proves) + 1
     if rank > n:
         return reason, f"return np.inf: {n} scores are too few for a rank"
     return reason, f"rank {rank} of {n} would prove it"

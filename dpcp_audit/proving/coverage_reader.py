@@ -8,6 +8,7 @@ zeros and ones, where it shows which of the sorted entries it takes.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,7 +40,6 @@ from dpcp_audit.proving.local_values import ARGUMENTS
 from dpcp_audit.proving.sources import is_function
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable
 
     from dpcp_audit.proving.paths import Choices
@@ -58,7 +58,7 @@ class OrderStatistic(Hidden):
     n : int
         The number of scores.
     low, high : int
-        The ranks, from 1 on.
+        The ranks, from 1 on; n + 1 is that of any number from the low one on.
     weight : Fraction
         The number is the low one's value plus this share of the distance to the high one's.
     """
@@ -73,13 +73,23 @@ class OrderStatistic(Hidden):
 
 @dataclass(frozen=True, slots=True)
 class Padded(Hidden):
-    """All scores, and infinite ones after them."""
+    """Scores, and infinite ones that are added; in the order of these ranks if they are known."""
 
-    called = "scores and infinite ones"
+    called = "scores in some order"
 
     records: Records
     more: int = 1
-    ordered: bool = False
+    ranks: range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Places(Hidden):
+    """The places, or place, of the scores of these ranks in an array, as ``np.argsort`` gives."""
+
+    called = "the places of scores"
+
+    records: Records
+    ranks: range | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,7 @@ class Partitioned(Hidden):
     places: tuple[int, ...]
 
 
-_OF_SCORES = (Records, Padded, Partitioned)
+_OF_SCORES = (Records, Padded, Partitioned, Places)
 _LARGEST = Fraction(2) ** 1023
 """Bounds of scores beyond which their differences may be infinite."""
 
@@ -116,6 +126,7 @@ class CoverageReader(DrawReader):
     def __init__(self, n: int, bounds: tuple[Fraction, Fraction], choices: Choices) -> None:
         super().__init__(n, choices)
         self.bounds, self.rounded = bounds, set[int]()
+        self.sliced, self.sorted_in_place = False, False
 
     # ------------------------------------------------------------------ operators
 
@@ -138,39 +149,95 @@ class CoverageReader(DrawReader):
         """Return an entry of a value: one of the sorted scores, at a known place."""
         if not isinstance(value, _OF_SCORES):
             return super().entry_of(value, node)
-        index = self.read_index(node)
+        index = self.read(node)
+        if isinstance(index, Places) and isinstance(value, Records):
+            return self._at_places(value, index)
+        index = self.as_index(index)
+        ranks = self.ranks_of(value)
+        if ranks is not None and isinstance(index, slice) and is_known(index):
+            return self.of_ranks(value, ranks[plain(index)])
         if not (is_known(index) and is_whole(index)):
-            if isinstance(value, Records):
+            if isinstance(value, Records) and not self.sorted_in_place:
+                self.sliced = True
                 return gathering.element(self, value, index)
             raise self.refuse("several scores are taken out")
         return self._entry(value, int(plain(index)))
 
+    def ranks_of(self, value: Value) -> range | None:
+        """Return the ranks of the entries of scores in order; None of others."""
+        if isinstance(value, Records):
+            return range(1, self.size_of(value) + 1) if value.ordered else None
+        known = isinstance(value, Padded | Places) and isinstance(value.ranks, range)
+        return value.ranks if known else None
+
+    def of_ranks(self, value: Value, ranks: range) -> Value:
+        """Return the scores, or their places, in the order of these ranks."""
+        if isinstance(value, Records):
+            return Padded(value, 0, ranks)
+        return replace(value, ranks=ranks)
+
+    def _at_places(self, records: Records, places: Places) -> Value:
+        """Return the scores at their places by rank, which must be those in the same array."""
+        same = (records.order, records.where) == (places.records.order, places.records.where)
+        if not same or self.sorted_in_place:
+            raise self.refuse("the places of scores in another array")
+        if isinstance(places.ranks, range):
+            return Padded(records, 0, places.ranks)
+        return self.ranked(records, places.ranks, places.ranks, Fraction(0))
+
     def _entry(self, value: Value, index: int) -> Value:
-        """Return one of the sorted scores."""
+        """Return one of the sorted scores, or its place."""
         data = value.data if isinstance(value, Partitioned) else value
-        size = self.size_of(data)
+        ranks = self.ranks_of(data)
+        if isinstance(data, Places) and ranks is None:
+            raise self.refuse("an entry of one place")
+        size = self.size_of(data) if ranks is None else len(ranks)
         if not -size <= index < size:
             raise self.refuse("raises IndexError")
         place = index % size
-        in_order = place in value.places if isinstance(value, Partitioned) else data.ordered
-        if not in_order:
+        if isinstance(value, Partitioned) and place in value.places:
+            return self.ranked(data, place + 1, place + 1, Fraction(0))
+        if ranks is None or isinstance(value, Partitioned):
             raise self.refuse("a score is taken out of scores that are not sorted")
-        return self.ranked(data, place + 1, place + 1, Fraction(0))
+        if isinstance(data, Places):
+            return replace(data, ranks=ranks[place])
+        return self.ranked(data, ranks[place], ranks[place], Fraction(0))
+
+    def _do_Expr(self, node: ast.Expr) -> None:
+        """Sort scores in place under their name; other names of the array are not told apart."""
+        match node.value:
+            case ast.Call(ast.Attribute(ast.Name() as name, "sort"), [], keywords):
+                value = self.read(name)
+            case _:
+                return super()._do_Expr(node)
+        if not isinstance(value, Records) or value.single or self.each_record:
+            return super()._do_Expr(node)
+        if self.sliced or self.sorted_in_place or value.ordered:
+            raise self.refuse("scores are sorted in place, which may have another name")
+        kw = {str(each.arg): self.read(each.value) for each in keywords}
+        if kw and not value.listed:
+            raise self.refuse("scores are sorted with arguments that are not followed")
+        found = self.call(sorted if value.listed else np.sort, [value], kw)
+        self.sorted_in_place = True
+        self.assign(name.id, found)
+        return None
 
     def size_of(self, data: Records | Padded) -> int:
         """Return the number of scores, all of which must be the records themselves."""
-        records = data.records if isinstance(data, Padded) else data
+        records = data if isinstance(data, Records) else data.records
         if not records.itself or records.single or records.chosen or self.n is None:
             raise self.refuse(
                 "the threshold is taken from values that are not the scores themselves"
             )
         size = self.n if records.count is None else records.count
-        return size + (data.more if isinstance(data, Padded) else 0)
+        size += data.more if isinstance(data, Padded) else 0
+        if isinstance(data, Padded) and data.ranks is not None and len(data.ranks) != size:
+            raise self.refuse("a part of the sorted scores, of which one entry alone is followed")
+        return size
 
     def ranked(self, data: Records | Padded, low: int, high: int, weight: Fraction) -> Value:
         """Return the order statistics at, or between, two ranks; infinity beyond the scores."""
-        more = data.more if isinstance(data, Padded) else 0
-        n = self.size_of(data) - more
+        n = self.size_of(data if isinstance(data, Records) else data.records)
         if low > n:
             return math.inf
         if high > n:
@@ -182,7 +249,7 @@ class CoverageReader(DrawReader):
         """Return the result of a call."""
         if isinstance(function, BoundMethod):
             if isinstance(function.owner, (*_OF_SCORES, OrderStatistic)):
-                named = {"min": np.min, "max": np.max, "item": float}.get(function.name)
+                named = _METHODS.get(function.name)
                 if named is not None:
                     return self.call(named, [function.owner, *args], kw)
         else:
@@ -228,6 +295,7 @@ class CoverageReader(DrawReader):
         return self._one_of(rounded(self, draw, how))
 
 
+_METHODS: dict[str, Any] = {"min": np.min, "max": np.max, "item": float, "tolist": list}
 _MOST_DRAWN = 50
 """Draws on one path."""
 _PARAMETERS = {
@@ -336,22 +404,43 @@ def _padded(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> 
     items = args if len(args) == 2 else (reader.entries_or_none(args[0]) or ()) if args else ()
     if kw or len(items) != 2 or not isinstance(items[0], Records):
         return NotImplemented
+    ranks = reader.ranks_of(items[0])
     rest = reader.gathered(items[1])
     if not is_known(rest) or not np.all(np.atleast_1d(plain(rest)) == math.inf):
         return NotImplemented
     more = int(np.size(plain(rest)))
-    return Padded(items[0], more) if more else NotImplemented
+    return Padded(items[0], more, ranks and range(1, ranks.stop + more)) if more else NotImplemented
 
 
 def _sorted(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
-    if len(args) != 1 or kw or not isinstance(args[0], Padded):
+    """``np.sort``, and ``sorted`` in either direction."""
+    reverse = kw.get("reverse", False)
+    if len(args) != 1 or kw.keys() - {"reverse"} or not isinstance(args[0], Records | Padded):
         return NotImplemented
-    return replace(args[0], ordered=True)
+    if type(reverse) is not bool or (isinstance(args[0], Padded) and args[0].ranks is not None):
+        raise reader.refuse("scores are sorted in a way that is not followed")
+    if isinstance(args[0], Records) and not reverse:
+        return NotImplemented
+    ranks = range(1, reader.size_of(args[0]) + 1)[:: -1 if reverse else 1]
+    return reader.of_ranks(args[0], ranks)
+
+
+def _flipped(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+    """``np.flip`` of scores in order."""
+    ranks = reader.ranks_of(args[0]) if len(args) == 1 and not kw else None
+    return NotImplemented if ranks is None else reader.of_ranks(args[0], ranks[::-1])
+
+
+def _places(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
+    """``np.argsort``, of arrays: of a list, it gives places that a list does not take."""
+    plainly = len(args) == 1 and not kw and isinstance(args[0], Records) and not args[0].listed
+    return Places(args[0], range(1, reader.size_of(args[0]) + 1)) if plainly else NotImplemented
 
 
 def _length(reader: CoverageReader, args: list[Value], kw: dict[str, Value]) -> Value:
-    plainly = len(args) == 1 and not kw and isinstance(args[0], Padded)
-    return reader.size_of(args[0]) if plainly else NotImplemented
+    if len(args) != 1 or kw or not isinstance(args[0], Padded):
+        return NotImplemented
+    return reader.size_of(args[0]) if args[0].ranks is None else len(args[0].ranks)
 
 
 def _rounding(how: str, gives: Callable[[int], Any] = int) -> Any:
@@ -389,18 +478,14 @@ def _clamped(names: tuple[str, ...], lower: int | None, upper: int | None) -> An
             values.reverse()
         least = None if lower is None else values[lower]
         most = None if upper is None else values[upper]
-        if len(ranked) > 1 or not _is_beyond(reader, least, most):
+        low, high = map(_as_double, reader.bounds)
+        below, above = _end(least, -math.inf), _end(most, math.inf)
+        if len(ranked) > 1 or below is None or above is None or above < high:
             raise reader.refuse("a threshold is cut off within the range of the scores")
-        return ranked[0]
+        raised = replace(ranked[0], high=ranked[0].n + 1, weight=Fraction(0))
+        return ranked[0] if below <= low else raised
 
     return rule
-
-
-def _is_beyond(reader: CoverageReader, least: Value, most: Value) -> bool:
-    """Return True if a smallest and a largest value lie outside of the range of the scores."""
-    low, high = map(_as_double, reader.bounds)
-    below, above = _end(least, -math.inf), _end(most, math.inf)
-    return below is not None and above is not None and below <= low and above >= high
 
 
 def _as_double(bound: Fraction) -> float:
@@ -424,7 +509,10 @@ _CALLS: dict[str, Callable[[CoverageReader, list[Value], dict[str, Value]], Valu
     "np.partition": _partition,
     "np.append": _padded,
     "np.concatenate": _padded,
-    "np.sort": _sorted,
+    "np.sort": lambda reader, args, kw: NotImplemented if kw else _sorted(reader, args, kw),
+    "sorted": _sorted,
+    "np.flip": _flipped,
+    "np.argsort": _places,
     "len": _length,
     "round": _rounding("round"),
     "int": _rounding("int"),

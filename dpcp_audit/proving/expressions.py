@@ -454,7 +454,10 @@ class Expressions(Loops):
 
     def read_index(self, node: ast.expr) -> Value:
         """Return an index, which is public or a condition on each record."""
-        index = self.read(node)
+        return self.as_index(self.read(node))
+
+    def as_index(self, index: Value) -> Value:
+        """Return a value as an index."""
         if isinstance(index, Records | SampledPlaces | ChosenPlaces | gaps.Chosen):
             return index
         parts = index if isinstance(index, tuple) else ()

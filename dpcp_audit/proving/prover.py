@@ -136,8 +136,9 @@ def prove(
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
-    while type(function) is functools.partial and not function.args:
-        function, named = function.func, {**function.keywords, **named}
+    while isinstance(function, functools.partial) and not function.args:
+        named = {**function.keywords, **named}
+        function = function.func
     if any(isinstance(each, Coverage) for each in guarantees):
         if clients is not None:
             raise UsageError("clients is for claims of privacy", hint="leave clients out")

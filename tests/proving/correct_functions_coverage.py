@@ -61,8 +61,56 @@ def of_one_half(scores):
     return np.sort(half)[len(half) - 2]
 
 
+def with_infinity_after_sorting(scores, *, alpha=0.1):
+    return np.append(np.sort(scores), np.inf)[math.ceil((1 - alpha) * (len(scores) + 1)) - 1]
+
+
+def from_the_largest(scores):
+    return np.sort(scores)[::-1][len(scores) // 10]
+
+
+def from_the_largest_of_a_list(scores):
+    return sorted(scores, reverse=True)[len(scores) // 10]
+
+
+def sorted_in_place(scores):
+    s = scores.copy()
+    s.sort()
+    return s[len(s) - 2]
+
+
+def list_sorted_in_place(scores):
+    s = scores.tolist()
+    s.sort(reverse=True)
+    return s[1]
+
+
+def by_places(scores):
+    return scores[np.argsort(scores)[len(scores) - 2]]
+
+
+def all_by_places(scores):
+    return scores[np.argsort(scores)][-3:][1]
+
+
+def flipped(scores):
+    return np.flip(np.sort(scores))[2]
+
+
+def at_least_a_half(scores):
+    return max(np.sort(scores)[len(scores) // 2], 0.5)
+
+
+def between_a_half_and_one(scores):
+    return np.clip(np.sort(scores)[len(scores) // 2], 0.5, 1.0)
+
+
+BETWEEN = [by_linear_quantile, at_least_a_half, between_a_half_and_one]
+"""Thresholds whose coverage is known up to a bound."""
 RIGHT = [
-    by_sorting, as_a_list, by_partition, by_higher_quantile, by_linear_quantile, by_percentile,
+    with_infinity_after_sorting, from_the_largest, from_the_largest_of_a_list, sorted_in_place,
+    list_sorted_in_place, by_places, all_by_places, flipped, *BETWEEN,
+    by_sorting, as_a_list, by_partition, by_higher_quantile, by_percentile,
     with_infinity, with_infinity_sorted, clamped, largest, of_one_half,
 ]  # fmt: skip
 """Deterministic thresholds, whose coverage is found on each set of scores by leaving one out."""
@@ -354,7 +402,83 @@ def candidates_by_a_double(scores, *, rng):
     return np.sort(scores)[18 + rng.choice(1.0)]
 
 
+def slice_before_sorting_in_place(scores):
+    first = scores[:10]
+    scores.sort()
+    return np.max(first)
+
+
+def slice_after_sorting_in_place(scores):
+    s = scores
+    s.sort()
+    return np.max(scores[:10])
+
+
+def sorted_in_place_either_way(scores):
+    s = list(scores)
+    t = s
+    s.sort()
+    t.sort(reverse=True)
+    return s[18]
+
+
+def arrays_have_no_reverse(scores):
+    s = scores.copy()
+    s.sort(reverse=True)
+    return s[0]
+
+
+def sorted_with_no_reverse(scores):
+    return np.sort(scores, reverse=True)[0]
+
+
+def places_in_another_array(scores):
+    return np.sort(scores)[np.argsort(scores)[18]]
+
+
+def places_of_a_slice(scores):
+    return scores[np.argsort(scores[1:])[17]]
+
+
+def places_before_sorting(scores):
+    places = np.argsort(scores)
+    scores.sort()
+    return scores[places[18]]
+
+
+def place_as_a_threshold(scores):
+    return np.argsort(scores)[18]
+
+
+def places_of_places(scores):
+    return scores[np.argsort(np.argsort(scores))[18]]
+
+
+def quantile_of_the_smallest(scores):
+    return np.max(np.sort(scores)[:5])
+
+
+def quantile_of_the_smaller_half(scores):
+    return np.quantile(np.sort(scores)[::-1][10:], 1.0, method="higher")
+
+
+def places_of_a_negative(scores):
+    return scores[np.argsort(-scores)[18]]
+
+
+def at_most_a_half(scores):
+    return min(max(np.sort(scores)[18], 0.2), 0.5)
+
+
+def at_least_no_number(scores):
+    return max(np.sort(scores)[18], math.nan)
+
+
 WRONG = [
+    slice_before_sorting_in_place, slice_after_sorting_in_place, sorted_in_place_either_way,
+    arrays_have_no_reverse, sorted_with_no_reverse, places_in_another_array, places_of_a_slice,
+    places_before_sorting, place_as_a_threshold, places_of_places, quantile_of_the_smallest,
+    quantile_of_the_smaller_half, places_of_a_negative, at_most_a_half, at_least_no_number,
     noise_that_is_rounded_off, noise_moved_far, capped_just_below, arguments_by_no_name,
     candidates_by_a_double,
     chances_of_too_little, choices_of_a_size, answer_in_an_array, too_large_for_a_double,

@@ -12,7 +12,7 @@ from proving import correct_functions_coverage as functions
 
 import dpcp_audit as dp
 from dpcp_audit.proving import coverage_reader as reading
-from dpcp_audit.proving.coverage import CoverageSetting, bounds_of
+from dpcp_audit.proving.coverage import CoverageSetting, bounds_of, prove_coverage
 from dpcp_audit.proving.distances import Refusal
 
 CALLS, SPREAD = 4_000, 6
@@ -38,7 +38,7 @@ def test_what_is_proved_is_the_coverage_of_scores_without_ties(function, n) -> N
     low, high = found.of_all_laws
     if function is not functions.of_one_half:  # whose half depends on who is left out
         assert low <= left_out(function, scores) <= high
-    assert function is functions.by_linear_quantile or low == high
+    assert function in functions.BETWEEN or low == high
     assert found.uniform[0] <= found.uniform[1]
 
 
@@ -152,6 +152,36 @@ def test_single_calibrations_have_the_beta_law() -> None:
     """P(Beta(19, 2) < 0.8) = 0.0692 (Vovk 2012, Proposition 2a)."""
     assert dp.prove(functions.by_sorting, dp.Coverage(0.8, confidence=0.93), n=20).proved
     assert not dp.prove(functions.by_sorting, dp.Coverage(0.8, confidence=0.931), n=20).proved
+
+
+def of_a_slice(scores, *, rank=44) -> float:
+    return np.sort(scores[:50])[rank - 1]
+
+
+def of_all(scores, *, rank=91) -> float:
+    return np.sort(scores)[rank - 1]
+
+
+@pytest.mark.parametrize(
+    ("function", "claim", "hint"),
+    [(of_a_slice, dp.Coverage(0.9), "rank 46 of 50 would prove it"),
+     (of_all, dp.Coverage(0.9, confidence=0.9), "rank 94 of 99 would prove it"),
+     (of_a_slice, dp.Coverage(0.9, confidence=0.9), "rank 49 of 50 would prove it")],
+)  # fmt: skip
+def test_the_rank_that_a_hint_names_is_the_least_that_is_proved(function, claim, hint) -> None:
+    assert dp.prove(function, claim, n=99).hint == hint
+    rank = int(hint.split()[1])
+    assert dp.prove(function, claim, n=99, options={"rank": rank}).proved
+    assert not dp.prove(function, claim, n=99, options={"rank": rank - 1}).proved
+
+
+def test_a_hint_of_open_sets_names_ties_where_these_alone_are_missing() -> None:
+    tied = CoverageSetting(n=20, open_sets=True)
+    proof = prove_coverage(functions.by_sorting, dp.Coverage(0.9), tied, {})
+    assert proof.hint == "of scores without ties it is proved: --no-ties"
+    apart = CoverageSetting(n=20, open_sets=True, ties=False)
+    assert prove_coverage(functions.by_sorting, dp.Coverage(0.9), apart, {}).proved
+    assert not prove_coverage(functions.off_by_one, dp.Coverage(0.9), tied, {}).hint
 
 
 def test_sets_without_their_end_cover_nothing_of_tied_scores() -> None:
