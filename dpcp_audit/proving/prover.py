@@ -12,13 +12,14 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving import local_laws
 from dpcp_audit.proving.charges import Charge, Ledger, decimal
 from dpcp_audit.proving.class_rows import inputs as class_inputs
-from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Leak, Refusal, Value
+from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Leak, Refusal, Value, number
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.known_calls import all_records, records_of_clients, returned_by
 from dpcp_audit.proving.objects import from_outside, require_same
@@ -418,13 +419,29 @@ class ProofAttempt:
     def _account(self, reader: Reader, source: FunctionSource) -> Ledger:
         """Return the account of all paths."""
         inputs = self.inputs
-        if inputs.domain is not None:
+        if inputs.domain is None:
+            return _account(reader, self.function, source, inputs.first(), self.options)
+        try:
             epsilon = local_laws.report_loss(
                 reader, self.function, source, inputs.domain, self.options
             )
-            line = source.node.lineno
-            return Ledger().add(Charge("pure", epsilon, line))
-        return _account(reader, self.function, source, inputs.first(), self.options)
+        except Refusal as refusal:
+            if inputs.shuffle_n is not None:
+                raise
+            return self._of_number(reader, source, Fraction(inputs.domain - 1), refusal)
+        return Ledger().add(Charge("pure", epsilon, source.node.lineno))
+
+    def _of_number(
+        self, reader: Reader, source: FunctionSource, most: Fraction, stop: Refusal
+    ) -> Ledger:
+        """Return the account of noise on a value 0, ..., most, where its law is not enumerated."""
+        value = number(most, "a user's value", integer=True, size=most)
+        reader.notes.clear()
+        reader.rules.clear()
+        try:
+            return _account(reader, self.function, source, value, self.options)
+        except Refusal:
+            raise stop from None
 
 
 _ASSUMED = (
