@@ -69,6 +69,8 @@ _TYPES: dict[Any, Any] = {
     int: np.int64, "int": np.int64, np.int64: np.int64, float: np.float64, "float": np.float64,
     np.float64: np.float64, bool: np.bool_, np.bool_: np.bool_,
 }  # fmt: skip
+_COUNTS = {"count", "bit_count", "bit_length"}
+"""Methods of Python's whole numbers and texts that are followed of draws."""
 Cut = tuple[Fraction, int]
 """A place just below a number (0), or just above it (1)."""
 _NO_CUT: Cut = (Fraction(0), 0)
@@ -297,7 +299,9 @@ class LocalReader(DrawReader):
     def _may_raise(node: ast.expr, value: Value) -> bool:  # noqa: ARG004
         """Return True if an expression may be an error; a path that meets one is not read on."""
         if isinstance(value, BoundMethod):
-            return not isinstance(value.owner, Generator | Distribution | Entries | Reference)
+            return not isinstance(
+                value.owner, Generator | Distribution | Drawn | Entries | Reference
+            )
         return isinstance(value, int) and abs(value) > NO_DOUBLE
 
     def cells(self, reference: Reference) -> Contents:
@@ -318,6 +322,9 @@ class LocalReader(DrawReader):
         """Return True if a value has an attribute: of a draw it is not known."""
         if isinstance(owner, Generator):
             return hasattr(np.random.Generator, name)
+        if isinstance(owner, Drawn):
+            plainly = {type(plain(each)) for each in owner.values} <= {int, str}
+            return plainly and name in _COUNTS and all(hasattr(each, name) for each in owner.values)
         return isinstance(owner, Reference | Entries) or hasattr(plain(owner), name)
 
     def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
@@ -354,6 +361,8 @@ class LocalReader(DrawReader):
                 raise self.refuse("a list from outside of a loop is used in another way")
             self.appended[owner.address] += (args[0],)
             return None
+        if isinstance(owner, Drawn) and name in _COUNTS and all(map(is_known, args)) and not kw:
+            return self.lift(lambda x: getattr(plain(x), name)(*map(plain, args)), owner)
         if not isinstance(owner, Entries):
             return super().call(bound, args, kw)
         if name == "astype" and len(args) == 1 and args[0] in _TYPES:
