@@ -222,7 +222,7 @@ class CoverageReader(DrawReader):
         self.assign(name.id, found)
         return None
 
-    def size_of(self, data: Records | Padded) -> int:
+    def size_of(self, data: Records | Padded | Places) -> int:
         """Return the number of scores, all of which must be the records themselves."""
         records = data if isinstance(data, Records) else data.records
         if not records.itself or records.single or records.chosen or self.n is None:

@@ -126,6 +126,7 @@ def prove(
     (False, 'sqrt is not known, and has no Python source to read')
     """
     _validate.integer(n=n, at_least=1)
+    function, given = _without_partials(function)
     if isinstance(function, str):
         function = load(function)
     relation = Choice(Relation, _RELATIONS).read(neighbours, "neighbours")
@@ -137,9 +138,7 @@ def prove(
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
     named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
-    while isinstance(function, functools.partial) and not function.args:
-        named = {**function.keywords, **named}
-        function = function.func
+    named = {**given, **named}
     if any(isinstance(each, Coverage) for each in guarantees):
         if clients is not None:
             raise UsageError("clients is for claims of privacy", hint="leave clients out")
@@ -163,6 +162,15 @@ def prove(
             return found
         other_n = found.stopped
     return replace(_found(ProofAttempt(function, claims, inputs, named)), other_n=other_n)
+
+
+def _without_partials(function: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the function of a partial without positional arguments, and its named ones."""
+    given: dict[str, Any] = {}
+    while isinstance(function, functools.partial) and not function.args:
+        given = {**function.keywords, **given}
+        function = function.func
+    return function, given
 
 
 def _found(attempt: ProofAttempt) -> ProofResult:
