@@ -167,8 +167,8 @@ class CoverageReader(DrawReader):
         """Return the ranks of the entries of scores in order; None of others."""
         if isinstance(value, Records):
             return range(1, self.size_of(value) + 1) if value.ordered else None
-        known = isinstance(value, Padded | Places) and isinstance(value.ranks, range)
-        return value.ranks if known else None
+        ranks = value.ranks if isinstance(value, Padded | Places) else None
+        return ranks if isinstance(ranks, range) else None
 
     def of_ranks(self, value: Value, ranks: range) -> Value:
         """Return the scores, or their places, in the order of these ranks."""
@@ -187,7 +187,7 @@ class CoverageReader(DrawReader):
 
     def _entry(self, value: Value, index: int) -> Value:
         """Return one of the sorted scores, or its place."""
-        data = value.data if isinstance(value, Partitioned) else value
+        data: Any = value.data if isinstance(value, Partitioned) else value
         ranks = self.ranks_of(data)
         if isinstance(data, Places) and ranks is None:
             raise self.refuse("an entry of one place")
@@ -235,7 +235,9 @@ class CoverageReader(DrawReader):
             raise self.refuse("a part of the sorted scores, of which one entry alone is followed")
         return size
 
-    def ranked(self, data: Records | Padded, low: int, high: int, weight: Fraction) -> Value:
+    def ranked(
+        self, data: Records | Padded | Places, low: int, high: int, weight: Fraction
+    ) -> Value:
         """Return the order statistics at, or between, two ranks; infinity beyond the scores."""
         n = self.size_of(data if isinstance(data, Records) else data.records)
         if low > n:
