@@ -324,6 +324,11 @@ _UNSEEN = "no draw is seen: the code is deterministic, or it draws from elsewher
 _SEED = 2**53
 _ENUMERATED = 4
 """Pairs of which all paths are run, at most, while the loss is within the claim."""
+_LATER = 1 / (2 * (_ENUMERATED - 1))
+"""The share of the significance of each pair after the first: together they take a half.
+
+The first, of which all paths were run, needs its half for the forms of outputs alone.
+"""
 _WAYS = 4
 """Runs of a path in each direction: it is run and replayed both ways."""
 
@@ -451,10 +456,11 @@ class TraceSearch:
             choosing = replace(context, name=str(self.guarantee))
             ranked = sorted(tried, key=partial(self._badness, choosing, effort), reverse=True)
             found = [(self._judged(ranked[0].neighbours, context, effort), ranked[0])]
-            for pair in ranked[1:_ENUMERATED]:
+            later = replace(context, significance=context.significance * _LATER)
+            for pair in ranked[1:_ENUMERATED] if loss_of(self.guarantee).by_laws else ():
                 if not _is_within(found[-1][0]):
                     break
-                found.append((self.on(pair.neighbours, context), pair))
+                found.append((self.on(pair.neighbours, later), pair))
             worst, pair = max(found, key=lambda each: _exact_loss(each[0]))
             return _with_extent(worst, pair, tried)
         except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
