@@ -167,10 +167,15 @@ def prove(
 def _without_partials(function: Any) -> tuple[Any, dict[str, Any]]:
     """Return the function of a partial without positional arguments, and its named ones."""
     given: dict[str, Any] = {}
-    while isinstance(function, functools.partial) and not function.args:
+    while _is_partial(function) and not function.args:
         given = {**function.keywords, **given}
         function = function.func
     return function, given
+
+
+def _is_partial(function: object) -> bool:
+    """Return True of a partial itself; one of a class of its own may call something else."""
+    return type(function) is functools.partial
 
 
 def _found(attempt: ProofAttempt) -> ProofResult:
