@@ -28,7 +28,7 @@ from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
 from dpcp_audit.proving.known_calls import all_records, returned_by
 from dpcp_audit.proving.paths import Choices
 from dpcp_audit.proving.proof_result import ProofResult, exceeded
-from dpcp_audit.proving.sources import name_of, source_of
+from dpcp_audit.proving.sources import function_name, source_of
 from dpcp_audit.proving.spending import Total
 from dpcp_audit.stats.enclosures import beta_cdf, exact, lower, upper
 from dpcp_audit.words.errors import UsageError
@@ -253,7 +253,7 @@ def prove_coverage(
     except Refusal as refusal:
         stop = refusal
     return ProofResult(
-        name=name_of(function),
+        name=function_name(function),
         claims=(claim,),
         n=setting.n,
         totals=totals,

@@ -29,8 +29,8 @@ from dpcp_audit.proving.sources import (
     FunctionSource,
     admitted,
     defaults_of,
+    function_name,
     locals_of,
-    name_of,
     of_owner,
     source_of,
 )
@@ -414,7 +414,7 @@ class ProofAttempt:
         self.thresholds = self.thresholds or answers.met
         summed = (rule for each in totals for rule in each.rules)
         return ProofResult(
-            name=name_of(self.function),
+            name=function_name(self.function),
             claims=self.claims,
             n=self.inputs.n,
             totals=totals,
@@ -518,7 +518,7 @@ def _read(
     reader: Reader, function: Any, args: list[Any], kw: dict[str, Any], generators: Iterable[str]
 ) -> None:
     """Read the function's body on these arguments."""
-    while isinstance(function, functools.partial):
+    while _is_partial(function):
         args, kw = [*function.args, *args], {**function.keywords, **kw}
         function = function.func
     function, owners = of_owner(function)

@@ -231,7 +231,7 @@ def source_of(function: Any, line: int = 0) -> FunctionSource:
             "np.seterr(under='ignore'), as it is by default",
         )
     code = function.__code__
-    name = name_of(function)
+    name = function_name(function)
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if not text:
@@ -292,13 +292,13 @@ def of_owner(function: Any) -> tuple[Any, list[Any]]:
 
 def unread(function: Any) -> str:
     """Return why something that is called is not read: it is no function of Python."""
-    name = name_of(function)
+    name = function_name(function)
     if of_owner(function)[1]:
         return f"{name} belongs to an object from outside, which may change between two calls"
     return f"{name} is not known, and has no Python source to read"
 
 
-def name_of(function: Any) -> str:
+def function_name(function: Any) -> str:
     """Return a function's name; of an object that is called its class's."""
     return str(getattr(function, "__qualname__", None) or type(function).__name__)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
+from dpcp_audit.proving.prover import undetermined
 
 
 class Counter:
@@ -81,3 +82,19 @@ def test_methods_make_thresholds_and_reports() -> None:
     assert not dp.prove(Counter(1.0).threshold, dp.Coverage(0.9), n=100).proved
     assert dp.prove(Counter(1.0).report, dp.LocalDP(2.2), domain=8).proved
     assert not dp.prove(Counter(1.0).report, dp.LocalDP(2.1), domain=8).proved
+
+
+class Leaking(functools.partial):  # type: ignore[type-arg]
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return args[0]
+
+
+def test_a_partial_of_a_class_of_its_own_is_not_read_as_its_function() -> None:
+    """Its call may be its own, so what it holds says nothing of it."""
+    report = Counter(1.0).report
+    refused = "the class Leaking is not followed"
+    assert dp.prove(Leaking(release, scale=1.0), dp.PureDP(1.0)).reason == refused
+    assert undetermined(functools.partial(report), [0], {}, ("rng",)) is None
+    found = undetermined(Leaking(report), [0], {}, ("rng",))
+    assert found is not None
+    assert found.reason == refused

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import dpcp_audit as dp
+from dpcp_audit.audits.traced_privacy import TracedPrivacy
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.loss_rows import (
     privacy_alone,
@@ -156,3 +158,25 @@ def test_the_pair_that_is_traced_is_one_on_which_the_target_draws(tmp_path) -> N
     assert "no draw is seen" not in outcome.note
     assert outcome.traced is not None
     assert outcome.traced.draws
+
+
+def test_the_pairs_of_an_enumeration_share_the_false_alarm_probability(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each later pair may use all of its share; the first, whose paths were all run, a half."""
+    shares: list[float] = []
+    judge = TracedPrivacy.judge
+
+    def noted(check: TracedPrivacy, trace: Any, context: Context) -> Any:
+        shares.append(context.significance)
+        return judge(check, trace, context)
+
+    monkeypatch.setattr(TracedPrivacy, "judge", noted)
+
+    def coin(scores, *, rng) -> int:
+        return int(rng.random() < 0.5 + 0.1 * float(scores.max() > 0.5))
+
+    dp.audit(coin, dp.PureDP(1.0), n=5, rng=0, draws=1000, prove=False)
+    first, *later = shares
+    assert len(later) == 3
+    assert first / 2 + sum(later) <= first * (1 + 1e-9)

@@ -174,3 +174,27 @@ def test_a_number_of_outputs_that_tells_neighbours_apart_is_refused() -> None:
     result = dp.audit(told, dp.PureDP(1.0), kind="vector", n=1, draws=2000, trace=False)
     assert result["pure_dp"].verdict is dp.Verdict.ERROR
     assert "tells them apart" in " ".join(str(result).split())
+
+
+def test_the_outputs_of_a_constant_are_not_read_again_for_every_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Outputs are read a few times a pair, not once for each pair that is tried later."""
+    read: list[object] = []
+    pilot = pair_race.Bank.pilot
+
+    def counted(bank: pair_race.Bank, candidate: Any) -> Any:
+        read.append(candidate)
+        return pilot(bank, candidate)
+
+    monkeypatch.setattr(pair_race.Bank, "pilot", counted)
+
+    def constant(scores, *, rng) -> float:
+        del scores, rng
+        return 0.5
+
+    few = {"draws": 1000, "trace": False, "prove": False}
+    dp.audit(constant, dp.PureDP(1.0), kind="vector", n=3, rng=0, **few)
+    pairs = len(set(map(id, read)))
+    assert pairs > 50
+    assert len(read) < 10 * pairs
