@@ -362,10 +362,12 @@ class PairRace:
         explored = self.bank.spent + round(_EXPLORED * room)
         constant, seen = self.constant_everywhere, len(self.arms)
         for tried in range(_MOST_TRIED):
-            candidate = self._next(rng, explored)
             hurried = constant and seen >= _FEW_PAIRS
             each, end = (_CONSTANT, stop) if hurried else (size, explored)
-            if candidate is None or (tried and self.bank.spent + 2 * each > end):
+            if tried and self.bank.spent + 2 * each > end:
+                break
+            candidate = self._next(rng, explored)
+            if candidate is None:
                 break
             self._try(candidate, each)
             constant = constant and all(map(self.constant, self.arms[seen:]))
