@@ -41,7 +41,7 @@ def outcome(
     inputs=(SCORES, NEIGHBOUR),
     *,
     scope="release",
-    draws=100,
+    draws=20,
     **options: Any,
 ) -> Any:
     audit = TracedPrivacy(
@@ -68,24 +68,24 @@ def rounded(scores, *, rng, scale=1.0) -> Any:
 
 @pytest.mark.known_bad
 @pytest.mark.parametrize(
-    ("function", "guarantee", "good", "bad"),
+    ("function", "guarantee", "bad", "draws"),
     [
-        (laplace, PureDP(1.0), 1.0, 0.99),
-        (laplace, ApproxDP(1.0, 1e-3), 1.0, 0.8),
-        (gaussian, ZCDP(0.5), 1.0, 0.6),
-        (gaussian, GaussianDP(1.0), 1.0, 0.6),
-        (gaussian, RenyiDP(2.0, 1.0), 1.0, 0.6),
-        (gaussian, ApproxDP(1.0, 0.13), 1.0, 0.6),
+        (laplace, PureDP(1.0), 0.99, 100),
+        (laplace, ApproxDP(1.0, 1e-3), 0.8, 400),
+        (gaussian, ZCDP(0.5), 0.6, 100),
+        (gaussian, GaussianDP(1.0), 0.6, 100),
+        (gaussian, RenyiDP(2.0, 1.0), 0.6, 200),
+        (gaussian, ApproxDP(1.0, 0.12693673750664397), 0.6, 100),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_too_little_noise_is_refuted_and_enough_is_not(function, guarantee, good, bad) -> None:
-    """False alarms: six checks at 1e-6 each."""
-    fine = outcome(function, guarantee, scale=good, draws=400)
+def test_too_little_noise_is_refuted_and_enough_is_not(function, guarantee, bad, draws) -> None:
+    """Enough noise meets each claim with equality, and is refuted with 1e-6 at most."""
+    fine = outcome(function, guarantee, draws=draws)
     assert fine.verdict is Verdict.CONSISTENT
     assert fine.power is not None
     assert fine.evidence.lower <= fine.evidence.claimed
-    wrong = outcome(function, guarantee, scale=bad, draws=400)
+    wrong = outcome(function, guarantee, scale=bad, draws=draws)
     assert wrong.verdict is Verdict.REFUTED
     assert wrong.evidence.lower > wrong.evidence.claimed
     assert wrong.evidence.kind is EvidenceKind.CERTIFIED
@@ -124,14 +124,13 @@ def test_a_noisy_search_with_too_little_noise_is_refuted_in_the_transcript(guara
     """Its release is ρ-zCDP all the same: a comparison shows at most 2/π of the noise's ρ."""
     ends = np.zeros(N), np.append(np.zeros(N - 1), 1.0)
     searched = partial(outcome, mine.noisy_search, guarantee, ends)
-    for noise in (0.9, 0.8):
-        wrong = searched(scope="transcript", draws=10, noise=noise)
-        assert wrong.verdict is Verdict.REFUTED
-        assert wrong.evidence.kind is EvidenceKind.EXACT
-        assert "path" in wrong.witness
-        if isinstance(guarantee, ZCDP):
-            assert wrong.evidence.value == pytest.approx(0.5 / noise**2)
-            assert searched(draws=50, noise=noise).verdict is not Verdict.REFUTED
+    wrong = searched(scope="transcript", draws=10, noise=0.9)
+    assert wrong.verdict is Verdict.REFUTED
+    assert wrong.evidence.kind is EvidenceKind.EXACT
+    assert "path" in wrong.witness
+    if isinstance(guarantee, ZCDP):
+        assert wrong.evidence.value == pytest.approx(0.5 / 0.9**2)
+        assert searched(noise=0.9).verdict is not Verdict.REFUTED
     assert searched(scope="transcript", draws=10).verdict is Verdict.CONSISTENT
 
 
@@ -331,22 +330,6 @@ def test_what_cannot_be_followed_is_not_judged() -> None:
     assert f"test_traced_privacy.py:{inverted.__code__.co_firstlineno + 1}" in found.note
 
 
-@pytest.mark.statistical(false_alarm=1e-6)
-def test_a_tight_claim_is_refuted_at_most_at_the_level() -> None:
-    """False alarms: 10 checks at 1e-7 each, 1e-6 together."""
-    for seed in range(10):
-        audit = TracedPrivacy(
-            target=TracedTarget.of(gaussian, {}),
-            guarantee=ApproxDP(1.0, 0.12693673750664397),
-            neighbours=Neighbours(
-                relation=Relation.SUBSTITUTION, value=SCORES, neighbour=NEIGHBOUR
-            ),
-            draws=100,
-        )
-        context = Context(seed=seed, name="level", significance=1e-7)
-        assert audit(context).verdict is not Verdict.REFUTED
-
-
 def two_sided(scores, *, rng) -> Any:
     return scores.sum() + rng.exponential(1.0) - rng.exponential(1.0)
 
@@ -444,7 +427,8 @@ def largest(scores, *, rng) -> Any:
 def test_noise_that_refutes_names_outputs_and_their_exact_probabilities(
     function, claim, event, rarer
 ) -> None:
-    found = outcome(function, claim, (np.zeros(N), np.repeat([0.0, 1.0], [N - 1, 1])))
+    ends = np.zeros(N), np.repeat([0.0, 1.0], [N - 1, 1])
+    found = outcome(function, claim, ends, draws=100)
     assert found.verdict is Verdict.REFUTED
     odds = found.evidence.odds
     assert odds.event == event

@@ -123,7 +123,7 @@ def test_a_quantile_by_the_exponential_mechanism_has_its_whole_law() -> None:
 
 
 def verdict_of(function, pair, epsilon=1.0) -> Any:
-    return dp.trace(function, *pair, dp.PureDP(epsilon), draws=40)
+    return dp.trace(function, *pair, dp.PureDP(epsilon), draws=10)
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,10 @@ def test_tied_scores_are_covered_by_the_exact_law(law, guarantee, name) -> None:
     assert failing <= 0.2
 
 
-@pytest.mark.parametrize("guarantee", [dp.ZCDP(0.5), dp.GaussianDP(0.4), dp.ApproxDP(1.0, 1e-6)])
-def test_even_scores_are_covered_as_promised_and_hardly_more_than_the_rank_says(guarantee) -> None:
-    n = 400
+@pytest.mark.parametrize(("guarantee", "n"), [(dp.ZCDP(0.5), 200), (dp.GaussianDP(0.4), 200)])
+def test_even_scores_are_covered_as_promised_and_hardly_more_than_the_rank_says(
+    guarantee, n
+) -> None:
     (search,) = searches(guarantee=guarantee, n=n, alpha=0.1)
     covered = mean_coverage(search, Uniform(), n=n)
     low = float(covered.coverage[0]) + search.resolution / 2 + covered.error

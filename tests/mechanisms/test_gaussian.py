@@ -28,15 +28,6 @@ def test_analytic_is_sufficient_and_the_smallest(epsilon: float, delta: float) -
     assert smaller.delta_at(epsilon) > delta
 
 
-@pytest.mark.parametrize("calibration", Calibration)
-def test_noise_grows_with_the_sensitivity_and_the_pair_does_not(calibration: Calibration) -> None:
-    one, ten = (
-        GaussianMechanism(**GOOD, sensitivity=s, calibration=calibration) for s in (1.0, 10.0)
-    )
-    assert ten.noise_scale == pytest.approx(10 * one.noise_scale)
-    assert ten.pair().shift == pytest.approx(one.pair().shift)
-
-
 def test_sample_has_the_shape_of_the_value() -> None:
     mechanism = GaussianMechanism(**GOOD)
     assert mechanism.sample(3.0, 5, rng=0).shape == (5,)

@@ -17,7 +17,6 @@ from dpcp_audit.mechanisms.pcoqs_budget import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.quantiles import ExponQ, Normaliser
 from dpcp_audit.words.guarantees import Relation
 from dpcp_ledger.mechanisms.histlap import HistLap
-from dpcp_ledger.mechanisms.releases import worst_log_ratio
 
 
 def plain_law(mechanism: ExponQ, scores: np.ndarray) -> np.ndarray:
@@ -84,16 +83,6 @@ def test_no_neighbours_exceed_the_bound(mechanism: ExponQ, fractions: list[float
     assert worst <= bound * (1 + 1e-9) + 1e-9
     if mechanism.normaliser is Normaliser.CORRECTED:
         assert bound <= mechanism.guarantee.epsilon * (1 + 1e-12)
-
-
-@given(exponqs, st.integers(1, 60))
-def test_the_worst_pair_never_exceeds_the_bound(mechanism: ExponQ, n: int) -> None:
-    if mechanism.n_candidates < 3 or mechanism.normalisation(n) == 0:
-        return
-    worst = worst_log_ratio(mechanism, n)
-    assert 0 <= worst.log_ratio <= mechanism.log_ratio_bound(n) * (1 + 1e-9)
-    pair = FinitePair(*mechanism.laws(worst.scores, worst.neighbour_scores))
-    assert pair.max_divergence() >= worst.log_ratio * (1 - 1e-9)
 
 
 histograms = arrays(np.float64, (3, 8), elements=st.floats(-20, 50, width=32))

@@ -59,7 +59,7 @@ def test_points_above_one_another_are_one_corner() -> None:
     assert curve.tpr.tolist() == [0.0, 0.8, 1.0]
 
 
-_SIGNIFICANCE, _REPETITIONS = 0.2, 150
+_SIGNIFICANCE, _REPETITIONS = 0.2, 60
 
 
 def _cells(law: Any, shift: float) -> list[np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ import pytest
 from flint import ctx
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.special import factorial, gammaln
 from support.samplers import context
 
 from dpcp_audit.laws.populations import Beta, PiecewiseConstant, Population, Uniform, atoms
@@ -252,26 +250,3 @@ def test_trials_of_the_reports_fail_as_computed() -> None:
 def test_there_are_at_least_two_classes() -> None:
     with pytest.raises(ValueError, match="k must be an integer >= 2, got 1"):
         replace(CONFIDENT, k=1)
-
-
-def within(limit: float, n: int) -> float:
-    """P(sup |F̂ − F| < limit) of n uniform scores, by Durbin's matrix (Marsaglia et al. 2003)."""
-    k = math.ceil(n * limit)
-    rest, size = k - n * limit, 2 * k - 1
-    steps = np.subtract.outer(np.arange(size), np.arange(size)) + 1
-    chances = np.where(steps < 0, 0.0, 1.0)
-    powers = rest ** np.arange(1, size + 1)
-    chances[:, 0] -= powers
-    chances[-1, :] -= powers[::-1]
-    chances[-1, 0] += max(0.0, 2 * rest - 1) ** size
-    chances /= factorial(np.maximum(steps, 0))
-    part = np.linalg.matrix_power(chances / math.e, n)[k - 1, k - 1]
-    return float(part * np.exp(gammaln(n + 1) - n * math.log(n) + n))
-
-
-@pytest.mark.parametrize(("n", "delta"), [(150, 0.03), (150, 0.3), (160, 0.01), (145, 0.9)])
-def test_both_sides_together_lie_between_the_ends(n: int, delta: float) -> None:
-    event = NoiselessEvent(n=n, epsilon=300.0, delta=delta, two_sided=True)
-    exact, found = 1 - within(event.bounds["Δ"], n), event.exact().evidence
-    assert found.lower < exact < found.upper
-    assert found.lower <= found.value <= found.upper

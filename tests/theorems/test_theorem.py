@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from support.samplers import context
 
 from dpcp_audit.laws.pools import ProbabilityPool
 from dpcp_audit.laws.populations import Beta, Population, Uniform
-from dpcp_audit.mechanisms.local_scores import Debiasing, LDPCPScores, OnMiss, hoeffding_width
+from dpcp_audit.mechanisms.local_scores import OnMiss, hoeffding_width
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import (
@@ -27,9 +26,8 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.ldpcp_scores import score_range
-from dpcp_ledger.ldpcp.reports import estimate_bias
 from dpcp_ledger.ldpcp.shuffling import shuffle_amplification
-from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed
+from dpcp_ledger.mechanisms.label_scores import aps
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
     WindowCount,
@@ -112,18 +110,6 @@ def test_marginal_means_within_their_error_of_a_bound_are_left_open() -> None:
     assert (run.failed.sum(), run.undecided.sum()) == (20, 1)
 
 
-def test_parameters_tell_cases_apart() -> None:
-    cases = [
-        case(),
-        case(corrected=True),
-        case(reading=CoverageReading.MARGINAL),
-        case(window_count=2),
-        case(population=Beta(2, 2)),
-    ]
-    shown = [str(theorem.parameters) for theorem in cases]
-    assert len(set(shown)) == len(cases)
-
-
 def test_marginal_trials_are_means_given_one_noise() -> None:
     """The averages scatter by the noise alone, and none is undecided."""
     theorem = case(reading=CoverageReading.MARGINAL)
@@ -189,30 +175,6 @@ def test_label_theorem_runs_on_its_pool() -> None:
     run = labels().trials(50, rng=np.random.default_rng(0))
     assert set(np.unique(run.statistic)) <= {0.0, 0.25, 0.5, 0.75, 1.0}
     assert labels(starred=True).bounds == {"1−α": 0.9}
-
-
-@pytest.mark.parametrize(
-    ("debiasing", "verdict"),
-    [(Debiasing.CORRECTED, Verdict.PROVED), (Debiasing.PRINTED, Verdict.REFUTED)],
-)
-@pytest.mark.parametrize("n", [1000, 1007, 11_080])
-def test_bias_of_the_estimate(debiasing: Debiasing, verdict: Verdict, n: int) -> None:
-    mechanism = LDPCPScores(
-        alpha=0.1, epsilon=1.0, rounds=10, window_width=0.05, debiasing=debiasing
-    )
-    assert estimate_bias(mechanism, n=n).verdict is verdict
-
-
-def test_score_ranges() -> None:
-    both = {
-        "printed": partial(score_range, lambda p, u: aps_as_printed(p, u=u), lambda: POOL),
-        "romano": partial(score_range, lambda p, u: aps(p, u=u), lambda: POOL),
-    }
-    assert both["printed"]().value == pytest.approx(2.0)
-    romano = both["romano"](argument="The sum is a part of the total.")
-    assert (romano.value, romano.verdict) == (1.0, Verdict.PROVED)
-    assert both["romano"]().verdict is Verdict.CONSISTENT
-    assert both["printed"](argument="Said of scores that reach 2.").verdict is Verdict.REFUTED
 
 
 @pytest.mark.parametrize("excess", [2.0**-52, 9e-13])

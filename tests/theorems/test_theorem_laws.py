@@ -137,9 +137,7 @@ def chance_of_ever_missing(sequence: RateSequence, rate: float, trials: int) -> 
 
 
 @pytest.mark.statistical(false_alarm=0)
-@pytest.mark.parametrize(
-    ("rate", "expected"), [(0.1, 0.1), (0.5, 0.5), (0.02, 0.3), (0.9, 0.1), (0.3, 0.01)]
-)
+@pytest.mark.parametrize(("rate", "expected"), [(0.1, 0.1), (0.02, 0.3), (0.9, 0.1)])
 def test_intervals_hold_at_all_times_at_once(rate: float, expected: float) -> None:
     """Computed, not sampled: over 300 looks the level is kept, and where the mixture expects
     the rate a good part of it is spent.
@@ -162,22 +160,6 @@ def test_intervals_hold_the_mean_and_move_with_it(significance: float, trials: i
     assert sorted(intervals) == intervals
     assert sorted(high for _, high in intervals) == [high for _, high in intervals]
     assert trials < 10**9 or all(high - low < 1e-3 for low, high in intervals)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        FailureRate(theorem=Coin(rate=0.1), n_trials=4000, stops_early=True),
-        FailureRate(theorem=Coin(rate=0.1), n_trials=400),
-    ],
-    ids=["sequential", "fixed"],
-)
-def test_a_theorem_that_fails_exactly_as_often_as_allowed_is_refuted_no_more_than_allowed(
-    check: FailureRate,
-) -> None:
-    """Runs at a level of 0.1; false alarm at most 1e-7 a case, and 0.2 passes with 1e-4."""
-    test = WaldTest(allowed=0.1, excessive=0.2, false_alarm=LEVEL)
-    assert not test.exceeded_by(refutes(check, significance=0.1))
 
 
 @pytest.mark.parametrize("early", [True, False])

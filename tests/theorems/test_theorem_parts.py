@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from scipy.special import betainc
-from support.levels import disagreeing_cells
 
 from dpcp_audit.laws.pools import ProbabilityPool, hps
 from dpcp_audit.laws.populations import (
@@ -177,19 +176,6 @@ def test_no_number_of_rounds_resolves_an_atom(population: Population) -> None:
 def test_bad_admissibility_arguments_are_refused(call, name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         call()
-
-
-@pytest.mark.parametrize("bound", NoiseBound)
-@pytest.mark.statistical(false_alarm=1e-7)
-def test_noise_exceeds_as_often_as_computed(bound: NoiseBound) -> None:
-    """10^6 sets of N normals against the computed probability; false alarm at most 1e-7."""
-    mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=2**-5)
-    result = noise_exceeds(mechanism, beta=0.3, bound=bound)
-    tau = noise_rank_error(mechanism, beta=0.3, bound=bound)
-    assert result.witness["tau"] == tau
-    drawn = np.random.default_rng(3).normal(0, mechanism.noise_scale, size=(10**6, 5))
-    exceeded = int((np.abs(drawn).max(axis=1) > tau).sum())
-    assert disagreeing_cells([exceeded], [result.value], trials=10**6, level=1e-7).size == 0
 
 
 @pytest.mark.parametrize("bound", NoiseBound)

@@ -14,11 +14,11 @@ from dpcp_audit.words.guarantees import ZCDP
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
-LEVEL = LevelTest(level=0.05, repetitions=600, false_alarm=1e-7)
+LEVEL = LevelTest(level=0.05, repetitions=200, false_alarm=1e-7)
 
 
 def test_the_certified_moment_is_valid_and_far_above_the_claim() -> None:
-    """False alarm at most 1e-7: bounds of ρ = 1 exceed it in at most Binomial(600, 0.05) runs."""
+    """False alarm at most 1e-7: bounds of ρ = 1 exceed it in at most Binomial(200, 0.05) runs."""
     rng = np.random.default_rng(2)
     guarantee, shift = ZCDP(0.5), math.sqrt(2)
     pilot = rng.normal(shift, size=8000), rng.normal(size=8000)

@@ -21,7 +21,6 @@ from dpcp_audit.mechanisms.local_scores import hoeffding_width
 from dpcp_ledger.pcoqs.hostile_scores import (
     CrowdedCoverage,
     CrowdedRankError,
-    HostileTheorem,
     coverage_on_crowd,
     crowd_place,
     crowded,
@@ -70,19 +69,6 @@ def test_m_delta_of_the_scores_is_the_crowd() -> None:
     finite = coverage_on_crowd(coverage(corrected=False))
     spread = np.diff(finite.scores)
     assert np.sum(spread < MECHANISM.resolution) == 399
-
-
-def test_without_m_delta_each_theorem_fails_and_with_it_none() -> None:
-    """M(Δ) × 0.5, and even × 0, was seen by no row once."""
-    rank = CrowdedRankError(mechanism=MECHANISM, scores=np.linspace(0, 1, 800), beta=0.01)
-    for hostile in (
-        HostileTheorem(theorem=rank, worst=rank_on_crowd),
-        HostileTheorem(theorem=coverage(corrected=False), worst=coverage_on_crowd),
-        HostileTheorem(theorem=coverage(corrected=True), worst=coverage_on_crowd),
-    ):
-        assert hostile.failure_probability() < 1e-12
-        for multiple in (0.0, 0.5, 0.85):
-            assert hostile.scaled(multiple).failure_probability() > 0.01
 
 
 def test_heaps_have_so_many_ties() -> None:

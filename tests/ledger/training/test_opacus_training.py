@@ -77,27 +77,3 @@ def test_the_clipped_sums_are_those_of_opacus(module, data, clip, limit) -> None
     ours = clipped_sum(model, flat, lot, clip=clip, limit=limit)[0]
     assert float(opacus.norm()) > 1e-3
     np.testing.assert_allclose(ours, opacus, rtol=1e-5, atol=1e-6 * min(limit, 1) * len(data))
-
-
-@pytest.mark.parametrize("clip", list(Clipping))
-def test_layers_of_a_weight_and_a_bias_are_clipped_from_opacus_gradients(clip) -> None:
-    """Opacus clips a bias apart from its weight; its gradients, clipped by layers, are ours."""
-    module = networks.head(64, 10, dropout=0.0)
-    wrapped = GradSampleModule(copy.deepcopy(module))
-    logits = wrapped(torch.tensor(DIGITS.inputs).requires_grad_())
-    cross_entropy(logits, torch.tensor(DIGITS.labels)).backward()
-    samples = [p.grad_sample.reshape(len(DIGITS), -1) for p in wrapped.parameters()]
-    layers = [samples] if clip is Clipping.FLAT else [samples[:2], samples[2:]]
-    kept = []
-    for layer in layers:
-        together = torch.cat(layer, dim=1)
-        share = 0.5 / math.sqrt(len(layers))
-        kept.append(together / torch.clamp(together.norm(dim=1, keepdim=True) / share, min=1))
-    flat = torch.cat([p.detach().reshape(-1) for p in module.parameters()]).unsqueeze(0)
-    lot = (
-        torch.tensor(DIGITS.inputs).unsqueeze(0),
-        torch.tensor(DIGITS.labels).unsqueeze(0),
-        torch.ones(1, len(DIGITS)),
-    )
-    ours = clipped_sum(FlatModel(module), flat, lot, clip=clip, limit=0.5)[0]
-    np.testing.assert_allclose(ours, torch.cat(kept, dim=1).sum(dim=0), rtol=1e-4, atol=1e-6)

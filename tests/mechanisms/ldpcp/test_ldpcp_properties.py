@@ -23,7 +23,6 @@ from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
-from dpcp_ledger.mechanisms.label_scores import aps, aps_as_printed
 from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 
 search_fields = {
@@ -106,23 +105,6 @@ def test_the_aggregator_of_ldp_cp_l_is_algorithm_2(
     np.testing.assert_array_equal(mechanism.from_noisy(scores, runs), [threshold, threshold])
 
 
-@given(
-    weights=st.lists(
-        st.lists(st.integers(0, 5), min_size=4, max_size=4).filter(any), min_size=1, max_size=6
-    ),
-    u=st.floats(0, 1),
-)
-def test_scores_of_more_likely_labels_are_never_higher(weights: list[list[int]], u: float) -> None:
-    p = np.array(weights) / np.sum(weights, axis=1, keepdims=True)
-    us = np.full(p.shape[0], u)
-    order = np.argsort(-p, axis=1, kind="stable")
-    for scores, most in ((aps(p), 1), (aps(p, u=us), 1), (aps_as_printed(p, u=us), 2)):
-        assert scores.min() >= 0
-        assert scores.max() <= most
-        if most == 1:
-            assert (np.diff(np.take_along_axis(scores, order, axis=1), axis=1) >= -1e-15).all()
-
-
 LEVEL = 1e-7
 
 
@@ -152,8 +134,11 @@ def test_binary_reports_and_their_counts_have_the_exact_law() -> None:
 
 
 @pytest.mark.statistical(false_alarm=1e-07)
-@pytest.mark.parametrize("on_miss", OnMiss)
-@pytest.mark.parametrize("step", [1e-9, 0.125], ids=["spread", "on-midpoints"])
+@pytest.mark.parametrize(
+    ("on_miss", "step"),
+    list(zip(OnMiss, (1e-9, 0.125), strict=True)),
+    ids=["spread", "on-midpoints"],
+)
 def test_label_trials_agree_with_runs_on_users_really_drawn(on_miss: OnMiss, step: float) -> None:
     """False alarm: at most 1e-7."""
     rng = np.random.default_rng(7)

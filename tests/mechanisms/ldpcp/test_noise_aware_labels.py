@@ -71,18 +71,6 @@ def test_over_confident_scores_are_covered_that_algorithm_2_leaves_out() -> None
     assert (runs[LDPCPLabels] < 0.9 - width).all()
 
 
-@pytest.mark.known_bad
-def test_a_midpoint_nearest_the_target_on_either_side_covers_too_little() -> None:
-    """The nearest midpoint may lie below: on scores with a jump it covers what is under it."""
-    scores = np.where(np.arange(1000)[:, None] < 880, 0.6, 1.0) * np.ones((1, 10))
-    noisy = np.zeros(1000, dtype=np.int64)
-    (found,) = NoiseAwareLabels(**SETTING).from_noisy(scores, noisy)
-    assert (scores[:, 0] <= found).mean() == 1.0
-    estimates = {q: (scores[:, 0] <= q).mean() for q in (0.75, 1.0)}
-    nearest = min(estimates, key=lambda q: abs(estimates[q] - 0.9))
-    assert estimates[nearest] < 0.9
-
-
 @pytest.mark.parametrize("lowest", [-0.1, 1.0, math.nan])
 def test_the_lower_end_is_checked(lowest: float) -> None:
     with pytest.raises(ValueError, match="lowest must"):

@@ -176,15 +176,6 @@ def test_a_level_that_no_ball_tells_from_f_fails_in_the_upper_end_alone() -> Non
     assert found.contains(1)
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_fewer_rounds(rounds: int) -> None:
-    mechanism = replace(SEARCH, rounds=rounds)
-    with ctx.workprec(128):
-        expected = masses(tree(enclosed(mechanism, Uniform(), rounds)))
-    law = gathered(threshold_law(mechanism, Uniform(), n=rounds, prune=0.0))
-    assert law == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("population", [Beta(5, 0.2), Beta(0.2, 5)], ids=lambda p: p.name)
 def test_far_tails_keep_their_relative_accuracy(population: Population) -> None:
     """Masses below 1e-30 on either side."""

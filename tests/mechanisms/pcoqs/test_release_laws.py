@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
-from scipy.stats import binom, norm
+from scipy.stats import norm
 from support.levels import differing_cells, disagreeing_cells
 from support.plain_pcoqs import plain_law, plain_trials
 
 from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
+from dpcp_audit.laws.populations import Beta, Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs import PCOQS, largest_bit_divergence, search_laws
 
 if TYPE_CHECKING:
@@ -100,13 +100,9 @@ def test_coarse_law_against_many_releases(resolution) -> None:
         (PCOQS(alpha=0.3, rho=0.5, resolution=1e-3), Uniform(), 1, 40_000),
         (PCOQS(alpha=0.0, rho=5.0, resolution=1e-3), Uniform(), 3, 40_000),
         (PCOQS(alpha=0.3, rho=50.0, resolution=0.2), Uniform(), 8, 40_000),
-        (PCOQS(alpha=0.3, rho=0.5, resolution=0.2), Uniform(), 8, 40_000),
-        (PCOQS(alpha=0.5, rho=50.0, resolution=0.2), TIED, 11, 40_000),
         (PCOQS(alpha=0.5, rho=50.0, resolution=2.0**-10), TIED, 11, 40_000),
         (PCOQS(alpha=0.4, rho=5.0, resolution=0.3), EDGES, 7, 40_000),
         (PCOQS(alpha=0.1, rho=2.0, resolution=1e-6), Beta(5, 0.2), 60, 40_000),
-        (PCOQS(alpha=0.1, rho=1.0), Pool(np.linspace(0.1, 0.9, 37), "grid"), 200, 20_000),
-        (PCOQS(alpha=0.1, rho=10.0), Uniform(), 2400, 10_000),
         (PCOQS(alpha=0.1, rho=1e4, resolution=0.03), Uniform(), 2400, 10_000),
     ],
     ids=lambda value: getattr(value, "name", None),
@@ -130,23 +126,6 @@ def test_trials_against_a_plain_recount(mechanism, population, n, trials) -> Non
         (fast.threshold + 10 * fast.rank_error / scale, threshold + 10 * rank_error / scale),
     ):
         assert differing_cells(first, second, cells=40, level=3e-8).size == 0
-
-
-@pytest.mark.statistical(false_alarm=1e-07)
-@pytest.mark.statistical(false_alarm=1e-6)
-def test_the_levels_of_the_cell_tests_are_held() -> None:
-    """At level 0.05 on correct samplers, 1000 runs each; fails by chance with probability at
-    most 5e-7 for each of the two tests, by the exact binomial tail.
-    """
-    rng = np.random.default_rng(24)
-    masses = np.array([0.5, 0.3, 0.15, 0.05])
-    runs, alarms = 1000, np.zeros(2)
-    for _ in range(runs):
-        counts = rng.multinomial(300, masses)
-        alarms[0] += disagreeing_cells(counts, masses, trials=300, level=0.05).size > 0
-        first, second = rng.integers(0, 30, (2, 200))
-        alarms[1] += differing_cells(first, second, cells=8, level=0.05).size > 0
-    assert (alarms <= binom.isf(5e-7, runs, 0.05)).all()
 
 
 @pytest.mark.parametrize(
