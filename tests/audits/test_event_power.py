@@ -51,16 +51,15 @@ def refuted(claim: ApproxDP, true: ApproxDP, trials: int) -> Iterator[bool]:
 
 
 @pytest.mark.statistical(false_alarm=1e-7)
-@pytest.mark.parametrize("delta", [0.0, 0.05])
-def test_the_smallest_violation_is_refuted_and_half_of_it_is_not(delta: float) -> None:
+def test_the_smallest_violation_is_refuted_and_half_of_it_is_not() -> None:
     """False alarm at most 1e-7, at a little more than the smallest violation.
 
     Half of it is missed in 0.5 to 0.9 of the games; from 0.35 on this fails for less than 1e-7.
     """
-    claim = ApproxDP(1.0, delta)
+    claim = ApproxDP(1.0, 0.05)
     found = smallest_violation(claim, 500, significance=LEVEL).smallest
     assert 1.2 < found < 2.2
-    a_little_more, half = ApproxDP(found + 0.05, delta), ApproxDP((1 + found) / 2, delta)
+    a_little_more, half = ApproxDP(found + 0.05, 0.05), ApproxDP((1 + found) / 2, 0.05)
     seen = refuted(claim, a_little_more, 500)
     assert not MISSES.exceeded_by(not each for each in seen)
     seen = refuted(claim, half, 500)
@@ -115,7 +114,7 @@ def test_the_power_of_an_event_is_the_smallest_shift_that_it_refutes() -> None:
     """Counts at the quantiles that the power allows for are refuted at it, and not below."""
     claim, trials, significance = ZCDP(0.5), 2000, 1e-5
     shift = gaussian_shift(claim, trials, significance=significance)
-    cuts = np.linspace(-1, 6, 29)
+    cuts = np.linspace(0, 4, 9)
 
     def typical_is_refuted(mean: float) -> bool:
         rates = norm.sf(cuts - mean), norm.sf(cuts)

@@ -106,13 +106,13 @@ def test_the_smallest_rate_is_refuted() -> None:
     probability ``fpr``; 0.95 is promised where the pilot finds the threshold.
     """
     fpr, claim = 0.01, PureDP(1.0)
-    test = RatioTest(n=2000, n_prime=2000, epsilon=1.0)
+    test = RatioTest(n=1000, n_prime=1000, epsilon=1.0)
     tpr = rate_detected(test, fpr, significance=0.999 * LEVEL / 2)
 
     def sample(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
         return rng.random(size) < (tpr if value else fpr)
 
-    check = game(sample, claim, n_samples=4000)
+    check = game(sample, claim, n_samples=2000)
     assert not POWER.exceeded_by(not seen for seen in refutes(check, significance=LEVEL))
 
 

@@ -15,25 +15,18 @@ from dpcp_ledger.training.reconstruction import Reconstruction, TraceAttack, sim
 TRAININGS, ALARM = 3000, 1e-8
 
 
-def attack(guarantee: SubsampledGaussian) -> TraceAttack:
+def attack(guarantee: SubsampledGaussian, **changes: object) -> TraceAttack:
+    fields = {
+        "sampling": Poisson(guarantee.sampling_rate),
+        "lot_size": 100,
+        "steps": guarantee.steps,
+        "noise_multiplier": guarantee.noise_multiplier,
+        "learning_rate": 0.1,
+    }
     return TraceAttack(
-        training=DPSGD(
-            sampling=Poisson(guarantee.sampling_rate),
-            lot_size=100,
-            steps=guarantee.steps,
-            noise_multiplier=guarantee.noise_multiplier,
-            learning_rate=0.1,
-        ),
+        training=DPSGD(**fields | changes),
         assumed_noise=guarantee.noise_multiplier,
         known=digits().take(np.arange(8)),
-    )
-
-
-def between(hits: int, low: float, high: float) -> bool:
-    """Return True if a success probability in [low, high] gives such counts, but for 1e-8."""
-    return bool(
-        binom.cdf(hits, TRAININGS, low) > ALARM / 2
-        and binom.sf(hits - 1, TRAININGS, high) > ALARM / 2
     )
 
 
@@ -44,8 +37,9 @@ def test_of_two_opposite_examples_the_bound_is_attained() -> None:
     exact = float(norm.cdf(1.0))
     assert guarantee.power(0.5) == pytest.approx(exact, rel=1e-3)
     prior = simplex_prior(2, n_features=64)
-    hits = attack(guarantee).hits(prior, trainings=TRAININGS, rng=np.random.default_rng(11))
-    assert between(int(hits.sum()), exact - 0.005, exact)
+    hits = attack(guarantee).hits(prior, trainings=TRAININGS, rng=np.random.default_rng(11)).sum()
+    assert binom.ppf(ALARM / 2, TRAININGS, exact - 0.005) <= hits
+    assert hits <= binom.isf(ALARM / 2, TRAININGS, exact)
 
 
 GUARANTEE = SubsampledGaussian(sampling_rate=1.0, steps=6, noise_multiplier=2.5)
@@ -63,17 +57,8 @@ GUARANTEE = SubsampledGaussian(sampling_rate=1.0, steps=6, noise_multiplier=2.5)
 )
 def test_twins(noise, flaw, verdict) -> None:
     """The correct twin is refuted with probability at most 1e-7; its success is the bound's."""
-    training = DPSGD(
-        sampling=Poisson(1.0),
-        lot_size=100,
-        steps=6,
-        noise_multiplier=noise,
-        learning_rate=0.1,
-        flaw=flaw,
-    )
-    known = digits().take(np.arange(8))
     check = Reconstruction(
-        attack=TraceAttack(training=training, assumed_noise=2.5, known=known),
+        attack=attack(GUARANTEE, noise_multiplier=noise, flaw=flaw),
         guarantee=GUARANTEE,
         priors=tuple(simplex_prior(k, n_features=64) for k in (2, 8)),
         trainings=300,
