@@ -26,11 +26,8 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.ldpcp.ldpcp_scores import score_range
-from dpcp_ledger.ldpcp.shuffling import shuffle_amplification
 from dpcp_ledger.mechanisms.label_scores import aps
-from dpcp_ledger.mechanisms.shuffled_response import ShuffledBinaryResponse
 from dpcp_ledger.pcoqs.pcoqs_theorems import (
-    WindowCount,
     largest_windows,
 )
 
@@ -186,14 +183,6 @@ def test_a_score_of_the_pool_just_above_1_is_not_proved_away(excess: float) -> N
     assert found.verdict is Verdict.CONSISTENT
 
 
-def test_shuffling_does_not_amplify_to_the_claim() -> None:
-    result = shuffle_amplification(ShuffledBinaryResponse(4.0), n=200, granted_delta=1e-3)
-    assert result.verdict is Verdict.REFUTED
-    assert result.witness["epsilon_at_delta_1e-6"] > result.witness["effective_epsilon"]
-    granted = shuffle_amplification(ShuffledBinaryResponse(4.0), n=200, granted_delta=1.0)
-    assert granted.verdict is Verdict.CONSISTENT
-
-
 def test_largest_windows_by_brute_force() -> None:
     """Windows (t, t+Δ] are open on the left: two scores exactly Δ apart never share one."""
     rows = np.sort(np.random.default_rng(0).random((20, 30)), axis=1)
@@ -201,12 +190,3 @@ def test_largest_windows_by_brute_force() -> None:
     assert largest_windows(rows, 0.1).tolist() == brute
     assert largest_windows(np.array([[0.0, 0.25, 0.5]]), 0.25).tolist() == [1]
     assert largest_windows(np.array([[0.5, 0.5, 0.5]]), 0.25).tolist() == [3]
-
-
-def test_window_counts_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    theorem = WindowCount(population=Uniform(), density_bound=1.0, n=50, resolution=0.02)
-    whole = theorem.trials(40, rng=np.random.default_rng(3)).statistic
-    monkeypatch.setattr("dpcp_ledger.pcoqs.pcoqs_theorems._CELLS", 150)
-    parts = theorem.trials(40, rng=np.random.default_rng(3)).statistic
-    assert whole.tolist() == parts.tolist()
-    assert theorem.bounds == {"L·Δ·n": 1.0}

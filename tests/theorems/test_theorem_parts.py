@@ -28,11 +28,7 @@ from dpcp_audit.theorems.catalogue import (
     largest_interval_mass,
 )
 from dpcp_audit.theorems.ldpcp import UniformEvent
-from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
-from dpcp_audit.theorems.split import MarginalCoverage
-from dpcp_audit.words.results import Verdict
-from dpcp_ledger.mechanisms.histlap import SplitConformal
-from dpcp_ledger.pcoqs.algorithm import noise_bound_growth, noise_exceeds
+from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error
 from dpcp_ledger.pcoqs.pcoqs_theorems import FixedRankError, evenly_spaced
 
 RNG = np.random.default_rng(0)
@@ -176,47 +172,6 @@ def test_no_number_of_rounds_resolves_an_atom(population: Population) -> None:
 def test_bad_admissibility_arguments_are_refused(call, name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         call()
-
-
-@pytest.mark.parametrize("bound", NoiseBound)
-@pytest.mark.parametrize("beta", [0.5, 0.01, 1e-6, 1e-12, 1e-100])
-@pytest.mark.parametrize("resolution", [0.5, 1e-3, 1e-10])
-def test_noise_stays_within_its_bound_at_any_beta(
-    bound: NoiseBound, beta: float, resolution: float
-) -> None:
-    mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=resolution)
-    result = noise_exceeds(mechanism, beta=beta, bound=bound)
-    assert result.verdict is Verdict.PROVED
-    assert 0 < result.value <= beta
-    assert result.proof is not None
-    assert result.proof.parameters["noise_bound"] == str(bound)
-    if bound is NoiseBound.GAUSSIAN:
-        assert result.value > beta / 2
-
-
-def test_noise_bound_of_remark_4_is_kept_and_attained() -> None:
-    """τ* reaches the bound just above whole numbers log2 u, and never crosses it."""
-    result = noise_bound_growth(PCOQS(alpha=0.1, rho=0.5), beta=0.01)
-    assert result.verdict is not Verdict.REFUTED
-    assert 1 - 1e-6 < result.value < 1
-
-
-def test_marginal_coverage_names_its_case() -> None:
-    theorem = MarginalCoverage(
-        calibrator=SplitConformal(alpha=0.2),
-        population=Beta(2, 5),
-        n=30,
-        details={"calibrator": "split"},
-    )
-    assert theorem.parameters == {
-        "n": 30,
-        "alpha": 0.2,
-        "population": "beta(2,5)",
-        "calibrator": "split",
-    }
-    assert not theorem.trials(50, rng=np.random.default_rng(0)).failed.any()
-    with pytest.raises(ValueError, match="^n must "):
-        replace(theorem, n=0)
 
 
 def test_rank_errors_of_fixed_scores_are_those_of_releases() -> None:

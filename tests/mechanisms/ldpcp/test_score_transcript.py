@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 from support.fixed_users import threshold_law_of, threshold_pair
 from support.levels import disagreeing_cells
-from support.transcripts import transcript_pair
 
-from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.local_scores import Blocks, Debiasing, LDPCPScores, OnMiss, Window
-from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
 )
@@ -96,17 +93,6 @@ def test_decisions_are_masses_and_one_more_one_never_helps_to_go_right() -> None
     np.testing.assert_allclose(steps.sum(axis=1), 1.0, atol=1e-12)
     assert (np.diff(steps[:, 0]) < 0).all()
     assert (np.diff(steps[:, 2]) > 0).all()
-
-
-@pytest.mark.parametrize("rho", [0.05, 0.5, 3.0])
-def test_the_transcript_costs_all_of_rho_and_the_release_about_two_thirds(rho) -> None:
-    mechanism = PCOQS(alpha=0.1, rho=rho)
-    transcript = transcript_pair(mechanism)
-    released = FinitePair(*mechanism.laws(*mechanism.worst_pair(50)))
-    assert transcript.rho() == pytest.approx(rho)
-    assert 0.6 * rho < released.rho() < 0.7 * rho
-    for epsilon in (0.0, 0.5, 2.0):
-        assert released.delta_at(epsilon) < transcript.delta_at(epsilon)
 
 
 def test_the_leak_of_one_decision_bounds_all_thresholds_and_is_attained() -> None:

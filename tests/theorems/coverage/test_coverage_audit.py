@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from scipy.stats import beta
-from support.calibrators import of_rows, rounded_down, split, true_score
+from support.calibrators import rounded_down, split, true_score
 from support.samplers import context
 
 from dpcp_audit.laws.pools import ProbabilityPool
@@ -109,12 +109,6 @@ def test_the_budget_is_kept_and_spent(draws) -> None:
     run(target, draws=draws)
     assert len(target.asked) == draws
     assert set(target.asked) == {1}
-
-
-def test_effort_scales_the_budget() -> None:
-    target = Counting(split())
-    audit(target, draws=400)(context(0, effort=2.0))
-    assert len(target.asked) == 800
 
 
 def test_runs_repeat_and_seeds_differ() -> None:
@@ -234,16 +228,6 @@ def test_the_witness_runs_again() -> None:
     assert again.verdict is Verdict.REFUTED
     assert again.witness["law"] == witness["law"]
     assert confirm(witness, split(), seed=99).verdict is Verdict.CONSISTENT
-
-
-def test_the_witness_of_a_calibrator_runs_again() -> None:
-    bad = of_rows(lambda probabilities, labels: 1 - probabilities[:, 0])
-    rows = ProbabilityPool("mine", np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 0]))
-    laws = LawCatalogue(classifiers=False, own=(rows,))
-    outcome = run(bad, kind=Kind.CALIBRATOR, laws=laws)
-    assert outcome.verdict is Verdict.REFUTED
-    witness = json.loads(json.dumps(outcome.witness))
-    assert confirm(witness, bad, seed=99).verdict is Verdict.REFUTED
 
 
 @pytest.mark.parametrize("kind", [Kind.QUANTILE, Kind.CALIBRATOR])
