@@ -172,9 +172,13 @@ def test_a_mean_at_the_smallest_violation_is_refuted() -> None:
 
 
 def test_the_looks_share_the_significance() -> None:
-    """An eighth for each of the first four, half for the last: their sum is the significance."""
-    for mean, trials, share in ((0.9, 1000, 1 / 8), (0.5, BUDGET, 1 / 2)):
-        check = sequential(mean)
+    """An eighth for each of the first four, half for the last; a single look has all of it."""
+    single = replace(sequential(0.5), stops_early=False, n_trials=1000)
+    for check, trials, share in (
+        (sequential(0.9), 1000, 1 / 8),
+        (sequential(0.5), BUDGET, 1 / 2),
+        (single, 1000, 1),
+    ):
         at = context(0, significance=1e-4)
         evidence = check(at).evidence
         values = drawn(check, trials)
