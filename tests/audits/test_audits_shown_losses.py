@@ -7,6 +7,7 @@ small case; the kinds of targets by what a user's functions are put to.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -240,9 +241,10 @@ def test_a_target_shows_it_for_every_kind(kind: str, trace: bool) -> None:
     assert is_two_sided(loss) or says_why(loss)
 
 
-@pytest.mark.parametrize("claim", [PureDP(1.0), ApproxDP(1.0, 0.01), GaussianDP(1.0)])
+@pytest.mark.parametrize("claim", [PureDP(1.0), GaussianDP(1.0)])
 def test_a_trace_shows_it_with_two_sides_or_says_why(claim: PrivacyGuarantee) -> None:
     spec = spec_of(slow_mean, [claim], {"n": 2, "draws": 600}, file="mine.py")
     (row,) = rows_of_traces([spec])
-    loss = shown(row.check(context(1, significance=1e-4)), claim)
+    assert isinstance(row.check, TargetTrace)
+    loss = shown(replace(row.check, paths=20)(context(1, significance=1e-4)), claim)
     assert math.isfinite(loss.upper) or says_why(loss)
