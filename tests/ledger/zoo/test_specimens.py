@@ -134,8 +134,8 @@ ROWS = [row for row in suite("zoo") if row.claim.expected is not None]
 SIGNIFICANCE = 1e-6 / len(ROWS)
 PATHS = 20
 SLOW = (
-    *("laplace-noise-0.8[check=b", "laplace-noise-0.9[check=b", "gaussian-noise-0.8[check=b"),
-    *("gaussian-noise-0.9[check=b", "laplace-for-gaussian[check=b", "one-draw[check=b", "ldpcp"),
+    *(f"{kind}-noise-{factor}[" for kind in ("laplace", "gaussian") for factor in (0.8, 0.9)),
+    *("laplace-for-gaussian[check=b", "one-draw[check=b", "ldpcp"),
     *(f"{name}[check=traced]" for name in ("search", "exponq", "undivided-budget")),
     *(f"search-noise-{factor}[check=traced]" for factor in (0.5, 0.8, 0.9)),
     "calibrated-on-training-rows[check=pipeline]",
