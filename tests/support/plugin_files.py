@@ -58,6 +58,7 @@ HALVED = """
 def test_halved(dp_audit):
     dp_audit.private(halved, PureDP(1.0), **SIZE)
 """
+UNTRACED = HALVED.replace("**SIZE", "**SIZE, trace=False")
 
 
 def run(pytester: pytest.Pytester, *arguments: str, tests: str = "") -> pytest.RunResult:

@@ -134,7 +134,7 @@ def test_shuffled_reports_that_are_not_proved_say_which_line_stops_the_proof(
 @pytest.mark.known_bad
 @pytest.mark.statistical(false_alarm=2e-7)
 def test_a_tenth_less_noise_is_not_proved_and_names_the_line() -> None:
-    bad = audited(less_noise, dp.ZCDP(0.5))
+    bad = audited(less_noise, dp.ZCDP(0.5), trace=False)
     start = inspect.getsourcelines(less_noise)[1]
     assert bad.verdict is not Verdict.PROVED
     unproved = bad.entry["unproved"]
@@ -188,7 +188,7 @@ def test_code_that_cannot_be_sampled_stays_an_error(function) -> None:
     [{"prove": False}, {"pair": ([0.0], [1.0])}, {"given_as": "list"}],
 )
 def test_what_the_verifier_does_not_take_is_sampled(settings) -> None:
-    found = audited(enough_noise, dp.ZCDP(0.5), **settings)
+    found = audited(enough_noise, dp.ZCDP(0.5), trace=False, **settings)
     assert found.verdict is not Verdict.PROVED
     assert found.entry["unproved"] is None
 
@@ -198,7 +198,7 @@ def test_a_vectorised_function_says_that_it_is_not_read() -> None:
     def noisy(scores: Any, size: int, *, rng: Any) -> Any:
         return len(scores) + rng.normal(0, 1, size=size)
 
-    found = audited(noisy, dp.ZCDP(0.5), vectorised=True)
+    found = audited(noisy, dp.ZCDP(0.5), vectorised=True, trace=False)
     assert found.entry["unproved"]["reason"] == "the verifier does not read vectorised functions"
 
 
@@ -226,7 +226,7 @@ def nearly_always_one(scores, *, rng) -> float:
 
 
 def test_a_proof_that_is_not_taken_because_the_output_does_not_vary_says_so() -> None:
-    found = audited(nearly_always_one, dp.PureDP(1.0))
+    found = audited(nearly_always_one, dp.PureDP(1.0), trace=False)
     assert found.verdict is not Verdict.PROVED
     why = found.finding.outcome.unproved
     assert why is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.plugin_files import ARGUMENTS, DETECTING, FLIPPED, HALVED, TARGETS, findings, run
+from support.plugin_files import ARGUMENTS, DETECTING, FLIPPED, TARGETS, UNTRACED, findings, run
 from support.printed_findings import wrong_in
 
 pytest_plugins = ["pytester"]
@@ -24,7 +24,7 @@ def test_uncorrected(dp_audit):
 LOCAL = """
 @pytest.mark.parametrize("epsilon", [0.9, 0.5])  # flip is 0.85-LDP
 def test_local(dp_audit, epsilon):
-    dp_audit.local(flip, LocalDP(epsilon), domain=2, vectorised=True, draws=4000)
+    dp_audit.local(flip, LocalDP(epsilon), domain=2, vectorised=True, draws=4000, trace=False)
 """
 SLACK = """
 def test_slack(dp_audit):
@@ -36,7 +36,7 @@ def test_slack(dp_audit):
 def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
     """False-alarm probability: 1e-6, the session's own, and 1e-8 by missing a planted bug."""
     pytest.importorskip("xdist")
-    result = run(pytester, JSON, SELDOM, tests=DETECTING + HALVED + COVERAGE + LOCAL)
+    result = run(pytester, JSON, SELDOM, tests=DETECTING + UNTRACED + COVERAGE + LOCAL)
     result.assert_outcomes(passed=3, failed=3)
     plain = findings(pytester)
     refuted = {id_ for id_, finding in plain.items() if finding["verdict"] == "REFUTED"}

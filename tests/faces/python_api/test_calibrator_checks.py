@@ -164,7 +164,7 @@ def test_the_order_matters_in_law_where_sets_are_drawn() -> None:
 
 
 def test_privacy_that_is_claimed_is_tested_too() -> None:
-    found = dp.check_calibrator(Split(), dp.PureDP(1.0), n=20, draws=800)
+    found = dp.check_calibrator(Split(), dp.PureDP(1.0), n=20, draws=800, trace=False)
     assert found["pure_dp"].verdict is Verdict.REFUTED
     assert found["coverage"].verdict is not Verdict.REFUTED
 
