@@ -180,7 +180,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
       "neighbours": "substitution", "options": {}}),
     (estimated,
      {"function": flip, "guarantee": dp.LocalDP(1.0), "domain": 2, "draws": 600, "seed": 0,
-      "false_alarm": 0.05, "pair": (0, 1), "paths": 10, "options": {}, "trace": True,
+      "false_alarm": 0.05, "pair": (0, 1), "paths": 10, "options": {}, "trace": False,
       "kind": "randomizer"}),
     (estimated_from, {"samples": SAMPLES, "guarantee": dp.PureDP(1.0), "seed": 0}),
     (method(0, "epsilon"), {"delta": 0.1}),

@@ -83,10 +83,11 @@ CHECKS = {
         randomizer, dp.LocalDP(1.0), kind="randomizer", domain=4, vectorised=True, draws=4000
     ),
     "calibrator": lambda: dp.audit(
-        calibrator, dp.ZCDP(0.05), dp.Coverage(0.9), kind="calibrator", n=20, draws=1500
+        calibrator, dp.ZCDP(0.05), dp.Coverage(0.9), kind="calibrator", **CALIBRATOR
     ),
 }
 QUANTILE = {"n": 20, "alpha": 0.1, "vectorised": True, "draws": 1000}
+CALIBRATOR = {"n": 20, "draws": 1500, "trace": False}
 
 
 @pytest.mark.parametrize("name", CHECKS)
