@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from dpcp_audit.proving.local_reader import Cut
     from dpcp_audit.proving.sources import FunctionSource
 
-_MOST_PATHS = 4_000
+_MOST_PATHS, _MOST_STEPS = 4_000, 40_000
+"""Paths of one report, and expressions that are read on all of them, at most."""
 _RULE = "a finite law: Kasiviswanathan and others 2011, Definition 2.2"
 _MOST_VALUES = 200
 _TOO_MANY = "so many outcomes that the law of one report is not written out"
@@ -67,16 +68,19 @@ def _paths(
     """Return each path of a reading with the law of its output."""
     found: list[tuple[LocalReader, PathLaw]] = []
     given: tuple[int, ...] | None = ()
+    steps = 0
     while given is not None:
         choices = Choices(given)
         reader = make(choices)
+        steps -= reader.steps
         try:
             with warnings.catch_warnings(action="error"):  # it would tell of the value
                 output = read(reader)
             found.append((reader, reader.law_of(output)))
         except TooManyOutcomesError:
             raise reader.refuse(_TOO_MANY) from None
-        if len(found) == _MOST_PATHS:
+        steps += reader.steps
+        if len(found) == _MOST_PATHS or steps > _MOST_STEPS:
             raise reader.refuse(_TOO_MANY, "draw an array at once: rng.random(k) < p")
         given = choices.following()
     return found

@@ -49,6 +49,21 @@ def test_an_attack_is_not_proved(row) -> None:
     assert not proof.proved
 
 
+def redraws(x, *, rng) -> int:
+    for _ in range(8):
+        y = int(rng.integers(3))
+        if y == x or rng.random() < 0.5:
+            return y
+    return 0
+
+
+def test_a_law_of_too_many_steps_is_refused(monkeypatch) -> None:
+    """Each path is read from its start: rounds that may each end would take hours."""
+    monkeypatch.setattr(local_laws, "_MOST_STEPS", 400)
+    proof = dp.prove(redraws, dp.LocalDP(20.0), domain=3)
+    assert "so many outcomes" in proof.reason
+
+
 def test_reports_of_a_public_number_of_records_alone_are_private() -> None:
     function = next(f for f, _, _ in RIGHT if f.__name__ == "loop_over_scores")
     assert not dp.prove(function, dp.PureDP(1.0), neighbours="add-remove").proved
