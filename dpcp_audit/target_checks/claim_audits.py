@@ -21,7 +21,7 @@ from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
 from dpcp_audit.target_checks.planned_calls import ClaimAudit, closed, with_cut, within
 from dpcp_audit.target_checks.shuffled_claims import ShuffledAudit, reports_labels
 from dpcp_audit.target_checks.source_proofs import what_stops
-from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
+from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch, traced_target
 from dpcp_audit.target_checks.tried_inputs import pair_space, typical
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetUnusableError
@@ -30,6 +30,8 @@ from dpcp_audit.theorems import coverage_audit
 from dpcp_audit.theorems.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.row_laws import LawCatalogue, RowLaws
 from dpcp_audit.theorems.worst_law import sides
+from dpcp_audit.tracing.draws import TraceEnd
+from dpcp_audit.tracing.pair_traces import require_no_memory
 from dpcp_audit.words.evidence import violation_by
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.results import EvidenceKind, Verdict
@@ -93,7 +95,20 @@ class PrivacyAudit(ClaimAudit):
         return with_cut(self, _with_cause(outcome, target, context, typical(self.spec)))
 
     def sampled(self, target: Target, context: Context) -> Outcome:
-        """Return what the calls alone say."""
+        """Return what the calls alone say.
+
+        Raises
+        ------
+        KeptOutputError
+            If they refute a target that returns again what it has drawn on an input.
+        """
+        found = self._sampled(target, context)
+        if found.verdict is Verdict.REFUTED and not self.spec.target.command:
+            with suppress(TraceEnd):
+                require_no_memory(traced_target(target), *[typical(self.spec)] * 2)
+        return found
+
+    def _sampled(self, target: Target, context: Context) -> Outcome:
         drawn = within(target, self.spec, self.calls)
         try:
             return self._both_sides(target, drawn)(context)

@@ -29,7 +29,7 @@ from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.proving.prover import undetermined
 from dpcp_audit.target_checks.tried_inputs import pair_space
 from dpcp_audit.targets import Kind, Takes, TargetError, TargetRaisedError
-from dpcp_audit.targets.answers import Randomness, handed_over
+from dpcp_audit.targets.answers import KeptOutputError, Randomness, handed_over
 from dpcp_audit.targets.calls import FunctionCaller, streams_put_back
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError
@@ -41,7 +41,7 @@ from dpcp_audit.tracing.outputs import (
     without_marks,
     without_rounding,
 )
-from dpcp_audit.tracing.pair_traces import trace_target
+from dpcp_audit.tracing.pair_traces import require_no_memory, trace_target
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
@@ -447,6 +447,8 @@ class TraceSearch:
         within the claim, all paths of the next pairs are run as well, as far as ``_ENUMERATED``.
         """
         try:
+            first = self._tried(1)[0].neighbours
+            require_no_memory(self.traced, first.value, first.neighbour)
             effort = self._allowed()
             with put_back(self.traced.written):
                 every = _EveryPair.of(self.spec, self.guarantee, self.traced)
@@ -463,6 +465,8 @@ class TraceSearch:
                 found.append((self.on(pair.neighbours, later), pair))
             worst, pair = max(found, key=lambda each: _exact_loss(each[0]))
             return _with_extent(worst, pair, tried)
+        except KeptOutputError:
+            raise
         except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
             return TraceResult(reason=_reason(end, self.traced))
 

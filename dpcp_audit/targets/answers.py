@@ -359,6 +359,17 @@ def one_line(text: object, *, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else f"{line[: longest - 44]} ... {line[-39:]}"
 
 
+class KeptOutputError(TargetUnusableError):
+    """A target keeps what it drew on an input: one output, however often it is called."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the target keeps its output on an input and returns it again, without a draw: calls "
+            "on one input are one output, which says nothing about its privacy",
+            hint="check it without its cache: the function inside, such as f.__wrapped__",
+        )
+
+
 class AnswerError(ValueError):
     """An output of the wrong type or shape; the caller adds the target and the call."""
 

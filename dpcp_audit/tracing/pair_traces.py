@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -32,6 +32,7 @@ from scipy.special import logsumexp
 from dpcp_audit.laws.laws import GaussianPair, LaplacePair
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.stats.roots import turn
+from dpcp_audit.targets.answers import KeptOutputError
 from dpcp_audit.tracing.draws import (
     LAPLACE,
     NORMAL,
@@ -306,6 +307,8 @@ _TREE = 1000
 """Paths of a tree that are tried before it counts as large."""
 _NOTHING = "the target returns None: return what is released"
 _KEEPS = "the target keeps noise of one call for later ones"
+_NEAR = 1e-9
+"""How far an input that is new lies from one that was tried, towards 0.5."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -446,7 +449,7 @@ def _traced(target: TracedTarget, asked: _Asked) -> PairTrace:
     ways, seeds = asked.ways, asked.seeds
     try:
         with put_back(target.written) as keeps:
-            _warm_up(target, ways[0][0], keeps)
+            _warm_up(target, *ways[0], keeps)
             for each, _ in ways:
                 for seed in range(asked.replays):
                     require_replay(target, each, seed)
@@ -557,26 +560,73 @@ def _noisy_on_all(paths: Sequence[Sequence[PathLoss]]) -> tuple[NoisyNumber, ...
     return tuple(each for each in first if all(each in noisy for noisy in (*forward, *back)))
 
 
-def _warm_up(target: TracedTarget, x: Any, keeps: Callable[[], bool]) -> None:
-    """Run the target once: what it imports may draw, the first time.
+def _warm_up(target: TracedTarget, x: Any, neighbour: Any, keeps: Callable[[], bool]) -> None:
+    """Run the target twice: what it imports may draw, the first time.
 
     Raises
     ------
     UnfollowableError
         If it keeps noise, and draws less in its next call.
+    KeptOutputError
+        If it keeps an output for each input.
     """
-    first = _numbers_drawn(target, x)
-    if keeps() and _numbers_drawn(target, x) < first:
+    first, _ = _drawn(target, x)
+    again, _ = _drawn(target, x)
+    if not again:
+        _require_no_memory(target, x, neighbour)
+    if keeps() and again < first:
         raise UnfollowableError(_KEEPS, target.home)
 
 
-def _numbers_drawn(target: TracedTarget, x: Any) -> int:
+def require_no_memory(target: TracedTarget, x: Any, neighbour: Any) -> None:
+    """Make sure that a target does not return again what it has drawn on an input.
+
+    Of noise that is drawn once for all inputs the outputs tell the inputs apart: such a target
+    draws nothing on an input that is new, and passes.
+
+    Raises
+    ------
+    KeptOutputError
+        If it draws on an input that is new, draws nothing on it again, and returns the same.
+    """
+    with put_back(target.written):
+        if not _drawn(target, x)[0] or not _drawn(target, x)[0]:
+            _require_no_memory(target, x, neighbour)
+
+
+def _require_no_memory(target: TracedTarget, x: Any, neighbour: Any) -> None:
+    """Try an input that is new after the first one, and most like it that the target takes.
+
+    Not the neighbour at first: of another size, it may draw a noise that is for all of that size.
+    """
+    for new in (_next_to(x, "f"), _next_to(x, "fiu"), neighbour):
+        first, output = (0, ()) if new is None else _drawn(target, new)
+        if output:
+            again, same = _drawn(target, new)
+            if first and not again and output == same:
+                raise KeptOutputError
+            return
+
+
+def _next_to(x: Any, kinds: str) -> Any:
+    """Return an input whose numbers of some kinds differ in the tenth digit; None without any."""
+    if isinstance(x, list | tuple):
+        parts = [_next_to(each, kinds) for each in cast("list[Any]", x)]
+        new = [old if part is None else part for old, part in zip(x, parts, strict=True)]
+        return None if all(part is None for part in parts) else type(x)(new)
+    if isinstance(x, int | float | np.ndarray) and np.asarray(x).dtype.kind in kinds:
+        return x + (0.5 - x) * _NEAR
+    return None
+
+
+def _drawn(target: TracedTarget, x: Any) -> tuple[int, tuple[Any, ...]]:
+    """Return how many numbers a run draws, and its output; () where it has no end."""
     path, output = SampledRun(), tuple[Any, ...]()
     with suppress(TraceEnd):
         output = target.outputs(x, path, np.random.default_rng(0))
     if output == (None,):
         raise UnfollowableError(_NOTHING, target.home)
-    return len(path.draws)
+    return len(path.draws), output
 
 
 def _is_drawn(path: PathLoss) -> bool:

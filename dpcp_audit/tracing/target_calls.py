@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.targets.answers import KeptOutputError
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.draws import TraceEnd, UnfollowableError, is_target
 from dpcp_audit.tracing.generators import RecordingGenerator
@@ -56,7 +57,8 @@ _NOWHERE = object()
 def put_back(root: object) -> Generator[Callable[[], bool]]:
     """Follow calls of a target, and put back what they leave in its state.
 
-    What is yielded tells whether noise was kept since.
+    What is yielded tells whether noise was kept since. Where a target keeps its outputs, all that
+    it has kept since is taken out: the next call draws again.
 
     Parameters
     ----------
@@ -71,21 +73,25 @@ def put_back(root: object) -> Generator[Callable[[], bool]]:
     False
     """
     state = [(each, _entries(each)) for each in _reached(root)]
+    taken_out: Callable[[Any], bool] = _is_noisy
     try:
-        yield lambda: any(True for _ in _changes(state))
+        yield lambda: any(True for _ in _changes(state, _is_noisy))
+    except KeptOutputError:
+        taken_out = lambda _: True  # noqa: E731
+        raise
     finally:
-        for holder, before, keys in list(_changes(state)):
+        for holder, before, keys in list(_changes(state, taken_out)):
             _put(holder, before, keys)
 
 
 def _changes(
-    state: Iterable[tuple[Any, Mapping[Any, Any]]],
+    state: Iterable[tuple[Any, Mapping[Any, Any]]], kind: Callable[[Any], bool]
 ) -> Iterable[tuple[Any, Mapping[Any, Any], list[Any]]]:
-    """Yield the holders of noise, with their entries before, and those that hold it."""
+    """Yield the holders of new entries of a kind, with their entries before, and those entries."""
     for holder, before in state:
         now = _entries(holder)
         new = [key for key in now if now[key] is not before.get(key, _NOWHERE)]
-        keys = [key for key in new if _is_noisy(key) or _is_noisy(now[key])]
+        keys = [key for key in new if kind(key) or kind(now[key])]
         if keys:
             yield holder, before, keys
 
