@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,21 +12,25 @@ import numpy as np
 from level_case import LevelCase
 
 from dpcp_audit.audits.loss_bracket import transcript_curve
+from dpcp_audit.audits.path_evidence import FormTest
 from dpcp_audit.audits.traced_privacy import TracedPrivacy, mean_outcome
 from dpcp_audit.faces.keywords import spec_of
 from dpcp_audit.laws.laws import GaussianPair
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.tracing.pair_traces import ComposedNoise, LossSample, PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.words.checks import Context
-from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, Neighbours, Relation
+from dpcp_audit.words.evidence import refutes
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, Neighbours, PureDP, Relation
 from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.words.guarantees import PrivacyGuarantee
     from dpcp_audit.words.validate import FloatArray
 
@@ -37,6 +42,10 @@ _COSTS = (0.2, 1.8)
 _OUTPUTS = 600
 _FEW = TraceEffort(pairs=2, pilot=2, paths=60, tree=100, pilot_tree=20, replays=2)
 _RATES = np.linspace(0.0, 1.0, 201)
+_CALLS = 1000
+"""Calls of either input that count a form, as many as an audit makes."""
+_EPSILON, _RARER = 0.5, 0.2
+"""The claim, and the probability of a form on the input on which it is rarer."""
 
 
 def gaussian_losses(mu: float, rng: np.random.Generator) -> LossSample:
@@ -97,6 +106,32 @@ class MeanCostTrial:
 
 
 @dataclass(frozen=True, slots=True)
+class FormTrial:
+    """The test of a form of outputs, such as a type, whatever the pilot that chose it.
+
+    In an audit the pilot must seem to break the claim first, which makes a false alarm rarer.
+    """
+
+    guarantee: PrivacyGuarantee
+
+    def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
+        """Count the form in calls of two inputs, as likely as the claim just allows."""
+        claimed = loss_of(self.guarantee).linear
+        assert claimed is not None  # noqa: S101  (of an (ε, δ) claim)
+        likelier = _RARER * math.exp(claimed.epsilon * (1 + twice)) + claimed.delta * (1 + twice)
+        rng = np.random.default_rng([seed, _CALLS])
+        form = ("…",)
+
+        def count(calls: int) -> list[Counter[tuple[Atom, ...]]]:
+            hits = (int(rng.binomial(calls, rate)) for rate in (likelier, _RARER))
+            return [Counter({form: each}) for each in hits]
+
+        test = FormTest(form=form, swapped=False, count=count, calls=_CALLS)
+        found = test.evidence(self.guarantee, level)
+        return found is not None and refutes(found)
+
+
+@dataclass(frozen=True, slots=True)
 class UpperCurveTrial:
     """The curve above the ROC curve of a release, from the losses of its paths."""
 
@@ -152,6 +187,11 @@ def traced_cases() -> Iterator[LevelCase]:
     yield LevelCase(
         auditor="traced audit, mean cost", claim="ρ of two kinds of paths", trial=MeanCostTrial()
     )
+    forms = {"ε-DP, a type": PureDP(_EPSILON), "(ε, δ)-DP, a type": ApproxDP(_EPSILON, 0.01)}
+    for claim, guarantee in forms.items():
+        yield LevelCase(
+            auditor="traced audit, a form of outputs", claim=claim, trial=FormTrial(guarantee)
+        )
     yield LevelCase(
         auditor="estimate, upper curve of a trace",
         claim="lies above that of a Gaussian release",
