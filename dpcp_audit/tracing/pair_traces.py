@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -610,9 +610,10 @@ def _require_no_memory(target: TracedTarget, x: Any, neighbour: Any) -> None:
 
 def _next_to(x: Any, kinds: str) -> Any:
     """Return an input whose numbers of some kinds differ in the tenth digit; None without any."""
-    if isinstance(x, list | tuple):
-        parts = [_next_to(each, kinds) for each in cast("list[Any]", x)]
-        new = [old if part is None else part for old, part in zip(x, parts, strict=True)]
+    if type(x) in (list, tuple):
+        listed: list[Any] = list(x)
+        parts = [_next_to(each, kinds) for each in listed]
+        new = [old if part is None else part for old, part in zip(listed, parts, strict=True)]
         return None if all(part is None for part in parts) else type(x)(new)
     if isinstance(x, int | float | np.ndarray) and np.asarray(x).dtype.kind in kinds:
         return x + (0.5 - x) * _NEAR
