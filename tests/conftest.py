@@ -105,7 +105,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     require_a_budget_that_is_kept(session.items)
     sys.dont_write_bytecode = KEEPS_NO_BYTECODE
     if KEEPS_NO_BYTECODE:
-        compileall.compile_dir(Path(__file__).parents[1] / "dpcp_audit", quiet=2)
+        for package in ("dpcp_audit", "dpcp_ledger"):
+            compileall.compile_dir(Path(__file__).parents[1] / package, quiet=2)
     gc.collect()
     gc.freeze()
 
